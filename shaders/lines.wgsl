@@ -1,14 +1,5 @@
 // Streamlines: lit ribbons that face the eye (3-D view), and capsules within a slab (slices).
 
-// One slot is one point, or the gap between two streamlines.
-struct Slot {
-    x: f32,
-    y: f32,
-    z: f32,
-    // Tangent (octahedral, 15 bits each); bit 30 marks a gap.
-    packed: u32,
-}
-
 struct Style {
     // 3-D: clip from world. Slices: pixel x, pixel y, distance from the plane / half the slab.
     from_world: mat4x4<f32>,
@@ -37,26 +28,66 @@ struct Style {
 
 const BY_DIRECTION: u32 = 0u;
 const BY_VALUE: u32 = 2u;
-const GAP: u32 = 0x40000000u;
 
 @group(0) @binding(0) var<uniform> style: Style;
-@group(0) @binding(1) var<storage, read> slots: array<Slot>;
+// Slots in blocks (src/render/line_slots.rs): the low corner of a block and its step, mm, then three
+// numbers of 16 bits for each slot, which is a point or the gap between two streamlines.
+@group(0) @binding(1) var<storage, read> slots: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>;
 @group(0) @binding(3) var maps: texture_2d<f32>;
 // Slices: the blocks of slots that come near the plane; an instance draws one.
 @group(0) @binding(4) var<storage, read> blocks: array<u32>;
 
+// The same numbers as in src/render/line_slots.rs.
 const BLOCK: u32 = 32u;
+const BLOCK_WORDS: u32 = 52u;
+const GAP: u32 = 0xffffu;
+// Steps that a chord has at least if its direction counts: shorter ones are rounded too much.
+const SHORTEST_CHORD: f32 = 16.0;
 
-// Inverse of the octahedral map (Cigolle et al. 2014).
-fn tangent_of(packed: u32) -> vec3<f32> {
-    let e = vec2<f32>(f32(packed & 0x7fffu), f32((packed >> 15u) & 0x7fffu)) / 16383.0 - 1.0;
-    var v = vec3<f32>(e, 1.0 - abs(e.x) - abs(e.y));
-    if v.z < 0.0 {
-        let signs = select(vec2<f32>(-1.0), vec2<f32>(1.0), e >= vec2<f32>(0.0));
-        v = vec3<f32>((1.0 - abs(e.yx)) * signs, v.z);
+// What a slot holds.
+fn numbers_of(slot: u32) -> vec3<u32> {
+    let first = (slot / BLOCK) * BLOCK_WORDS + 4u + (((slot % BLOCK) * 3u) >> 1u);
+    let words = vec2<u32>(slots[first], slots[first + 1u]);
+    let low = words & vec2<u32>(0xffffu);
+    let high = words >> vec2<u32>(16u);
+    return select(vec3<u32>(low.x, high.x, low.y), vec3<u32>(high.x, low.y, high.y),
+        (slot & 1u) == 1u);
+}
+
+fn is_gap(slot: u32) -> bool {
+    return numbers_of(slot).x == GAP;
+}
+
+fn step_of(slot: u32) -> f32 {
+    return bitcast<f32>(slots[(slot / BLOCK) * BLOCK_WORDS + 3u]);
+}
+
+// World mm; of a slot that is no gap.
+fn position_of(slot: u32) -> vec3<f32> {
+    let block = (slot / BLOCK) * BLOCK_WORDS;
+    let low = bitcast<vec3<f32>>(vec3<u32>(slots[block], slots[block + 1u], slots[block + 2u]));
+    return low + step_of(slot) * vec3<f32>(numbers_of(slot));
+}
+
+// The direction at a point, from the points before and after: that of the parabola through the three.
+// After every point there is a slot, be it a gap.
+fn tangent_of(slot: u32) -> vec3<f32> {
+    let here = position_of(slot);
+    var before = vec3<f32>(0.0);
+    var after = vec3<f32>(0.0);
+    if slot > 0u && !is_gap(slot - 1u) {
+        before = here - position_of(slot - 1u);
     }
-    return normalize(v);
+    if !is_gap(slot + 1u) {
+        after = position_of(slot + 1u) - here;
+    }
+    let squares = vec2<f32>(dot(before, before), dot(after, after));
+    let least = SHORTEST_CHORD * step_of(slot);
+    let both = min(squares.x, squares.y) > least * least;
+    let sum = select(before + after, before * squares.y + after * squares.x, both);
+    let length = length(sum);
+    return select(vec3<f32>(0.0, 0.0, 1.0), sum / max(length, 1e-37), length > 0.0);
 }
 
 fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
@@ -74,14 +105,6 @@ fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
         return map_colour(maps, style.kind.y, (value - style.range.x) * style.range.y);
     }
     return style.colour.rgb;
-}
-
-fn position_of(slot: Slot) -> vec3<f32> {
-    return vec3<f32>(slot.x, slot.y, slot.z);
-}
-
-fn is_gap(slot: u32) -> bool {
-    return (slots[slot].packed & GAP) != 0u;
 }
 
 struct Ribbon {
@@ -104,13 +127,12 @@ struct Ribbon {
 fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     var at = index >> 1u;
     var sign = f32(index & 1u) * 2.0 - 1.0;
-    if (slots[at].packed & GAP) != 0u {
+    if is_gap(at) {
         at = select(at + 1u, at - 1u, sign < 0.0);
         sign = -sign;
     }
-    let slot = slots[at];
-    let world = position_of(slot);
-    let tangent = tangent_of(slot.packed);
+    let world = position_of(at);
+    let tangent = tangent_of(at);
     let to_eye = normalize(style.eye.xyz - world * style.eye.w);
     var side = cross(tangent, to_eye);
     // Seen end-on any side will do.
@@ -228,13 +250,11 @@ fn vs_capsule(
     if at + 1u >= style.kind.z {
         return out;
     }
-    let a = slots[at];
-    let b = slots[at + 1u];
-    if ((a.packed | b.packed) & GAP) != 0u {
+    if is_gap(at) || is_gap(at + 1u) {
         return out;
     }
-    let start = (style.from_world * vec4<f32>(position_of(a), 1.0)).xyz;
-    let end = (style.from_world * vec4<f32>(position_of(b), 1.0)).xyz;
+    let start = (style.from_world * vec4<f32>(position_of(at), 1.0)).xyz;
+    let end = (style.from_world * vec4<f32>(position_of(at + 1u), 1.0)).xyz;
     if min(start.z, end.z) > 1.0 || max(start.z, end.z) < -1.0 {
         return out;
     }
@@ -268,8 +288,7 @@ fn vs_capsule(
     out.position = vec4<f32>(pixel.x / style.view.x * 2.0 - 1.0, 1.0 - pixel.y / style.view.y * 2.0,
         0.0, 1.0);
     let share = span.x + (span.y - span.x) * clamp(local.x / max(run, 1e-3), -1.0, 2.0);
-    out.colour = mix(colour_of(at, tangent_of(a.packed)), colour_of(at + 1u, tangent_of(b.packed)),
-        share);
+    out.colour = mix(colour_of(at, tangent_of(at)), colour_of(at + 1u, tangent_of(at + 1u)), share);
     out.local = local;
     out.run = run;
     return out;

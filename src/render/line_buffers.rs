@@ -1,57 +1,63 @@
 //! Streamlines on the graphics device: built a slice of time per frame, shown as they come.
 
 use super::gpu::{Gpu, beyond};
+use super::line_slots::{BLOCK, BLOCK_BYTES, Frame, Reach, Slot, pack};
 use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
 use crate::data::{DataId, Tractogram};
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A point: position and packed tangent.
-const SLOT_BYTES: u64 = 16;
 /// One draw each; more in one buffer would only leave more of the last one empty.
-const CHUNK_BYTES: u64 = 16 << 20;
-const GAP: u32 = 1 << 30;
+const CHUNK_SLOTS: usize = 1 << 20;
 /// Stands for values that are not finite.
 const MISSING: f32 = -3.4e38;
-
-/// Slots whose common bounds are kept, so that slices look only at what is near them.
-pub(super) const BLOCK: usize = 32;
 
 /// A tractogram of which every so many streamlines are kept, with so many of their points.
 pub(super) type LineKey = (DataId, usize, Detail);
 
-/// Up to [`CHUNK_BYTES`] of slots.
+/// Up to [`CHUNK_SLOTS`].
 pub(super) struct Chunk {
     pub slots: wgpu::Buffer,
+    /// Whole blocks.
     capacity: usize,
     /// Slots written so far.
     pub ready: usize,
-    /// Bounds of the segments that start in each block of [`BLOCK`] slots.
-    pub blocks: Vec<(Vec3, Vec3)>,
+    /// Where the segments lie that start in each block.
+    pub blocks: Vec<Reach>,
+    /// The slots of the last block, while there are more to come.
+    last: Vec<Slot>,
 }
 
 impl Chunk {
-    /// Notes the bounds of slots that were just written, the first at `start`.
-    fn extend_blocks(&mut self, start: usize, batch: &[[u32; 4]]) {
-        const EMPTY: (Vec3, Vec3) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-        let needed = (start + batch.len()).div_ceil(BLOCK);
-        self.blocks.resize(needed.max(self.blocks.len()), EMPTY);
-        for (slot, [x, y, z, packed]) in (start..).zip(batch) {
-            if *packed == GAP {
-                continue;
-            }
-            let point = Vec3::new(f32::from_bits(*x), f32::from_bits(*y), f32::from_bits(*z));
-            let block = slot / BLOCK;
-            // The first point of a block also ends the last segment of the block before.
-            let first = block - usize::from(slot % BLOCK == 0 && block > 0);
-            for (low, high) in &mut self.blocks[first..=block] {
-                *low = low.min(point);
-                *high = high.max(point);
-            }
+    /// Writes slots after those that are there.
+    fn append(&mut self, gpu: &Gpu, frame: &Frame, batch: &[Slot]) {
+        let first = self.ready / BLOCK;
+        let points = |slots: &[Slot]| frame.around(slots.iter().flatten().copied());
+        // The first point of a block also ends the last segment of the block before.
+        if let (true, Some(before)) = (self.last.is_empty(), self.blocks.last_mut()) {
+            before.extend(&points(&batch[..1]));
         }
+        self.blocks.truncate(first);
+        self.last.extend_from_slice(batch);
+        let blocks = self.last.chunks(BLOCK).enumerate();
+        self.blocks.extend(blocks.map(|(i, block)| {
+            let mut reach = points(block);
+            if let Some(next) = self.last.get((i + 1) * BLOCK) {
+                reach.extend(&points(&[*next]));
+            }
+            reach
+        }));
+        let mut words = Vec::new();
+        self.last
+            .chunks(BLOCK)
+            .for_each(|b| pack(frame, b, &mut words));
+        let at = first as u64 * BLOCK_BYTES;
+        gpu.queue
+            .write_buffer(&self.slots, at, bytemuck::cast_slice(&words));
+        self.ready += batch.len();
+        self.last.drain(..self.last.len() / BLOCK * BLOCK);
     }
 }
 
@@ -70,8 +76,8 @@ pub(super) struct LineBuffers {
     /// Upper bound of the slots of all chunks.
     total_slots: usize,
     pub values: HashMap<String, Values>,
-    /// World bounds of the points written so far.
-    pub bounds: Option<(Vec3, Vec3)>,
+    /// World bounds of all points.
+    pub bounds_mm: Option<(DVec3, DVec3)>,
     used: u64,
 }
 
@@ -88,9 +94,14 @@ impl LineBuffers {
             chunks: Vec::new(),
             total_slots: (0..order.count).map(slots).sum(),
             values: HashMap::new(),
-            bounds: None,
+            bounds_mm: tractogram.bounds(),
             used: 0,
         }
+    }
+
+    /// By which its slots are rounded.
+    pub fn frame(&self) -> Frame {
+        Frame::new(self.bounds_mm.unwrap_or_default())
     }
 
     pub fn complete(&self) -> bool {
@@ -116,18 +127,18 @@ impl LineBuffers {
     }
 
     fn bytes(&self) -> u64 {
-        let slots = |c: &Chunk| c.capacity as u64 * SLOT_BYTES;
-        let points: u64 = self.chunks.iter().map(slots).sum();
-        points + points / 4 * self.values.len() as u64
+        let slots: usize = self.chunks.iter().map(|c| c.capacity).sum();
+        let values = slots as u64 * 4 * self.values.len() as u64;
+        (slots / BLOCK) as u64 * BLOCK_BYTES + values
     }
 
     fn build_points(&mut self, gpu: &Gpu, tractogram: &Tractogram, deadline: Option<Instant>) {
+        let frame = self.frame();
         let Self {
             order,
             walk,
             chunks,
             total_slots,
-            bounds,
             ..
         } = self;
         build(
@@ -142,15 +153,12 @@ impl LineBuffers {
                 }
                 chunks[index].capacity
             },
-            |_, piece, batch| pack(&tractogram.points, piece, batch, bounds),
-            |chunks, index, slot, batch: &[[u32; 4]]| {
-                let chunk = &mut chunks[index];
-                let bytes = bytemuck::cast_slice(batch);
-                gpu.queue
-                    .write_buffer(&chunk.slots, slot as u64 * SLOT_BYTES, bytes);
-                chunk.extend_blocks(slot, batch);
-                chunk.ready = slot + batch.len();
+            |_, kept, batch| {
+                batch.extend(kept.iter().map(|&i| Some(tractogram.points[i].into())));
+                batch.push(None);
             },
+            // What follows in a chunk follows what is there.
+            |chunks, index, _, batch: &[Slot]| chunks[index].append(gpu, &frame, batch),
         );
     }
 
@@ -192,7 +200,7 @@ impl LineBuffers {
             deadline,
             &mut (chunks, ready),
             |_, index| points[index].capacity,
-            |streamline, (_, kept), batch: &mut Vec<f32>| {
+            |streamline, kept, batch: &mut Vec<f32>| {
                 match per_point {
                     Some(values) => batch.extend(kept.iter().map(|&i| safe(values[i]))),
                     None => batch.extend(kept.iter().map(|_| safe(source[streamline]))),
@@ -214,62 +222,22 @@ impl LineBuffers {
 }
 
 fn new_chunk(gpu: &Gpu, slots: usize) -> Chunk {
-    let most = CHUNK_BYTES
-        .min(gpu.limits.max_storage_buffer_binding_size)
+    let most = gpu
+        .limits
+        .max_storage_buffer_binding_size
         .min(gpu.limits.max_buffer_size);
+    let most = CHUNK_SLOTS.min((most / BLOCK_BYTES) as usize * BLOCK);
     // Cuts add a point and a gap each; a chunk too many costs less than a chunk too small.
-    let capacity = (slots + 2 * SHORTEST_PIECE).min((most / SLOT_BYTES) as usize);
+    let capacity = (slots + 2 * SHORTEST_PIECE)
+        .next_multiple_of(BLOCK)
+        .min(most);
     Chunk {
-        slots: gpu.storage(capacity as u64 * SLOT_BYTES),
+        slots: gpu.storage((capacity / BLOCK) as u64 * BLOCK_BYTES),
         capacity,
         ready: 0,
         blocks: Vec::new(),
+        last: Vec::new(),
     }
-}
-
-/// Appends the points of a piece and the gap after it. Tangents come from all points, also those
-/// that are left out.
-fn pack(
-    points: &[[f32; 3]],
-    (run, kept): (&Range<usize>, &[usize]),
-    batch: &mut Vec<[u32; 4]>,
-    bounds: &mut Option<(Vec3, Vec3)>,
-) {
-    let (mut low, mut high) = bounds.unwrap_or((Vec3::INFINITY, Vec3::NEG_INFINITY));
-    for &i in kept {
-        let before = Vec3::from(points[i.max(run.start + 1) - 1]);
-        let after = Vec3::from(points[(i + 1).min(run.end - 1)]);
-        let [x, y, z] = points[i];
-        let here = Vec3::new(x, y, z);
-        low = low.min(here);
-        high = high.max(here);
-        batch.push([
-            x.to_bits(),
-            y.to_bits(),
-            z.to_bits(),
-            octahedral(after - before),
-        ]);
-    }
-    *bounds = Some((low, high));
-    batch.push([0, 0, 0, GAP]);
-}
-
-/// A direction in 2 × 15 bits (Cigolle et al. 2014); +z for the zero vector.
-fn octahedral(v: Vec3) -> u32 {
-    let sum = v.abs().element_sum();
-    if !(sum > 0.0) {
-        return 16383 | 16383 << 15;
-    }
-    let p = v / sum;
-    let (mut x, mut y) = (p.x, p.y);
-    if p.z < 0.0 {
-        (x, y) = (
-            (1.0 - p.y.abs()).copysign(p.x),
-            (1.0 - p.x.abs()).copysign(p.y),
-        );
-    }
-    let quantise = |c: f32| ((c + 1.0) * 16383.0 + 0.5) as u32;
-    quantise(x) | quantise(y) << 15
 }
 
 /// The cache of line buffers.
@@ -345,13 +313,5 @@ impl LineStore {
         for key in beyond(idle, self.idle_budget_bytes) {
             self.kept.remove(&key);
         }
-    }
-}
-
-impl LineBuffers {
-    /// World bounds in f64, for depth cues.
-    pub fn bounds_mm(&self) -> Option<(DVec3, DVec3)> {
-        self.bounds
-            .map(|(low, high)| (low.as_dvec3(), high.as_dvec3()))
     }
 }

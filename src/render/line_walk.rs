@@ -173,8 +173,8 @@ fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
     }
 }
 
-/// Places streamlines until `until`, or until the deadline: `emit` appends a piece (the run that it
-/// is from, and its points) and its gap to a batch, `write` stores a batch; both, and the sizes of
+/// Places streamlines until `until`, or until the deadline: `emit` appends the points of a piece and its
+/// gap to a batch, `write` stores a batch; both, and the sizes of
 /// chunks, may need the `target`.
 pub(super) fn build<T, C>(
     (order, walk, until): (&Order, &mut Walk, usize),
@@ -182,7 +182,7 @@ pub(super) fn build<T, C>(
     deadline: Option<Instant>,
     target: &mut C,
     mut capacity: impl FnMut(&mut C, usize) -> usize,
-    mut emit: impl FnMut(usize, (&Range<usize>, &[usize]), &mut Vec<T>),
+    mut emit: impl FnMut(usize, &[usize], &mut Vec<T>),
     mut write: impl FnMut(&mut C, usize, usize, &[T]),
 ) {
     let mut plan = Plan::default();
@@ -203,7 +203,7 @@ pub(super) fn build<T, C>(
             }
             since_look += piece.run.len();
             let kept = &plan.kept[piece.kept.clone()];
-            emit(plan.streamline, (&piece.run, kept), &mut batch);
+            emit(plan.streamline, kept, &mut batch);
         }
         if since_look > POINTS_PER_LOOK {
             since_look = 0;

@@ -332,11 +332,26 @@ pub(super) fn scene_slots(
     store: &LineStore,
     most: usize,
 ) -> usize {
-    let of = |(l, key): (&Lines, &LineKey)| {
-        let slots = in_chunks(store.get(*key)?, values_of(l), most);
-        Some(slots.map(in_ribbons).sum::<usize>() * Rank::of(l).uses().count())
+    sum_of_slots((lines, keys), store, most, |l, slots| {
+        in_ribbons(slots) * Rank::of(l).uses().count()
+    })
+}
+
+/// The sum over the chunks of streamlines, of at most so many slots of each, of what `of` makes of
+/// their slots.
+pub(super) fn sum_of_slots(
+    (lines, keys): (&[Lines], &[LineKey]),
+    store: &LineStore,
+    most: usize,
+    of: impl Fn(&Lines, usize) -> usize,
+) -> usize {
+    let some = lines.iter().zip(keys);
+    let some = some.filter_map(|(l, key)| Some((l, store.get(*key)?)));
+    let chunks = |(l, buffers)| {
+        let of = &of;
+        in_chunks(buffers, values_of(l), most).map(move |slots| of(l, slots))
     };
-    lines.iter().zip(keys).filter_map(of).sum()
+    some.flat_map(chunks).sum()
 }
 
 impl Strand {

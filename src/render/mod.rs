@@ -17,6 +17,7 @@ pub mod draw_list;
 mod glyphs;
 mod gpu;
 mod line_buffers;
+mod line_slots;
 mod line_walk;
 mod lines;
 pub mod offscreen;

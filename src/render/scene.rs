@@ -517,7 +517,7 @@ fn bounds(list: &ScenePane, keys: &[LineKey], store: &LineStore) -> (DVec3, DVec
         points.extend(surface.phi.0.grid.corners());
     }
     for key in keys {
-        if let Some((low, high)) = store.get(*key).and_then(|l| l.bounds_mm()) {
+        if let Some((low, high)) = store.get(*key).and_then(|l| l.bounds_mm) {
             points.extend([low, high]);
         }
     }

@@ -2,10 +2,11 @@
 
 use super::draw_list::{LineStyle, Lines, SlicePane};
 use super::gpu::Gpu;
-use super::line_buffers::{BLOCK, Chunk, LineKey, LineStore};
+use super::line_buffers::{Chunk, LineKey, LineStore};
+use super::line_slots::{BLOCK, Frame};
 use super::lines::{
-    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, coloured, in_chunks, values_in,
-    values_of, within,
+    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, coloured, in_chunks, sum_of_slots,
+    values_in, values_of, within,
 };
 use super::textures::Textures;
 use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
@@ -24,11 +25,7 @@ pub(super) fn slice_slots(
     store: &LineStore,
     most: usize,
 ) -> usize {
-    let of = |(l, key): (&Lines, &LineKey)| {
-        let slots = in_chunks(store.get(*key)?, values_of(l), most);
-        Some(slots.sum::<usize>())
-    };
-    2 * lines.iter().zip(keys).filter_map(of).sum::<usize>()
+    2 * sum_of_slots((lines, keys), store, most, |_, slots| slots)
 }
 
 /// Some of them, ready to draw: with the numbers of blocks near the plane.
@@ -66,6 +63,7 @@ impl LinePipelines {
             // Below a logical pixel a cut streamline would be hard to find.
             let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
             let near = Near::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
+            let frame = buffers.frame();
             let name = values_of(lines);
             for (index, slots) in in_chunks(buffers, name, most_slots).enumerate() {
                 let chunk = &buffers.chunks[index];
@@ -76,10 +74,10 @@ impl LinePipelines {
                 };
                 let (of_rims, of_lines) = (own(0), own(total));
                 before += slots;
-                let rims = near.blocks(chunk, of_rims.clone());
+                let rims = near.blocks((chunk, &frame), of_rims.clone());
                 let seen = match of_lines == of_rims {
                     true => rims.clone(),
-                    false => near.blocks(chunk, of_lines),
+                    false => near.blocks((chunk, &frame), of_lines),
                 };
                 let mut style = coloured(lines);
                 style.from_world = slab.to_cols_array_2d();
@@ -147,21 +145,21 @@ impl Near {
     }
 
     /// Those of a chunk's blocks that may reach into it.
-    fn blocks(&self, chunk: &Chunk, among: Range<usize>) -> Vec<u32> {
+    fn blocks(&self, (chunk, frame): (&Chunk, &Frame), among: Range<usize>) -> Vec<u32> {
         let known = among.start..among.end.min(chunk.blocks.len());
-        let found = known.filter(|&i| self.touches(&chunk.blocks[i]));
+        let found = known.filter(|&i| self.touches(frame.bounds(&chunk.blocks[i])));
         found.map(|i| i as u32).collect()
     }
 
-    /// Whether a box may reach into it.
-    fn touches(&self, &(low, high): &(Vec3, Vec3)) -> bool {
+    /// Whether a box may reach into it; one that is too large for numbers may.
+    fn touches(&self, (low, high): (Vec3, Vec3)) -> bool {
         let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
         // The slab first: it decides most often.
         [2, 0, 1].into_iter().all(|i| {
             let ((normal, offset), (from, to)) = (self.rows[i], self.ranges[i]);
             let middle = normal.dot(centre) + offset;
             let reach = normal.abs().dot(half);
-            middle + reach >= from && middle - reach <= to
+            !(middle + reach < from || middle - reach > to)
         })
     }
 }

@@ -20,6 +20,9 @@ pub fn tests() -> Vec<Trial> {
             "render::finely_sampled_curves_keep_their_shape",
             fine_curves,
         ),
+        test("render::points_stay_where_they_are", exact_points),
+        test("render::curves_have_their_directions", curved_colours),
+        test("render::points_are_small", small_points),
     ]
 }
 
@@ -224,4 +227,100 @@ fn fine_curves() {
         }
         assert!(f64::from(lit) > 10.0 * radius, "{lit}");
     }
+}
+
+/// However far other points are, or the ends of the same streamline: a line is within a step of 4 µm, here a
+/// pixel, of where it is.
+fn exact_points() {
+    let mut random = Random::fresh("exact_points");
+    let mut offscreen = fresh_offscreen();
+    for far in [0.0, 1e3, 1e6, 1e30] {
+        let centre = random.direction() * random.uniform(20.0, 80.0);
+        let (along, normal) = (random.direction(), random.direction());
+        let across = along.cross(normal).normalize();
+        // A head is 200 mm long; the points that are wild fill blocks of their own.
+        let wild = (0..40).map(|_| random.direction() * far).collect();
+        let through: Vec<_> = [-100.0, -1.0, 1.0, 90.0].map(|t| centre + along * t).into();
+        let others = (0..20).map(|_| (0..3).map(|_| random.direction() * 80.0).collect());
+        let mut all: Vec<Vec<DVec3>> = others.collect();
+        all.insert(0, wild);
+        all.insert(11, through);
+        let mut list = pane(101, centre, along, across, 1.0 / 256.0);
+        list.slab_mm = 0.02;
+        list.lines = vec![lines(&tractogram(&all), WHITE, THIN)];
+        let picture = offscreen.slice(&list).expect("a picture");
+        for x in 10..90 {
+            let column = (0..101).map(|y| f64::from(picture.pixel(x, y)[0]));
+            let sum: f64 = column.clone().sum();
+            let middle = (0..101)
+                .zip(column)
+                .map(|(y, c)| f64::from(y) * c)
+                .sum::<f64>()
+                / sum;
+            let placed = world(&list, x, 50);
+            let expected = 50.0 - (placed - centre).dot(across) * 256.0;
+            assert!(
+                (middle - expected).abs() < 1.0,
+                "{far} {x}: {middle} {expected}"
+            );
+        }
+    }
+}
+
+/// The direction at a point is that of the curve, however unevenly it is sampled.
+fn curved_colours() {
+    let mut random = Random::fresh("curved_colours");
+    let mut offscreen = fresh_offscreen();
+    for radius in [8.0, 25.0, 60.0] {
+        let mut angle = 0.0;
+        let mut points = Vec::new();
+        while angle < 3.0 {
+            points.push(DVec3::new(f64::cos(angle), f64::sin(angle), 0.0) * radius);
+            let long = if random.uniform(0.0, 1.0) < 0.5 {
+                0.2
+            } else {
+                1.5
+            };
+            angle += f64::min(long / radius, 0.12);
+        }
+        let mut list = pane(401, DVec3::ZERO, DVec3::X, DVec3::Y, radius / 180.0);
+        let style = LineStyle::Lines { width_px: 4.0 };
+        list.lines = vec![lines(&tractogram(&[points]), LineColour::Direction, style)];
+        let picture = offscreen.slice(&list).expect("a picture");
+        let mut seen = 0;
+        for (x, y) in (0..401 * 401).map(|i| (i % 401, i / 401)) {
+            let at = world(&list, x, y);
+            let (off_px, around) = ((at.length() / radius - 1.0) * 180.0, at.y.atan2(at.x));
+            if off_px.abs() > 0.4 || !(0.2..2.8).contains(&around) {
+                continue;
+            }
+            let expected = [around.sin(), around.cos(), 0.0];
+            let expected = expected.map(|c| (c.abs() * 255.0).round() as u8);
+            let found = picture.pixel(x, y);
+            // A chord turns by 0.15 at most: its middle is an eighth of that squared short, and a third
+            // of a sixth of it off where a short chord meets a long one.
+            assert!(
+                apart(found, expected) <= 4,
+                "{radius}: {found:?} {expected:?}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 200, "{seen}");
+    }
+}
+
+/// On the device a point takes no more than 6.6 bytes, where it takes 12 in memory.
+fn small_points() {
+    let mut random = Random::fresh("small_points");
+    let mut offscreen = fresh_offscreen();
+    let mut list = pane(16, DVec3::ZERO, DVec3::X, DVec3::Y, 1.0);
+    offscreen.slice(&list).expect("a picture");
+    let before = offscreen.renderer.device_bytes();
+    // Steps in all directions: none can be left out.
+    let mut steps = |_| (0..100).map(|_| random.direction() * 50.0).collect();
+    let many: Vec<Vec<DVec3>> = (0..3000).map(&mut steps).collect();
+    list.lines = vec![lines(&tractogram(&many), WHITE, THIN)];
+    offscreen.slice(&list).expect("a picture");
+    let a_point = (offscreen.renderer.device_bytes() - before) as f64 / 300_000.0;
+    assert!(a_point > 6.0 && a_point < 6.6, "{a_point}");
 }

@@ -1,0 +1,121 @@
+//! Points of streamlines as the graphics device keeps them: 6 bytes each, in blocks that know where they are.
+//!
+//! A point is three numbers of 16 bits that count steps from the low corner of its block. Steps are powers
+//! of two and corners whole steps, so that a point is the same whatever shares its block; in a head it is
+//! 2 µm off at most. Directions are those between the points, so that they need no room (shaders/lines.wgsl).
+
+use glam::{DVec3, Vec3};
+
+/// Slots of a block; slices look at blocks, so that they draw only what is near them.
+pub(super) const BLOCK: usize = 32;
+/// Corner and step, then the slots.
+const BLOCK_WORDS: usize = 4 + BLOCK * 3 / 2;
+pub(super) const BLOCK_BYTES: u64 = BLOCK_WORDS as u64 * 4;
+/// Stands for the gap between two streamlines.
+const GAP: u16 = u16::MAX;
+/// The largest number of a point.
+const MOST: f32 = 65_534.0;
+/// What points are rounded to, mm, unless all of them lie closer or those of a block farther apart.
+const STEP_MM: f32 = 1.0 / 256.0;
+
+/// A point, world mm, or the gap between two streamlines.
+pub(super) type Slot = Option<Vec3>;
+
+/// The least step that reaches so far, a power of two.
+fn step_over(mm: f32) -> f32 {
+    // One less, since a corner may lie up to a step lower.
+    let least = (mm / (MOST - 1.0)).max(f32::MIN_POSITIVE);
+    let below = f32::from_bits(least.to_bits() & 0x7f80_0000);
+    if below < least { 2.0 * below } else { below }
+}
+
+/// Appends up to [`BLOCK`] slots of a tractogram to the words that the device reads; where there are
+/// fewer, gaps follow.
+pub(super) fn pack(frame: &Frame, block: &[Slot], words: &mut Vec<u32>) {
+    let points = || block.iter().flatten();
+    let low = points().fold(Vec3::MAX, |low, p| low.min(*p));
+    let high = points().fold(Vec3::MIN, |high, p| high.max(*p));
+    // Halved, since the ends may be as far apart as numbers go.
+    let half = (high * 0.5 - low * 0.5).max_element();
+    let step = frame.step_mm.max(2.0 * step_over(half));
+    let corner = (low / step).floor() * step;
+    let low = if corner.is_finite() { corner } else { low };
+    words.extend(low.to_array().map(f32::to_bits));
+    words.push(step.to_bits());
+    let numbers = |slot: &Slot| match slot {
+        Some(point) => ((point - low) / step + 0.5)
+            .to_array()
+            .map(|n| n.min(MOST) as u16),
+        None => [GAP; 3],
+    };
+    let all = block.iter().map(numbers);
+    let mut all = all.chain(std::iter::repeat([GAP; 3]));
+    for _ in 0..BLOCK / 2 {
+        let mut next = || all.next().unwrap_or([GAP; 3]).map(u32::from);
+        let ([a, b, c], [d, e, f]) = (next(), next());
+        words.extend([a | b << 16, c | d << 16, e | f << 16]);
+    }
+}
+
+/// A box within a tractogram's bounds, in 255ths of them, rounded outwards.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    low: [u8; 3],
+    high: [u8; 3],
+}
+
+impl Reach {
+    pub const EMPTY: Self = Self {
+        low: [u8::MAX; 3],
+        high: [0; 3],
+    };
+
+    pub fn extend(&mut self, other: &Self) {
+        for axis in 0..3 {
+            self.low[axis] = self.low[axis].min(other.low[axis]);
+            self.high[axis] = self.high[axis].max(other.high[axis]);
+        }
+    }
+}
+
+/// The bounds of a tractogram, by which its slots are rounded.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    low: DVec3,
+    step: DVec3,
+    /// The least step of points, mm.
+    step_mm: f32,
+}
+
+impl Frame {
+    /// Of points within these bounds, mm.
+    pub fn new((low, high): (DVec3, DVec3)) -> Self {
+        // A little wider, for rounding; flat bounds have a step, too.
+        let wider = (high - low) * 1e-3 + 1e-6;
+        Self {
+            low: low - wider,
+            step: (high - low + 2.0 * wider) / 255.0,
+            step_mm: STEP_MM.min(step_over((high - low).max_element() as f32)),
+        }
+    }
+
+    pub fn around(&self, points: impl Iterator<Item = Vec3>) -> Reach {
+        let (low, high) = points.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(low, high), p| {
+            (low.min(p), high.max(p))
+        });
+        let within = |p: Vec3| (p.as_dvec3() - self.low) / self.step;
+        if low.x > high.x {
+            return Reach::EMPTY;
+        }
+        Reach {
+            low: within(low).floor().to_array().map(|n| n as u8),
+            high: within(high).ceil().to_array().map(|n| n as u8),
+        }
+    }
+
+    /// World mm.
+    pub fn bounds(&self, reach: &Reach) -> (Vec3, Vec3) {
+        let at = |n: [u8; 3]| (self.low + self.step * DVec3::from(n.map(f64::from))).as_vec3();
+        (at(reach.low), at(reach.high))
+    }
+}
