@@ -1,9 +1,10 @@
 //! From one file format to another: what kind of thing the input holds decides what the output may be.
 
 use super::format::{Content, Format};
+use super::scalars::{self, Beside};
 use super::{
-    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, scalars,
-    surface, trx,
+    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, surface,
+    tck, trx,
 };
 use crate::compute::Control;
 use crate::data::{Surface, Tractogram, Volume};
@@ -160,8 +161,8 @@ fn volume_as(
     }
 }
 
-/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold. Returns
-/// what was written, and what no file holds.
+/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold: all files
+/// or none. Returns what was written, and what no file holds.
 pub fn streamlines(
     tractogram: &Tractogram,
     format: Format,
@@ -170,38 +171,32 @@ pub fn streamlines(
     command: &str,
     control: &Control,
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
-    let mut written = vec![output.to_owned()];
-    let beside = match format {
-        Format::Tck => scalars::files(output, tractogram),
-        _ => Vec::new(),
-    };
-    // In TSF a NaN ends a streamline.
-    let holdable = |name: &String| {
-        let values = tractogram.per_point.get(name);
-        values.is_none_or(|v| v.iter().all(|v| v.is_finite()))
-    };
-    let (beside, not_finite): (Vec<_>, Vec<_>) = beside
-        .into_iter()
-        .partition(|(name, _, of_points)| !of_points || holdable(name));
-    if let Some((_, path, _)) = beside.iter().find(|(_, path, _)| !replace && path.exists()) {
+    let (beside, losses) = parts(tractogram, format, output);
+    let there = |b: &&Beside| !replace && b.path.exists();
+    if let Some(there) = beside.iter().find(there) {
         return Err(Error::unsupported(
-            path,
+            &there.path,
             "a file that is there already, which values of the streamlines would replace",
             "add --force to replace it",
         ));
     }
-    // Nothing is written if one of them could not be.
-    for (_, path, _) in &beside {
-        atomic::check_file(path)?;
-    }
-    fibres::save(output, tractogram, command, control)?;
-    for (name, path, of_points) in beside {
-        match of_points {
-            true => scalars::save_points(&path, output, tractogram, &name)?,
-            false => scalars::save_weights(&path, tractogram, &name)?,
-        }
-        written.push(path);
-    }
+    with_values(tractogram, output, &beside, command, control)?;
+    let values = beside.into_iter().map(|b| b.path);
+    Ok((
+        std::iter::once(output.to_owned()).chain(values).collect(),
+        losses,
+    ))
+}
+
+/// What goes beside the file, and what no file holds.
+fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
+    let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
+    let beside = match format {
+        Format::Tck => scalars::files(output, points.keys(), lines.keys()),
+        _ => Vec::new(),
+    };
+    let (beside, not_finite): (Vec<_>, Vec<_>) =
+        beside.into_iter().partition(|b| b.holds(tractogram));
     // What the files beside it hold is not lost.
     let mut left = tractogram.clone();
     if format == Format::Tck {
@@ -209,9 +204,30 @@ pub fn streamlines(
         left.per_streamline.clear();
     }
     let mut losses = format.losses(&left);
-    losses.extend(not_finite.iter().map(|(name, ..)| {
-        format!("TSF holds finite numbers only, and {name} has others; it was left out")
-    }));
+    losses.extend(not_finite.iter().map(Beside::refusal));
     losses.extend(format.grid_loss(tractogram));
-    Ok((written, losses))
+    (beside, losses)
+}
+
+/// Writes a streamline file and values beside it: all files or none.
+pub fn with_values(
+    tractogram: &Tractogram,
+    output: &Path,
+    beside: &[Beside],
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    if beside.is_empty() {
+        return fibres::save(output, tractogram, command, control);
+    }
+    // Before the long work.
+    for values in beside {
+        atomic::check_file(&values.path)?;
+    }
+    let mut files = vec![tck::prepare(output, tractogram, command, control)?];
+    for values in beside {
+        control.check()?;
+        files.push(values.prepare(files[0].file(), tractogram)?);
+    }
+    atomic::put_together(files)
 }
