@@ -49,33 +49,45 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
     atomic::check_file(output)
 }
 
-/// Reads a file and writes what it holds as `output`, whose name says the format. `reference` is the
-/// image whose grid a tractogram is given; without it, the one that the input names is kept. Files
-/// beside the output are replaced only if `replace` is set.
-pub fn convert(
+/// An input that was read, and what will be left out of the output.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    input: PathBuf,
+    output: PathBuf,
+    format: Format,
+    held: Opened,
+    /// About the input, one sentence each.
+    pub notes: Vec<String>,
+    /// What the output does not hold, one sentence each.
+    pub losses: Vec<String>,
+}
+
+/// Reads a file that is to be written as `output`, whose name says the format. `reference` is the image
+/// whose grid a tractogram is given; without it, the one that the input names is kept.
+pub fn plan(
     input: &Path,
     output: &Path,
     reference: Option<&Path>,
     told: &Told,
-    replace: bool,
-    command: &str,
     control: &Control,
-) -> Result<Converted, Error> {
+) -> Result<Plan, Error> {
     let format = check_output(output)?;
-    match open_told(input, told, control)? {
+    let mut held = open_told(input, told, control)?;
+    let mut notes = held.warnings().to_vec();
+    let mut losses = Vec::new();
+    match &mut held {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
-            Err(Error::unsupported(
+            return Err(Error::unsupported(
                 input,
                 "a file of streamlines",
                 format!(
                     "end the output in one of {}; a map of where they pass is made by arcuate density",
                     Format::streamline_endings()
                 ),
-            ))
+            ));
         }
-        Opened::Tractogram(mut tractogram, info) => {
-            let mut notes = info.warnings;
-            notes.extend(fibres::not_finite(&tractogram));
+        Opened::Tractogram(tractogram, _) => {
+            notes.extend(fibres::not_finite(tractogram));
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
@@ -85,42 +97,70 @@ pub fn convert(
                          {far:.1} mm away; the reference's was taken, and no point was moved"
                     ));
                 }
-                tractogram = tractogram.with_grid(grid);
+                *tractogram = tractogram.clone().with_grid(grid);
             }
-            streamlines(&tractogram, format, output, replace, command, control).map(
-                |(written, losses)| Converted {
-                    what: match tractogram.len() {
-                        1 => "1 streamline".to_owned(),
-                        n => format!("{n} streamlines"),
-                    },
-                    written,
-                    notes,
-                    losses,
-                },
-            )
+            losses = parts(tractogram, format, output).1;
         }
-        Opened::Volume(volume, info) => {
-            // What an image does not hold goes beside it; a surface has no labels.
-            let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
-            let labels = labels.filter(|_| format.content() == Content::Image);
-            let table = label_table::beside(output);
-            if labels.is_some() && !replace && table.exists() {
-                return Err(Error::unsupported(
-                    &table,
-                    "a file that is there already, which names of the labels would replace",
-                    "add --force to replace it",
-                ));
+        Opened::Volume(..) => {}
+    }
+    Ok(Plan {
+        input: input.to_owned(),
+        output: output.to_owned(),
+        format,
+        held,
+        notes,
+        losses,
+    })
+}
+
+impl Plan {
+    pub fn input(&self) -> &Path {
+        &self.input
+    }
+
+    /// Writes the output. Files beside it are replaced only if `replace` is set.
+    pub fn write(
+        self,
+        replace: bool,
+        command: &str,
+        control: &Control,
+    ) -> Result<Converted, Error> {
+        let (format, output) = (self.format, &*self.output);
+        let (what, written) = match &self.held {
+            Opened::Tractogram(tractogram, _) => {
+                let what = match tractogram.len() {
+                    1 => "1 streamline".to_owned(),
+                    n => format!("{n} streamlines"),
+                };
+                (
+                    what,
+                    streamlines(tractogram, format, output, replace, command, control)?.0,
+                )
             }
-            let what = volume_as(&volume, input, format, output, command, control)?;
-            let mut written = vec![output.to_owned()];
-            written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
-            Ok(Converted {
-                what,
-                written,
-                notes: info.warnings,
-                losses: Vec::new(),
-            })
-        }
+            Opened::Volume(volume, _) => {
+                // What an image does not hold goes beside it; a surface has no labels.
+                let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
+                let labels = labels.filter(|_| format.content() == Content::Image);
+                let table = label_table::beside(output);
+                if labels.is_some() && !replace && table.exists() {
+                    return Err(Error::unsupported(
+                        &table,
+                        "a file that is there already, which names of the labels would replace",
+                        "add --force to replace it",
+                    ));
+                }
+                let what = volume_as(volume, &self.input, format, output, command, control)?;
+                let mut written = vec![output.to_owned()];
+                written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
+                (what, written)
+            }
+        };
+        Ok(Converted {
+            what,
+            written,
+            notes: self.notes,
+            losses: self.losses,
+        })
     }
 }
 

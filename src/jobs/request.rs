@@ -139,14 +139,18 @@ pub enum Request {
         /// Files beside it may be replaced.
         replace: bool,
     },
-    /// From one file format to another.
-    Convert {
+    /// Reads what is to be written in another file format.
+    PlanToConvert {
         input: PathBuf,
         output: PathBuf,
         /// The image whose grid the streamlines are from.
         reference: Option<PathBuf>,
         /// About the input.
         told: io::Told,
+    },
+    Convert {
+        plan: Box<io::convert::Plan>,
+        command: String,
         /// Files beside the output may be replaced.
         replace: bool,
     },
@@ -295,6 +299,8 @@ pub enum Output {
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
     Saved(Saved),
+    /// What is left out of a conversion.
+    Planned(Box<io::convert::Plan>),
     Converted(io::convert::Converted),
     Session(SessionOutput),
     Regions(OfRegions),
@@ -493,19 +499,21 @@ impl Request {
                 let done = save_with_values(tractogram, &path, &command, replace, control);
                 Ok(Output::Converted(done.map_err(|e| e.to_string())?))
             }
-            Self::Convert {
+            Self::PlanToConvert {
                 input,
                 output,
                 reference,
                 told,
+            } => {
+                let plan = io::convert::plan(&input, &output, reference.as_deref(), &told, control);
+                Ok(Output::Planned(Box::new(plan.map_err(|e| e.to_string())?)))
+            }
+            Self::Convert {
+                plan,
+                command,
                 replace,
             } => {
-                let (from, to) = (input.display(), output.display());
-                let command = format!("arcuate convert {from} {to}{told}");
-                let reference = reference.as_deref();
-                let converted = io::convert::convert(
-                    &input, &output, reference, &told, replace, &command, control,
-                );
+                let converted = plan.write(replace, &command, control);
                 Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
             }
             Self::SaveValues {

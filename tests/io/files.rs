@@ -511,7 +511,8 @@ fn whole_or_nothing() {
     io::fibres::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
     let convert = |to: &Path| {
         let told = io::Told::default();
-        io::convert::convert(&at("a.trx"), to, None, &told, true, "", &Control::new())
+        let plan = io::convert::plan(&at("a.trx"), to, None, &told, &Control::new())?;
+        plan.write(true, "", &Control::new())
     };
     // The name of the TCK is short enough, those of the values beside it are not.
     let long = at(&format!("{}.tck", "a".repeat(248)));

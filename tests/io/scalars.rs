@@ -8,6 +8,7 @@ use arcuate::data::tractogram::key_line;
 use arcuate::io::{self, fibres, scalars, tck};
 use arcuate::solvers::tracking::StopReason;
 use libtest_mimic::Trial;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
