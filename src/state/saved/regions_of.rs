@@ -167,9 +167,7 @@ pub(super) fn put(
     for (one, saved) in regions.into_iter().zip(&saved.regions) {
         match one {
             Ok(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-                named.push(Some(id));
+                named.push(Some(add(document, region, saved)));
             }
             Err(why) => {
                 leave_out(document, read, Lacking::Region(saved.clone()), why);
@@ -182,6 +180,15 @@ pub(super) fn put(
         named.get(place).copied().flatten()
     });
     named
+}
+
+fn add(document: &mut Document, region: Region, saved: &SavedRegion) -> RegionId {
+    let id = RegionId(document.fresh_id());
+    document.regions.push(Arc::new(Region { id, ..region }));
+    document
+        .label_numbers
+        .extend(saved.label.map(|number| (id, number)));
+    id
 }
 
 pub(super) fn leave_out(
@@ -201,16 +208,13 @@ pub(super) fn find_again(document: &mut Document, layer: LayerId) {
     for left in std::mem::take(&mut document.left_out) {
         let found = match &left.what {
             Lacking::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
-                read_region(document, &left.read, saved).ok()
+                let region = read_region(document, &left.read, saved).ok();
+                region.map(|region| add(document, region, saved))
             }
             _ => None,
         };
-        match found {
-            Some(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-            }
-            None => document.left_out.push(left),
+        if found.is_none() {
+            document.left_out.push(left);
         }
     }
 }

@@ -459,6 +459,7 @@ impl Lists<'_> {
             shape,
             colour: region.colour,
             visible: region.visible,
+            label: document.label_numbers.get(&region.id).copied(),
         }
     }
 
