@@ -473,6 +473,20 @@ fn converted(here: &Path, kept: &Value) {
     assert_eq!(grid["shape"], scan["files"][0]["shape"]);
     assert_eq!(grid["orientation"], scan["files"][0]["orientation"]);
     refuses(&["convert", "t.trk", "t.vtp"], &["--force", "t.vtp"], here);
+    // What is lost is said before anything is written, which may be refused then.
+    let strict = ["convert", "t.trk", "strict.vtp", "--strict"];
+    refuses(&strict, &["--strict", "grid"], here);
+    assert!(!here.join("strict.vtp").exists());
+    let output = arcuate(&["convert", "t.trk", "told.vtp"], here);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let at = |words: &str| said.lines().position(|line| line.contains(words));
+    assert!(
+        output.status.success() && at("left out") < at("Converted"),
+        "{said}"
+    );
+    assert!(
+        at("left out").is_some_and(|line| said.lines().nth(line).unwrap_or("").contains("grid"))
+    );
     for (name, code) in [("t.png", 2), ("t.nii.gz", 1)] {
         let output = arcuate(&["convert", "t.trk", name], here);
         assert_eq!(output.status.code(), Some(code), "{name}");

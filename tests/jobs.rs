@@ -4,7 +4,9 @@ use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
-use arcuate::jobs::{BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Which};
+use arcuate::jobs::{
+    BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
+};
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
 use glam::DVec3;
@@ -131,7 +133,7 @@ fn saves_finish_on_closing() {
             tractogram: tractogram.clone(),
             path,
             command,
-            values: None,
+            values: Values::default(),
             revision: 0,
         });
     }

@@ -4,6 +4,7 @@
 mod backend;
 mod filter;
 mod fits;
+mod masks;
 mod pathway_looks;
 mod pathway_steps;
 mod pathways;
@@ -64,6 +65,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own.chain(segment_changes::tests()).chain(filter::tests());
+    let own = own.chain(masks::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

@@ -19,7 +19,7 @@ Examples:
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
 The names say the formats; tracks.trx/ is a folder. Without --affine no point is moved: coordinates in the world stay as they are. What the output cannot hold
-is listed; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
+is listed before it is written, and with --strict nothing is written then; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
 A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.
@@ -47,6 +47,9 @@ pub struct Options {
     /// Image whose grid the streamlines are from; TRK cannot do without one
     #[arg(long, value_name = "IMAGE")]
     pub reference: Option<PathBuf>,
+    /// Write nothing where something would be left out
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub told: ToldOptions,
 }
@@ -55,22 +58,40 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
     runner.may_write(&options.output)?;
     io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
-    let request = Request::Convert {
+    let request = Request::PlanToConvert {
         input: options.input.clone(),
         output: options.output.clone(),
         reference: options.reference.clone(),
         told: options.told.told(),
+    };
+    let (Output::Planned(plan), _) = runner.run(request)? else {
+        return Err(Failure::new("Nothing was read"));
+    };
+    // Before anything is written: it can be stopped.
+    let mut text = String::new();
+    for (word, lines) in [("note", &plan.notes), ("left out", &plan.losses)] {
+        for line in lines {
+            let _ = writeln!(text, "  {word:<11} {line}");
+        }
+    }
+    runner.tell(&text);
+    if options.strict && !plan.losses.is_empty() {
+        return Err(Failure::new(format!(
+            "Nothing was written: with --strict the output has to hold everything that is in {}; {}",
+            options.input.display(),
+            plan.losses.join("; ")
+        )));
+    }
+    let (from, to) = (options.input.display(), options.output.display());
+    let request = Request::Convert {
+        plan,
+        command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
     let (Output::Converted(done), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was converted"));
     };
     let mut text = format!("Converted {}\n", done.what);
-    for (word, lines) in [("note", &done.notes), ("left out", &done.losses)] {
-        for line in lines {
-            let _ = writeln!(text, "  {word:<11} {line}");
-        }
-    }
     for path in &done.written {
         let _ = writeln!(text, "  written     {}", path.display());
     }

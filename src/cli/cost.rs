@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, FoundPathway, Output, Request};
+use crate::jobs::{FindPathway, FoundPathway, Output, Request, Values};
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
@@ -256,7 +256,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram: found.line.clone(),
         path: path_file,
         command: command.clone(),
-        values: None,
+        values: Values::default(),
         revision: 0,
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);

@@ -254,10 +254,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(runner)?;
     check_lengths(&options.params().walk)?;
-    let values = Values::beside(&curves.out);
-    let beside = || values.iter().flat_map(Values::files);
-    for file in beside() {
-        runner.may_write(file)?;
+    let values = Values::measures();
+    let beside = values.beside(&curves.out);
+    for values in &beside {
+        runner.may_write(&values.path)?;
     }
     let medium = options.medium();
     if medium.is_too_coarse() {
@@ -289,7 +289,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         recipe,
         wall_ms,
     };
-    curves.save(&tracked, values.clone(), runner)?;
+    curves.save(&tracked, values, runner)?;
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
@@ -303,7 +303,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let (mut value, mut text) = summary(&tracked, &shot);
-    let files: Vec<_> = std::iter::once(&*curves.out).chain(beside()).collect();
+    let beside = beside.iter().map(|values| &*values.path);
+    let files: Vec<_> = std::iter::once(&*curves.out).chain(beside).collect();
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {

@@ -5,7 +5,7 @@ use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control};
 use crate::data::labels::Labels;
 use crate::io;
-use crate::jobs::Request;
+use crate::jobs::{Request, Values};
 use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
 use serde_json::json;
 use std::path::PathBuf;
@@ -187,7 +187,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         tractogram,
         path: at("fibres.tck"),
         command: command.clone(),
-        values: None,
+        values: Values::default(),
         revision: 0,
     })?;
 

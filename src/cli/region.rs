@@ -361,6 +361,7 @@ fn save_labels(
     let regions = regions.map(|(i, (n, s))| (n.clone(), CATEGORIES[i % CATEGORIES.len()], s));
     let save = SaveLabels {
         regions: regions.collect(),
+        own: Vec::new(),
         grid,
         path: options.out.clone(),
         command: "arcuate region --as-labels".to_owned(),

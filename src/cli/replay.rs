@@ -7,7 +7,7 @@ use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
-use crate::jobs::{ForSegment, FoundPathway, Output, Request};
+use crate::jobs::{ForSegment, FoundPathway, Output, Request, Values};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
@@ -557,7 +557,7 @@ fn write(
             tractogram: tractogram.clone(),
             path,
             command: command.clone(),
-            values: None,
+            values: Values::default(),
             revision: 0,
         })?;
     }

@@ -124,6 +124,13 @@ impl Runner {
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
     }
 
+    /// Says in words what is about to be done; [`Self::report`] says it to programs afterwards.
+    pub fn tell(&self, text: &str) {
+        if !self.json && !text.is_empty() {
+            print_line(text.trim_end());
+        }
+    }
+
     /// Prints the result: the JSON object, or the text.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         match (self.json, text.trim_end()) {

@@ -69,7 +69,7 @@ impl CurveOptions {
     pub fn save(
         &self,
         tracked: &Tracked,
-        values: Option<Values>,
+        values: Values,
         runner: &mut Runner,
     ) -> Result<(), Failure> {
         runner.run(Request::SaveTractogram {
@@ -472,7 +472,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     check_lengths(&curves.track.params())?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
-    curves.save(&tracked, None, runner)?;
+    curves.save(&tracked, Values::default(), runner)?;
     let (mut value, mut text) = summary(&tracked, "streamlines");
     value["file"] = json!(curves.out);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));

@@ -14,6 +14,67 @@ use std::time::Duration;
 /// Longer than any file is being written.
 const LEFT_FOR: Duration = Duration::from_secs(24 * 3600);
 
+/// A file that is whole, and was read back, under a temporary name; without its own it goes with this.
+pub struct Ready {
+    temporary: Temporary,
+    target: PathBuf,
+    /// As it was asked for.
+    path: PathBuf,
+}
+
+impl Ready {
+    /// Where it is until then.
+    pub fn file(&self) -> &Path {
+        &self.temporary.0
+    }
+
+    /// Gives it its name.
+    pub fn put(self) -> Result<(), Error> {
+        let failed = |e: &std::io::Error| Error::writing(&self.path, e);
+        if let Ok(old) = std::fs::metadata(&self.target) {
+            std::fs::set_permissions(self.file(), old.permissions()).map_err(|e| failed(&e))?;
+        }
+        std::fs::rename(self.file(), &self.target).map_err(|e| failed(&e))?;
+        self.temporary.keep();
+        sync_folder(&self.target);
+        Ok(())
+    }
+
+    /// The file that it takes the place of, under a name of ours as well.
+    fn old(&self) -> Result<Option<Temporary>, Error> {
+        if !self.target.exists() {
+            return Ok(None);
+        }
+        let old = Temporary(self.target.with_file_name(temporary_name()));
+        // Not every disk has links.
+        std::fs::hard_link(&self.target, &old.0)
+            .or_else(|_| std::fs::copy(&self.target, &old.0).map(drop))
+            .map_err(|e| Error::writing(&self.path, &e))?;
+        Ok(Some(old))
+    }
+}
+
+/// Gives files that belong together their names: all of them or none, whatever fails. Only a power cut
+/// between two of them can leave some new and some old.
+pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
+    let old: Result<Vec<_>, Error> = files.iter().map(Ready::old).collect();
+    let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
+    let before: Vec<_> = targets.iter().zip(old?).collect();
+    for (done, file) in files.into_iter().enumerate() {
+        if let Err(error) = file.put() {
+            for (target, old) in &before[..done] {
+                // Back to what it was; the first error is the one to tell.
+                let _ = match old {
+                    Some(old) => std::fs::rename(&old.0, target),
+                    None => std::fs::remove_file(target),
+                };
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
 /// Writes a file.
 ///
 /// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the
@@ -24,6 +85,15 @@ pub fn write_verified(
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), String>,
 ) -> Result<(), Error> {
+    prepare(path, write, verify)?.put()
+}
+
+/// Does all of that but the last step.
+pub fn prepare(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stop>,
+    verify: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<Ready, Error> {
     let failed = |e: &std::io::Error| Error::writing(path, e);
     let target = target(path)?;
     let (temporary, file) = create_beside(&target).map_err(|e| failed(&e))?;
@@ -50,13 +120,11 @@ pub fn write_verified(
         })
     });
     verified?;
-    if let Ok(old) = std::fs::metadata(&target) {
-        std::fs::set_permissions(&temporary.0, old.permissions()).map_err(|e| failed(&e))?;
-    }
-    std::fs::rename(&temporary.0, &target).map_err(|e| failed(&e))?;
-    temporary.keep();
-    sync_folder(&target);
-    Ok(())
+    Ok(Ready {
+        temporary,
+        target,
+        path: path.to_owned(),
+    })
 }
 
 /// Writes a folder of files: `write` fills one of a temporary name, which then takes the place of the

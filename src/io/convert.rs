@@ -1,9 +1,10 @@
 //! From one file format to another: what kind of thing the input holds decides what the output may be.
 
 use super::format::{Content, Format};
+use super::scalars::{self, Beside};
 use super::{
-    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, scalars,
-    surface, trx,
+    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, surface,
+    tck, trx,
 };
 use crate::compute::Control;
 use crate::data::{Surface, Tractogram, Volume};
@@ -48,33 +49,45 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
     atomic::check_file(output)
 }
 
-/// Reads a file and writes what it holds as `output`, whose name says the format. `reference` is the
-/// image whose grid a tractogram is given; without it, the one that the input names is kept. Files
-/// beside the output are replaced only if `replace` is set.
-pub fn convert(
+/// An input that was read, and what will be left out of the output.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    input: PathBuf,
+    output: PathBuf,
+    format: Format,
+    held: Opened,
+    /// About the input, one sentence each.
+    pub notes: Vec<String>,
+    /// What the output does not hold, one sentence each.
+    pub losses: Vec<String>,
+}
+
+/// Reads a file that is to be written as `output`, whose name says the format. `reference` is the image
+/// whose grid a tractogram is given; without it, the one that the input names is kept.
+pub fn plan(
     input: &Path,
     output: &Path,
     reference: Option<&Path>,
     told: &Told,
-    replace: bool,
-    command: &str,
     control: &Control,
-) -> Result<Converted, Error> {
+) -> Result<Plan, Error> {
     let format = check_output(output)?;
-    match open_told(input, told, control)? {
+    let mut held = open_told(input, told, control)?;
+    let mut notes = held.warnings().to_vec();
+    let mut losses = Vec::new();
+    match &mut held {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
-            Err(Error::unsupported(
+            return Err(Error::unsupported(
                 input,
                 "a file of streamlines",
                 format!(
                     "end the output in one of {}; a map of where they pass is made by arcuate density",
                     Format::streamline_endings()
                 ),
-            ))
+            ));
         }
-        Opened::Tractogram(mut tractogram, info) => {
-            let mut notes = info.warnings;
-            notes.extend(fibres::not_finite(&tractogram));
+        Opened::Tractogram(tractogram, _) => {
+            notes.extend(fibres::not_finite(tractogram));
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
@@ -84,42 +97,70 @@ pub fn convert(
                          {far:.1} mm away; the reference's was taken, and no point was moved"
                     ));
                 }
-                tractogram = tractogram.with_grid(grid);
+                *tractogram = tractogram.clone().with_grid(grid);
             }
-            streamlines(&tractogram, format, output, replace, command, control).map(
-                |(written, losses)| Converted {
-                    what: match tractogram.len() {
-                        1 => "1 streamline".to_owned(),
-                        n => format!("{n} streamlines"),
-                    },
-                    written,
-                    notes,
-                    losses,
-                },
-            )
+            losses = parts(tractogram, format, output).1;
         }
-        Opened::Volume(volume, info) => {
-            // What an image does not hold goes beside it; a surface has no labels.
-            let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
-            let labels = labels.filter(|_| format.content() == Content::Image);
-            let table = label_table::beside(output);
-            if labels.is_some() && !replace && table.exists() {
-                return Err(Error::unsupported(
-                    &table,
-                    "a file that is there already, which names of the labels would replace",
-                    "add --force to replace it",
-                ));
+        Opened::Volume(..) => {}
+    }
+    Ok(Plan {
+        input: input.to_owned(),
+        output: output.to_owned(),
+        format,
+        held,
+        notes,
+        losses,
+    })
+}
+
+impl Plan {
+    pub fn input(&self) -> &Path {
+        &self.input
+    }
+
+    /// Writes the output. Files beside it are replaced only if `replace` is set.
+    pub fn write(
+        self,
+        replace: bool,
+        command: &str,
+        control: &Control,
+    ) -> Result<Converted, Error> {
+        let (format, output) = (self.format, &*self.output);
+        let (what, written) = match &self.held {
+            Opened::Tractogram(tractogram, _) => {
+                let what = match tractogram.len() {
+                    1 => "1 streamline".to_owned(),
+                    n => format!("{n} streamlines"),
+                };
+                (
+                    what,
+                    streamlines(tractogram, format, output, replace, command, control)?.0,
+                )
             }
-            let what = volume_as(&volume, input, format, output, command, control)?;
-            let mut written = vec![output.to_owned()];
-            written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
-            Ok(Converted {
-                what,
-                written,
-                notes: info.warnings,
-                losses: Vec::new(),
-            })
-        }
+            Opened::Volume(volume, _) => {
+                // What an image does not hold goes beside it; a surface has no labels.
+                let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
+                let labels = labels.filter(|_| format.content() == Content::Image);
+                let table = label_table::beside(output);
+                if labels.is_some() && !replace && table.exists() {
+                    return Err(Error::unsupported(
+                        &table,
+                        "a file that is there already, which names of the labels would replace",
+                        "add --force to replace it",
+                    ));
+                }
+                let what = volume_as(volume, &self.input, format, output, command, control)?;
+                let mut written = vec![output.to_owned()];
+                written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
+                (what, written)
+            }
+        };
+        Ok(Converted {
+            what,
+            written,
+            notes: self.notes,
+            losses: self.losses,
+        })
     }
 }
 
@@ -160,8 +201,8 @@ fn volume_as(
     }
 }
 
-/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold. Returns
-/// what was written, and what no file holds.
+/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold: all files
+/// or none. Returns what was written, and what no file holds.
 pub fn streamlines(
     tractogram: &Tractogram,
     format: Format,
@@ -170,38 +211,32 @@ pub fn streamlines(
     command: &str,
     control: &Control,
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
-    let mut written = vec![output.to_owned()];
-    let beside = match format {
-        Format::Tck => scalars::files(output, tractogram),
-        _ => Vec::new(),
-    };
-    // In TSF a NaN ends a streamline.
-    let holdable = |name: &String| {
-        let values = tractogram.per_point.get(name);
-        values.is_none_or(|v| v.iter().all(|v| v.is_finite()))
-    };
-    let (beside, not_finite): (Vec<_>, Vec<_>) = beside
-        .into_iter()
-        .partition(|(name, _, of_points)| !of_points || holdable(name));
-    if let Some((_, path, _)) = beside.iter().find(|(_, path, _)| !replace && path.exists()) {
+    let (beside, losses) = parts(tractogram, format, output);
+    let there = |b: &&Beside| !replace && b.path.exists();
+    if let Some(there) = beside.iter().find(there) {
         return Err(Error::unsupported(
-            path,
+            &there.path,
             "a file that is there already, which values of the streamlines would replace",
             "add --force to replace it",
         ));
     }
-    // Nothing is written if one of them could not be.
-    for (_, path, _) in &beside {
-        atomic::check_file(path)?;
-    }
-    fibres::save(output, tractogram, command, control)?;
-    for (name, path, of_points) in beside {
-        match of_points {
-            true => scalars::save_points(&path, output, tractogram, &name)?,
-            false => scalars::save_weights(&path, tractogram, &name)?,
-        }
-        written.push(path);
-    }
+    with_values(tractogram, output, &beside, command, control)?;
+    let values = beside.into_iter().map(|b| b.path);
+    Ok((
+        std::iter::once(output.to_owned()).chain(values).collect(),
+        losses,
+    ))
+}
+
+/// What goes beside the file, and what no file holds.
+fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
+    let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
+    let beside = match format {
+        Format::Tck => scalars::files(output, points.keys(), lines.keys()),
+        _ => Vec::new(),
+    };
+    let (beside, not_finite): (Vec<_>, Vec<_>) =
+        beside.into_iter().partition(|b| b.holds(tractogram));
     // What the files beside it hold is not lost.
     let mut left = tractogram.clone();
     if format == Format::Tck {
@@ -209,9 +244,30 @@ pub fn streamlines(
         left.per_streamline.clear();
     }
     let mut losses = format.losses(&left);
-    losses.extend(not_finite.iter().map(|(name, ..)| {
-        format!("TSF holds finite numbers only, and {name} has others; it was left out")
-    }));
+    losses.extend(not_finite.iter().map(Beside::refusal));
     losses.extend(format.grid_loss(tractogram));
-    Ok((written, losses))
+    (beside, losses)
+}
+
+/// Writes a streamline file and values beside it: all files or none.
+pub fn with_values(
+    tractogram: &Tractogram,
+    output: &Path,
+    beside: &[Beside],
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    if beside.is_empty() {
+        return fibres::save(output, tractogram, command, control);
+    }
+    // Before the long work.
+    for values in beside {
+        atomic::check_file(&values.path)?;
+    }
+    let mut files = vec![tck::prepare(output, tractogram, command, control)?];
+    for values in beside {
+        control.check()?;
+        files.push(values.prepare(files[0].file(), tractogram)?);
+    }
+    atomic::put_together(files)
 }

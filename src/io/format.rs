@@ -131,7 +131,7 @@ pub const TABLE: &[Kind] = &[
         name: "MRtrix streamlines",
         extensions: &["tck"],
         reads: "float32 and float64, both byte orders; TSF and weights beside it",
-        writes: "float32; by `convert` and of rays also TSF and weights",
+        writes: "float32; TSF and weights beside it",
         holds: NOTHING,
     },
     Kind {

@@ -10,12 +10,51 @@ use super::{DISCLAIMER, Error, atomic, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::key_line;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
 /// Letters of a number, with room for blanks: what a file of weights may be long for each.
 const LETTERS: u64 = 64;
+
+/// Where one of a TCK's values goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Beside {
+    /// Of the values.
+    pub name: String,
+    pub path: PathBuf,
+    /// As TSF; else one number a streamline, as text.
+    pub per_point: bool,
+}
+
+impl Beside {
+    /// Whether a file holds these values: in TSF a NaN ends a streamline.
+    pub fn holds(&self, tractogram: &Tractogram) -> bool {
+        let values = tractogram.per_point.get(&self.name);
+        let values = values.filter(|_| self.per_point);
+        values.is_none_or(|v| v.iter().all(|v| v.is_finite()))
+    }
+
+    /// Why it does not.
+    pub fn refusal(&self) -> String {
+        format!(
+            "TSF holds finite numbers only, and {} has others; it was left out",
+            self.name
+        )
+    }
+
+    pub(super) fn prepare(
+        &self,
+        tck: &Path,
+        tractogram: &Tractogram,
+    ) -> Result<atomic::Ready, Error> {
+        match self.per_point {
+            true => prepare_points(&self.path, tck, tractogram, &self.name),
+            false => prepare_weights(&self.path, tractogram, &self.name),
+        }
+    }
+}
 
 /// Writes the per-point values `name` as TSF beside the streamlines they belong to; the header repeats
 /// the TCK's `timestamp` and count, by which MRtrix knows that they match; a TCK of another count is
@@ -26,6 +65,15 @@ pub fn save_points(
     tractogram: &Tractogram,
     name: &str,
 ) -> Result<(), Error> {
+    prepare_points(path, beside, tractogram, name)?.put()
+}
+
+fn prepare_points(
+    path: &Path,
+    beside: &Path,
+    tractogram: &Tractogram,
+    name: &str,
+) -> Result<atomic::Ready, Error> {
     let Some(values) = tractogram.per_point.get(name) else {
         return Err(missing(path, name));
     };
@@ -65,6 +113,14 @@ pub fn save_points(
 /// Writes the per-streamline values `name`, one number a line, in the order of the streamlines, below
 /// remarks (`#`), which MRtrix and NumPy skip.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
+    prepare_weights(path, tractogram, name)?.put()
+}
+
+fn prepare_weights(
+    path: &Path,
+    tractogram: &Tractogram,
+    name: &str,
+) -> Result<atomic::Ready, Error> {
     let Some(values) = tractogram.per_streamline.get(name) else {
         return Err(missing(path, name));
     };
@@ -84,8 +140,8 @@ fn missing(path: &Path, name: &str) -> Error {
     )
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    atomic::write_verified(
+fn write(path: &Path, bytes: &[u8]) -> Result<atomic::Ready, Error> {
+    atomic::prepare(
         path,
         |file| Ok(file.write_all(bytes)?),
         |written| match std::fs::read(written) {
@@ -96,8 +152,12 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     )
 }
 
-/// Where the values of a TCK go: per point, per streamline; each with its name.
-pub fn files(tck: &Path, tractogram: &Tractogram) -> Vec<(String, PathBuf, bool)> {
+/// Where values of a TCK go, by their names: per point, per streamline; no two to one file.
+pub fn files<'a>(
+    tck: &Path,
+    points: impl Iterator<Item = &'a String>,
+    lines: impl Iterator<Item = &'a String>,
+) -> Vec<Beside> {
     let plain = |name: &str| {
         let plain = |c: char| match c {
             c if c.is_control() || "./\\:*?\"<>|".contains(c) => '_',
@@ -105,15 +165,23 @@ pub fn files(tck: &Path, tractogram: &Tractogram) -> Vec<(String, PathBuf, bool)
         };
         name.chars().map(plain).collect::<String>()
     };
-    let of_points = tractogram.per_point.keys().map(|name| {
-        let ending = format!("{}.tsf", plain(name));
-        (name.clone(), with_extension(tck, &ending), true)
-    });
-    let of_lines = tractogram.per_streamline.keys().map(|name| {
-        let ending = format!("{}.weights.txt", plain(name));
-        (name.clone(), with_extension(tck, &ending), false)
-    });
-    of_points.chain(of_lines).collect()
+    let mut taken = BTreeSet::new();
+    let mut place = |name: &String, per_point: bool, ending: &str| {
+        let plain = plain(name);
+        let numbered = (2u64..).map(|n| format!("{plain}_{n}"));
+        let mut words = std::iter::once(plain.clone()).chain(numbered);
+        // Some disks do not tell small letters from large ones.
+        let free = |word: &String| taken.insert((per_point, word.to_lowercase()));
+        let word = words.find(free).unwrap_or_default();
+        Beside {
+            name: name.clone(),
+            path: with_extension(tck, &format!("{word}.{ending}")),
+            per_point,
+        }
+    };
+    let mut all: Vec<Beside> = points.map(|name| place(name, true, "tsf")).collect();
+    all.extend(lines.map(|name| place(name, false, "weights.txt")));
+    all
 }
 
 /// Adds the values that lie beside a TCK. Those of other streamlines are named and left out.

@@ -329,6 +329,16 @@ pub fn save(
     command: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    prepare(path, tractogram, command, control)?.put()
+}
+
+/// Does all of that but give it its name.
+pub(super) fn prepare(
+    path: &Path,
+    tractogram: &Tractogram,
+    command: &str,
+    control: &Control,
+) -> Result<atomic::Ready, Error> {
     if super::extension(path) != "tck" {
         return Err(Error::unsupported(
             path,
@@ -349,7 +359,7 @@ pub fn save(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     control.begin(&format!("Writing {name}"), tractogram.len() as u64);
     let header = header(tractogram.len(), command);
-    atomic::write_verified(
+    atomic::prepare(
         path,
         |file| {
             file.write_all(header.as_bytes())?;

@@ -3,17 +3,17 @@
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
-use crate::io::convert::{Converted, check_output, streamlines};
+use crate::io::convert::{Converted, check_output, streamlines, with_values};
+use crate::io::scalars::{self, Beside};
 use crate::io::{self, Format};
 use std::path::{Path, PathBuf};
 
-/// Values that are written beside a streamline file: per point as TSF, per streamline as weights.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Names of values that are written beside a TCK: per point as TSF, per streamline as weights. Other
+/// formats hold them themselves.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Values {
-    /// In the tractogram.
-    pub name: String,
-    pub tsf: PathBuf,
-    pub weights: PathBuf,
+    points: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Values {
@@ -40,32 +40,128 @@ impl Values {
         tractogram
     }
 
-    /// Measures, beside a TCK: other formats hold them themselves.
-    pub fn beside(file: &Path) -> Option<Self> {
-        (Format::named(file) == Some(Format::Tck)).then(|| Self {
-            name: Self::MEASURE.to_owned(),
-            tsf: file.with_extension("tsf"),
-            weights: file.with_extension("weights.txt"),
-        })
-    }
-
-    /// Whether there are measures to be written.
+    /// Whether there are measures of rays to be written.
     pub fn are_in(tractogram: &Tractogram) -> bool {
         tractogram.per_point.contains_key(Self::MEASURE)
             && tractogram.per_streamline.contains_key(Self::MEASURE)
     }
 
+    /// All that it has; every program finds lengths in the points.
+    pub fn of(tractogram: &Tractogram) -> Self {
+        let shown = Self::are_in(tractogram).then_some(Self::SHOWN);
+        let lines = tractogram.per_streamline.keys();
+        let lines = lines.filter(|name| *name != LENGTH && Some(name.as_str()) != shown);
+        Self {
+            points: tractogram.per_point.keys().cloned().collect(),
+            lines: lines.cloned().collect(),
+        }
+    }
+
+    /// The measures of rays, and no more.
+    pub fn measures() -> Self {
+        let names = || vec![Self::MEASURE.to_owned()];
+        Self {
+            points: names(),
+            lines: names(),
+        }
+    }
+
+    /// Whether measures of rays are among them.
+    pub fn are_measures(&self) -> bool {
+        let among = |names: &[String]| names.iter().any(|n| n == Self::MEASURE);
+        among(&self.points) && among(&self.lines)
+    }
+
+    /// Where they go beside this file, each under its name.
+    pub fn named(&self, file: &Path) -> Vec<Beside> {
+        match Format::named(file) {
+            Some(Format::Tck) => scalars::files(file, self.points.iter(), self.lines.iter()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same; the measures are what a file of rays is made for, and theirs have its name.
+    pub fn beside(&self, file: &Path) -> Vec<Beside> {
+        let mut all = self.named(file);
+        let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
+        for beside in measures.filter(|_| self.are_measures()) {
+            beside.path = file.with_extension(match beside.per_point {
+                true => "tsf",
+                false => "weights.txt",
+            });
+        }
+        all
+    }
+
+    /// What each of these files holds, in words.
+    pub fn words(beside: &Beside) -> String {
+        match (beside.name.as_str(), beside.per_point) {
+            (Self::MEASURE, true) => "CM along the rays".to_owned(),
+            (Self::MEASURE, false) => "CM of whole rays".to_owned(),
+            (name, true) => format!("{name} at each point"),
+            (name, false) => format!("{name} of each streamline"),
+        }
+    }
+
     /// What is left for the streamlines' own file.
     pub fn without(&self, tractogram: &Tractogram) -> Tractogram {
         let mut left = Self::written(tractogram.clone());
-        left.per_point.remove(&self.name);
-        left.per_streamline.remove(&self.name);
+        left.per_point.retain(|name, _| !self.points.contains(name));
+        left.per_streamline
+            .retain(|name, _| !self.lines.contains(name));
         left
     }
 
-    pub fn files(&self) -> [&Path; 2] {
-        [&self.tsf, &self.weights]
+    /// Which of them files beside a TCK do not hold, one sentence each. Of very many numbers only that it
+    /// may be so: the window does not wait for them to be looked at.
+    pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
+        const LOOKED_AT: usize = 2_000_000;
+        let beside = self.beside(tck);
+        if beside.is_empty() || self.points.len() * tractogram.points.len() <= LOOKED_AT {
+            let refused = beside.iter().filter(|b| !b.holds(tractogram));
+            return refused.map(Beside::refusal).collect();
+        }
+        vec![
+            "TSF holds finite numbers only: values per point that have others are left out"
+                .to_owned(),
+        ]
     }
+}
+
+/// Writes a streamline file, and beside a TCK these values: all files or none. Says what that was.
+pub(super) fn save_tractogram(
+    tractogram: Tractogram,
+    values: &Values,
+    path: &Path,
+    command: &str,
+    control: &Control,
+) -> Result<String, io::Error> {
+    let tractogram = Values::written(tractogram);
+    let (beside, left): (Vec<_>, Vec<_>) = values
+        .beside(path)
+        .into_iter()
+        .partition(|b| b.holds(&tractogram));
+    with_values(&tractogram, path, &beside, command, control)?;
+    let kind = match Values::are_in(&tractogram) {
+        true => "rays",
+        false => "streamlines",
+    };
+    let mut what = format!("{} {kind}", tractogram.len());
+    let names = |some: &[Beside], name: fn(&Beside) -> String| {
+        some.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    if !beside.is_empty() {
+        let file = |b: &Beside| {
+            let name = b.path.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        what += &format!(" with {}", names(&beside, file));
+    }
+    if !left.is_empty() {
+        let left = names(&left, |b| b.name.clone());
+        what += &format!(", without {left}, which TSF does not hold");
+    }
+    Ok(what)
 }
 
 /// Where files may go. Asks the disk: not for the window's thread.

@@ -95,11 +95,13 @@ pub struct Made {
     pub note: Option<String>,
 }
 
-/// Regions as the numbers 1, 2, … of one image.
+/// Regions as the numbers of one image.
 #[derive(Clone, Debug)]
 pub struct SaveLabels {
-    /// Name, colour and shape, in the order of the numbers.
+    /// Name, colour and shape.
     pub regions: Vec<(String, [u8; 3], Arc<Shape>)>,
+    /// Of each its number in the label map that it is from; beyond the end: none.
+    pub own: Vec<Option<u32>>,
     pub grid: Arc<Grid>,
     pub path: PathBuf,
     pub command: String,
@@ -267,6 +269,30 @@ impl SaveLabels {
         io::label_table::beside(path)
     }
 
+    /// Of each the number, and what is said of them: their own ones where no two have the same, and then
+    /// the others get what is free; else 1, 2, ….
+    fn numbers(&self) -> (Vec<u16>, &'static str) {
+        let own = || self.own.iter().copied().chain(std::iter::repeat(None));
+        let mut taken = BTreeSet::new();
+        let in_order = |why| ((1..).take(self.regions.len()).collect(), why);
+        for number in own().take(self.regions.len()).flatten() {
+            match u16::try_from(number) {
+                Ok(number) if taken.insert(number) => {}
+                Ok(_) => return in_order(" from 1, since some have one number"),
+                Err(_) => return in_order(" from 1, since the file holds numbers up to 65535"),
+            }
+        }
+        if taken.is_empty() {
+            return in_order("");
+        }
+        let mut free = (1..=u16::MAX).filter(|number| !taken.contains(number));
+        let numbers = self.regions.iter().zip(own()).map(|(_, own)| {
+            let own = own.and_then(|number| u16::try_from(number).ok());
+            own.or_else(|| free.next()).unwrap_or_default()
+        });
+        (numbers.collect(), " of the numbers that they had")
+    }
+
     pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
         let mut values = vec![0u16; self.grid.voxel_count()];
         let mut shared = 0usize;
@@ -276,8 +302,9 @@ impl SaveLabels {
                 "A label map holds 65535 regions, these are {count}; save masks instead"
             )));
         }
+        let (numbers, said) = self.numbers();
         control.begin("Putting regions together", count as u64);
-        for (i, (_, _, shape)) in self.regions.iter().enumerate() {
+        for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
             control.check().map_err(solvers::Error::from)?;
             // On the voxels of the image, whatever the region was made on.
             for voxel in region::voxels(shape, &self.grid) {
@@ -285,7 +312,7 @@ impl SaveLabels {
                 shared += usize::from(*value != 0);
                 // Where regions overlap the first in the list stays.
                 if *value == 0 {
-                    *value = i as u16 + 1;
+                    *value = *number;
                 }
             }
             control.advance(1);
@@ -293,12 +320,13 @@ impl SaveLabels {
         let failed = |e: io::Error| Fault::Said(e.to_string());
         io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
             .map_err(failed)?;
-        let table = (1..)
-            .zip(&self.regions)
-            .map(|(number, (name, colour, _))| (number, name.as_str(), *colour));
-        let beside = io::label_table::save(&self.path, table).map_err(failed)?;
+        let rows = numbers.iter().zip(&self.regions);
+        let rows = rows.map(|(n, (name, colour, _))| (u32::from(*n), name.as_str(), *colour));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by_key(|(number, ..)| *number);
+        let beside = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
-        let mut what = format!("{count} regions as labels, with their names in {name}");
+        let mut what = format!("{count} regions as labels{said}, with their names in {name}");
         if shared > 0 {
             what += &format!("; {shared} voxels of several regions went to the first of them");
         }

@@ -8,7 +8,7 @@ use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::density::{MapDensity, Mapped};
-use super::export::save_with_values;
+use super::export::{save_tractogram, save_with_values};
 use super::fault::Fault;
 use super::fitting::fitted;
 use super::making::{ForRegions, OfRegions};
@@ -26,7 +26,7 @@ use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram,
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
 use crate::{io, phantom};
-use saving::{save_shape, save_values, saved};
+use saving::{save_shape, saved};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -119,13 +119,13 @@ pub enum Request {
     },
     /// Work on the streamlines of one layer.
     Bundle(Box<ForBundle>),
-    /// Writes one file after the other, and nothing more after one that failed.
+    /// All files or none.
     SaveTractogram {
         tractogram: Tractogram,
         path: PathBuf,
         command: String,
-        /// What is written beside it.
-        values: Option<Values>,
+        /// What is written beside a TCK.
+        values: Values,
         /// Of the document that it is part of; comes back in [`Saved`].
         revision: u64,
     },
@@ -139,14 +139,18 @@ pub enum Request {
         /// Files beside it may be replaced.
         replace: bool,
     },
-    /// From one file format to another.
-    Convert {
+    /// Reads what is to be written in another file format.
+    PlanToConvert {
         input: PathBuf,
         output: PathBuf,
         /// The image whose grid the streamlines are from.
         reference: Option<PathBuf>,
         /// About the input.
         told: io::Told,
+    },
+    Convert {
+        plan: Box<io::convert::Plan>,
+        command: String,
         /// Files beside the output may be replaced.
         replace: bool,
     },
@@ -295,6 +299,8 @@ pub enum Output {
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
     Saved(Saved),
+    /// What is left out of a conversion.
+    Planned(Box<io::convert::Plan>),
     Converted(io::convert::Converted),
     Session(SessionOutput),
     Regions(OfRegions),
@@ -475,18 +481,8 @@ impl Request {
                 values,
                 revision,
             } => {
-                let tractogram = Values::written(tractogram);
-                io::fibres::save(&path, &tractogram, &command, control)
+                let what = save_tractogram(tractogram, &values, &path, &command, control)
                     .map_err(|e| e.to_string())?;
-                let kind = match Values::are_in(&tractogram) {
-                    true => "rays",
-                    false => "streamlines",
-                };
-                let mut what = format!("{} {kind}", tractogram.len());
-                if let Some(values) = values {
-                    save_values(&values, &path, &tractogram)?;
-                    what += " and their measures";
-                }
                 saved(path, what, Some(revision))
             }
             Self::SaveWithValues {
@@ -503,19 +499,21 @@ impl Request {
                 let done = save_with_values(tractogram, &path, &command, replace, control);
                 Ok(Output::Converted(done.map_err(|e| e.to_string())?))
             }
-            Self::Convert {
+            Self::PlanToConvert {
                 input,
                 output,
                 reference,
                 told,
+            } => {
+                let plan = io::convert::plan(&input, &output, reference.as_deref(), &told, control);
+                Ok(Output::Planned(Box::new(plan.map_err(|e| e.to_string())?)))
+            }
+            Self::Convert {
+                plan,
+                command,
                 replace,
             } => {
-                let (from, to) = (input.display(), output.display());
-                let command = format!("arcuate convert {from} {to}{told}");
-                let reference = reference.as_deref();
-                let converted = io::convert::convert(
-                    &input, &output, reference, &told, replace, &command, control,
-                );
+                let converted = plan.write(replace, &command, control);
                 Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
             }
             Self::SaveValues {

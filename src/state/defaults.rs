@@ -352,6 +352,15 @@ pub fn mask_display() -> Display {
     }
 }
 
+/// Where there is no image that it could hide.
+pub fn mask_alone() -> Display {
+    Display {
+        opacity: 0.6,
+        visible: true,
+        ..mask_display()
+    }
+}
+
 pub fn line_display() -> Display {
     image_display((0.0, 1.0))
 }

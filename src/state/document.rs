@@ -195,6 +195,8 @@ pub struct Document {
     /// Bottom to top.
     pub layers: Vec<Arc<Layer>>,
     pub regions: Vec<Arc<Region>>,
+    /// What regions of a label map were there.
+    pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     /// The mask layer that the fit is within; `None`: a mask is found from the scan.
@@ -286,6 +288,7 @@ impl Default for Document {
             name: String::new(),
             layers: Vec::new(),
             regions: Vec::new(),
+            label_numbers: BTreeMap::new(),
             tensors: None,
             fit: super::defaults::fit(),
             fit_mask: None,

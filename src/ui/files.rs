@@ -14,10 +14,11 @@ use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
+use crate::state::filter::FilterFile;
 use crate::state::update::losses;
 use crate::state::{Action, Completed, Look, Severity, State};
 use dialog::{Desktop, desktop, dialog};
-use disk::{Existing, completed, elsewhere, existing_beside, typed_paths, with_measures, wrong};
+use disk::{Existing, completed, elsewhere, existing_beside, typed_paths, values_of, wrong};
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -396,8 +397,8 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         paint::left(ui.painter(), place, &text, font, p.t2);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
     }
-    if let Purpose::Tracks { measured: true, .. } = sheet.purpose {
-        let lines = with_measures(Path::new(sheet.text.trim()));
+    let lines = values_of(&sheet.purpose, Path::new(sheet.text.trim()));
+    if !lines.is_empty() {
         let place = row(ui, 18.0 * lines.len() as f32);
         let response = ui.interact(place, ui.make_persistent_id("beside"), Sense::hover());
         for (i, line) in lines.iter().enumerate() {
@@ -423,7 +424,14 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
             Note::new(p, Severity::Warning, &text).show(ui)
         });
     }
-    if let Purpose::Tracks { layer, .. } = sheet.purpose {
+    let of = match &sheet.purpose {
+        Purpose::Tracks { layer, .. } => Some(*layer),
+        Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
+            state.document.filtered().map(|(layer, _)| Some(layer.id))
+        }
+        _ => None,
+    };
+    if let Some(layer) = of {
         let path = Path::new(sheet.text.trim());
         let losses = losses(state, layer, path);
         if !losses.is_empty() {

@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::wrong_names", wrong_names),
         test("io::files::content_against_the_name", misnamed),
         test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
+        test("io::files::several_get_their_names_together", together),
         test("io::files::what killed processes left", left),
         test("io::files::pictures", pictures),
         #[cfg(unix)]
@@ -472,6 +473,32 @@ fn misnamed() {
     }
 }
 
+/// One that cannot get its name takes those before it back.
+fn together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let ready = |name: &str| {
+        let write = |file: &mut _| Ok(std::io::Write::write_all(file, b"new")?);
+        atomic::prepare(&at(name), write, |_| Ok(())).expect("prepared")
+    };
+    let names = || {
+        let all = std::fs::read_dir(folder.path()).expect("a folder");
+        let all = all.map(|e| e.expect("an entry").file_name());
+        let mut names: Vec<String> = all.map(|n| n.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    std::fs::write(at("a"), "old").expect("written");
+    let files = ["a", "b", "c"].map(ready);
+    std::fs::remove_file(files[2].file()).expect("removed");
+    atomic::put_together(files.into()).expect_err("one is gone");
+    assert_eq!(names(), ["a"]);
+    assert_eq!(std::fs::read(at("a")).expect("read"), b"old");
+    atomic::put_together(["a", "b"].map(ready).into()).expect("put");
+    assert_eq!(names(), ["a", "b"]);
+    assert_eq!(std::fs::read(at("a")).expect("read"), b"new");
+}
+
 /// What stands in the way of one of several files is found before the first is written.
 fn whole_or_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -484,7 +511,8 @@ fn whole_or_nothing() {
     io::fibres::save(&at("a.trx"), &tracks, "", &Control::new()).expect("saved");
     let convert = |to: &Path| {
         let told = io::Told::default();
-        io::convert::convert(&at("a.trx"), to, None, &told, true, "", &Control::new())
+        let plan = io::convert::plan(&at("a.trx"), to, None, &told, &Control::new())?;
+        plan.write(true, "", &Control::new())
     };
     // The name of the TCK is short enough, those of the values beside it are not.
     let long = at(&format!("{}.tck", "a".repeat(248)));

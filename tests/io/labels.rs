@@ -180,7 +180,8 @@ fn converted() {
     std::fs::write(at("a.lut"), "7 A \"quoted\" name 10 20 30\n1024 Plain\n").expect("written");
     let convert = |replace| {
         let (from, to, told) = (at("a.nii.gz"), at("b.nii.gz"), io::Told::default());
-        io::convert::convert(&from, &to, None, &told, replace, "", &Control::new())
+        let plan = io::convert::plan(&from, &to, None, &told, &Control::new())?;
+        plan.write(replace, "", &Control::new())
     };
     let done = convert(false).expect("converted");
     assert_eq!(done.written, [at("b.nii.gz"), at("b.txt")]);

@@ -8,11 +8,13 @@ use arcuate::data::tractogram::key_line;
 use arcuate::io::{self, fibres, scalars, tck};
 use arcuate::solvers::tracking::StopReason;
 use libtest_mimic::Trial;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::scalars::of_another_file_are_refused", another_file),
         test("io::scalars::files_say_what_they_are_for", said_in_files),
+        test("io::scalars::no_two_in_one_file", alike),
         test("io::scalars::the_readme_has_the_key", readme),
     ]
 }
@@ -85,6 +87,21 @@ fn readme() {
     let line = key_line("", &words);
     let key = line.trim_start_matches(": ");
     assert!(readme.contains(key), "{key}");
+}
+
+/// Names that look alike once they are those of files.
+fn alike() {
+    let names = ["a.b", "a:b", "A_B"].map(str::to_owned);
+    let beside = scalars::files(Path::new("x.tck"), names.iter(), names[..1].iter());
+    let files = beside.iter().map(|b| b.path.display().to_string());
+    let files: Vec<String> = files.collect();
+    let expected = [
+        "x.a_b.tsf",
+        "x.a_b_2.tsf",
+        "x.A_B_3.tsf",
+        "x.a_b.weights.txt",
+    ];
+    assert_eq!(files, expected);
 }
 
 /// Values of three streamlines say nothing beside a file of five.

@@ -505,15 +505,9 @@ fn values_beside() {
     let rich = super::formats::rich(30, 3, &mut random);
     fibres::save(&at("in.trx"), &rich, "", &Control::new()).expect("saved");
     let go = |input: PathBuf, output: PathBuf, replace| {
-        convert::convert(
-            &input,
-            &output,
-            None,
-            &Default::default(),
-            replace,
-            "",
-            &Control::new(),
-        )
+        let control = Control::new();
+        let plan = convert::plan(&input, &output, None, &Default::default(), &control)?;
+        plan.write(replace, "", &control)
     };
     let done = go(at("in.trx"), at("out.tck"), false).expect("converted");
     assert_eq!(done.written.len(), 1 + 6 + 6, "{:?}", done.written);
@@ -549,16 +543,9 @@ fn values_beside() {
     super::made::Made::ramp(1).write(&at("image.nii"));
     let image = at("image.nii");
     let to = at("out.trk");
-    convert::convert(
-        &at("out.tck"),
-        &to,
-        Some(&image),
-        &Default::default(),
-        false,
-        "",
-        &Control::new(),
-    )
-    .expect("a grid");
+    let (told, control) = (Default::default(), Control::new());
+    let plan = convert::plan(&at("out.tck"), &to, Some(&image), &told, &control).expect("a plan");
+    plan.write(false, "", &control).expect("a grid");
     assert_eq!(open(&to).0.offsets, other.offsets);
     // Only streamlines, and only to a name that says a format.
     let error = go(image, at("b.trx"), false).expect_err("an image");

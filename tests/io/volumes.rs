@@ -538,7 +538,8 @@ fn converted() {
     std::fs::write(at("a.mgh"), Mgh::of(grid.clone()).bytes(&values)).expect("written");
     let go = |from: &str, to: &str| {
         let told = io::Told::default();
-        io::convert::convert(&at(from), &at(to), None, &told, false, "x", &Control::new())
+        let plan = io::convert::plan(&at(from), &at(to), None, &told, &Control::new())?;
+        plan.write(false, "x", &Control::new())
     };
     let done = go("a.mgh", "a.nii.gz").expect("converted");
     assert_eq!(done.what, "an image");

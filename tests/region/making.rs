@@ -318,8 +318,9 @@ fn label_map_and_back() {
         "{:?}",
         window.state.session.messages
     );
+    // Under the numbers that they had.
     let table = std::fs::read_to_string(folder.path().join("all.txt")).unwrap();
-    assert!(table.contains("2 204 121 167 1 1 1 \"atlas 5\""), "{table}");
+    assert!(table.contains("5 204 121 167 1 1 1 \"atlas 5\""), "{table}");
     let (mut again, _) = self::window();
     again.act(Action::Open(vec![path]));
     let opened = again.state.document.layers.last().unwrap();
@@ -327,11 +328,32 @@ fn label_map_and_back() {
     let layer = opened.id;
     again.act(Action::CountLabels(layer));
     let wanted = again.numbered();
+    let numbers: Vec<i64> = wanted.iter().map(|found| found.number).collect();
+    assert_eq!(numbers, [3, 5, 8, 21]);
     again.act(Action::RegionsFromLabels {
-        wanted,
+        wanted: wanted.clone(),
         role: Role::Target,
     });
     assert_eq!(sets(&again.state), before);
+    // One that is from nowhere gets a number that is free; where two have one, all are counted anew.
+    let rows = |window: &mut Window, name: &str| {
+        let path = folder.path().join(format!("{name}.nii.gz"));
+        let as_labels = true;
+        window.act(Action::SaveRegions { path, as_labels });
+        let table = std::fs::read_to_string(folder.path().join(format!("{name}.txt"))).unwrap();
+        let number = |row: &str| row.split(' ').next().unwrap().to_owned();
+        table.lines().skip(1).map(number).collect::<Vec<_>>()
+    };
+    let first = again.state.document.regions[0].id;
+    again.act(Action::DuplicateRegion(first));
+    assert_eq!(rows(&mut again, "free"), ["1", "3", "5", "8", "21"]);
+    again.act(Action::RegionsFromLabels {
+        wanted: wanted[..1].to_vec(),
+        role: Role::Target,
+    });
+    assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);
+    let status = &again.state.session.status;
+    assert!(status.contains("since some have one number"), "{status}");
 
     // And as masks, one file each.
     let path = folder.path().join("each.nii.gz");

@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::weights_come_back", come_back),
         test("sessions::numbers_are_packed", packed),
+        test("sessions::weights_that_cannot_be_read_stay", stay),
     ]
 }
 
@@ -38,6 +39,71 @@ fn packed() {
     let fewer = PackedNumbers { count: 5, ..text };
     assert!(fewer.unpack().is_err(), "too many");
     assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
+}
+
+/// Numbers of a later version: the next save has them again, until there are others.
+fn stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    act(&mut window, FilterAction::Run);
+    let id = window.state.document.filtered().expect("kept").0.id;
+    let path = at("w.arcuate");
+    window.save(&path);
+    let read = || -> serde_json::Value {
+        let text = std::fs::read_to_string(&path).expect("read");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let write = |session: &serde_json::Value| {
+        std::fs::write(&path, session.to_string()).expect("written");
+    };
+    let whole = read();
+    let mut damaged = whole.clone();
+    for packed in damaged["numbers"].as_array_mut().expect("numbers") {
+        packed["bytes"] = format!("-{}", packed["bytes"].as_str().expect("bytes")).into();
+    }
+    write(&damaged);
+    let mut without = Window::opened(&path);
+    let said = without.said();
+    let words = "are left out and stay in the session until the streamlines are edited or weighed";
+    assert!(said.contains(words), "{said}");
+    assert!(without.state.document.weighed.is_empty());
+    assert!(!without.state.document.is_whole());
+    without.save(&path);
+    let mut again = read();
+    for packed in again["numbers"].as_array_mut().expect("numbers") {
+        let bytes = packed["bytes"].as_str().and_then(|b| b.strip_prefix('-'));
+        packed["bytes"] = bytes.expect("as they were").to_owned().into();
+    }
+    write(&again);
+    let back = Window::opened(&path);
+    assert_eq!(back.said(), "");
+    let weights = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer(id).expect("the streamlines");
+        let weighed = &document.weighed[&id];
+        let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
+        (values, weighed.figures.clone(), weighed.from.clone())
+    };
+    assert_eq!(weights(&back), weights(&window));
+    // Of streamlines that were edited they say nothing.
+    without.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..5).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    without.act(Action::Bundle(BundleAction::DeleteChosen));
+    without.save(&path);
+    let of = |session: &serde_json::Value| {
+        let layers = session["content"]["document"]["layers"].as_array().cloned();
+        let mut layers = layers.expect("layers").into_iter();
+        layers.find(|l| l["id"] == id.0).expect("the streamlines")
+    };
+    assert!(of(&whole)["weights"].is_object(), "{whole}");
+    assert!(of(&read())["weights"].is_null());
 }
 
 fn come_back() {

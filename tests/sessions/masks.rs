@@ -216,6 +216,17 @@ fn waits() {
         .id;
     let role = Role::Mask;
     window.act(Action::RegionFromLayer { layer, role });
+    // Also what it was in a label map.
+    let region = window.state.document.regions[0].id;
+    window.state.document.label_numbers.insert(region, 1024);
+    let number = |window: &Window| {
+        let document = &window.state.document;
+        let numbers = document
+            .regions
+            .iter()
+            .map(|r| document.label_numbers.get(&r.id).copied());
+        numbers.collect::<Vec<_>>()
+    };
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let [here, away] = ["mask.nii.gz", "away.gz"].map(|n| folder.path().join(n));
@@ -233,8 +244,10 @@ fn waits() {
     let later = Window::opened(&path);
     assert_eq!(later.said(), "");
     assert_eq!(masks(&later), masks(&window));
+    assert_eq!(number(&later), [Some(1024)]);
     let path = here;
     again.session(SessionAction::Restore { layer, path });
+    assert_eq!(number(&again), [Some(1024)]);
     assert_eq!(masks(&again), masks(&window), "{}", again.said());
     assert!(again.state.document.left_out.is_empty());
 }

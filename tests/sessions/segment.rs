@@ -152,14 +152,37 @@ fn come_back() {
     assert!(without.state.document.layer(kept.id).is_none());
     let said = without.said();
     assert!(said.contains("left out and stays in the session"), "{said}");
+    // The surface in the hand was steered by such masks.
+    let words = "The surface that was segmented is left out and stays in the session until";
+    assert!(said.contains(words), "{said}");
+    assert!(without.state.document.segment.spheres.is_empty());
     without.save(&later);
     let text = std::fs::read_to_string(&later).expect("read");
     let text = text.replace("of a later version", &sources[0]);
     std::fs::write(&later, text).expect("written");
-    let back = Window::opened(&later);
+    let mut back = Window::opened(&later);
+    assert_eq!(back.said(), "");
     let layer = back.state.document.layer(kept.id).expect("back");
     let Content::Mask(held) = &layer.content else {
         panic!("a mask");
     };
     assert_eq!(held.inside, mask.inside);
+    let steered = [&back, &window].map(|w| {
+        let document = &w.state.document;
+        let named = |id| document.region(id).map(|r| r.name.clone());
+        document.segment.painted.map(|id| id.and_then(named))
+    });
+    assert!(
+        steered[0][0].is_some() && steered[0] == steered[1],
+        "{steered:?}"
+    );
+    back.act(Action::SelectTask(Task::Segment));
+    let surface = back.state.session.segment.live.clone().expect("live");
+    assert_eq!((surface.step, surface.inside), (live.step, live.inside));
+    // One that is begun takes its place.
+    sphere(&mut without, true, DVec3::ZERO, 5.0);
+    let other = folder.path().join("other.arcuate");
+    without.save(&other);
+    let other = Window::opened(&other);
+    assert_eq!(other.state.document.segment.spheres.len(), 1);
 }

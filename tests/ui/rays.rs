@@ -320,9 +320,23 @@ fn beside() {
     output.kept = output.kept.clone().with_per_point("fa", points);
     let lost = |file: &str| losses(&state, None, Path::new(file)).join("; ");
     let of_tck = lost("rays.tck");
-    assert!(of_tck.contains("per point: fa"), "{of_tck}");
-    assert!(!of_tck.contains("cm"), "{of_tck}");
+    assert_eq!(of_tck, "", "they go beside it");
     assert_eq!(lost("rays.vtk"), "");
+    // A NaN ends a streamline in TSF, and groups go nowhere.
+    let live = state.session.live.as_mut().unwrap();
+    let output = Arc::make_mut(&mut live.output);
+    let points = vec![f32::NAN; output.kept.points.len()];
+    output.kept = output.kept.clone().with_per_point("holes", points);
+    output
+        .kept
+        .groups
+        .insert("bundle".to_owned(), Arc::new([0]));
+    let of_tck = losses(&state, None, Path::new("rays.tck"));
+    assert_eq!(of_tck.len(), 2, "{of_tck:?}");
+    assert!(
+        of_tck[0].contains("groups: bundle") && of_tck[1].contains("holes"),
+        "{of_tck:?}"
+    );
 }
 
 /// The three files of rays are asked about together, also where only the measures are there.
@@ -354,8 +368,9 @@ fn overwriting() {
         let rays = |request: &Request| {
             matches!(
                 request,
-                Request::SaveTractogram { values: Some(values), .. }
-                    if values.tsf == path("a.tsf") && values.weights == path("a.weights.txt")
+                Request::SaveTractogram { values, path: tck, .. }
+                    if values.beside(tck).iter().any(|b| b.path == path("a.tsf"))
+                        && values.beside(tck).iter().any(|b| b.path == path("a.weights.txt"))
             )
         };
         assert!(submitted(&window)[before..].iter().copied().any(rays));

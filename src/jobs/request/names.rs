@@ -7,9 +7,11 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
-                Slot::Load
-            }
+            Self::Open { .. }
+            | Self::OpenTold { .. }
+            | Self::PlanToConvert { .. }
+            | Self::Demo { .. }
+            | Self::ReadScheme(_) => Slot::Load,
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -87,7 +89,8 @@ impl Request {
             Self::UseBackend { kind } => format!("Opening backend {kind}"),
             Self::LoadKernels => "Loading kernels".to_owned(),
             Self::Regions(work) => work.label(),
-            Self::Convert { input, .. } => format!("Converting {}", file(input)),
+            Self::PlanToConvert { input, .. } => format!("Opening {}", file(input)),
+            Self::Convert { plan, .. } => format!("Converting {}", file(plan.input())),
             Self::Session(request) => request.label(),
             Self::SaveTractogram { path, .. }
             | Self::SaveWithValues { path, .. }

@@ -1,10 +1,10 @@
 //! Writing files.
 
+use super::super::Saved;
 use super::super::fault::Fault;
-use super::super::{Saved, Values};
 use super::Output;
 use crate::compute::Control;
-use crate::data::{Shape, Surface, Tractogram};
+use crate::data::{Shape, Surface};
 use crate::io;
 use std::path::{Path, PathBuf};
 
@@ -27,21 +27,6 @@ pub(super) fn save_shape(
     };
     saved.map_err(|e| e.to_string())?;
     Ok(what)
-}
-
-/// Writes the values of a streamline file that is there.
-pub(super) fn save_values(
-    values: &Values,
-    tck: &Path,
-    tractogram: &Tractogram,
-) -> Result<(), String> {
-    let name = &values.name;
-    let points = io::scalars::save_points(&values.tsf, tck, tractogram, name);
-    let all = points.and_then(|()| io::scalars::save_weights(&values.weights, tractogram, name));
-    all.map_err(|error| {
-        let file = tck.file_name().unwrap_or_default().to_string_lossy();
-        format!("{file} is saved, its measures are not: {error}")
-    })
 }
 
 pub(super) fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {

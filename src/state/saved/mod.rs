@@ -371,6 +371,9 @@ pub struct SavedRegion {
     /// sRGB; none: the role's.
     pub colour: Option<[u8; 3]>,
     pub visible: bool,
+    /// What it was in a label map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

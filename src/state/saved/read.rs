@@ -226,7 +226,7 @@ pub fn build(
             Err(why) => missing.push((id, why)),
         }
     }
-    regions_of::put(&mut document, read, saved);
+    let regions = regions_of::put(&mut document, read, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
@@ -270,6 +270,7 @@ pub fn build(
     }
     pathways_of::put(&mut document, read, saved);
     missing.extend(segments_of::put(&mut document, read, saved, &mut notes));
+    segments_of::put_surface(&mut document, read, saved, &regions);
     missing.extend(weights_of::put(&mut document, read, saved, &mut notes));
     let left_out = regions_of::left_out(&document).into_iter();
     notes.extend(left_out.map(|(_, sentence)| sentence));

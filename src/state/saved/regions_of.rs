@@ -1,7 +1,11 @@
-//! Regions of a session, and what of one cannot be read here: that stays in the session as it was.
+//! Regions of a session, and what of one, or of the rest, cannot be read here: that stays in the session
+//! as it was.
 
 use super::write::Lists;
-use super::{Absent, SavedDocument, SavedPathway, SavedRegion, SavedShape};
+use super::{
+    Absent, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
+};
+use crate::data::DataId;
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
@@ -24,15 +28,64 @@ pub struct LeftOut {
 pub enum Lacking {
     Region(SavedRegion),
     Pathway(Box<SavedPathway>),
+    Weights(Box<LackingWeights>),
+    /// The one in the hand, and the regions that steered it.
+    Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
+}
+
+/// A region of a session: here, or left out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Painted {
+    Here(RegionId),
+    Lacking(Box<SavedRegion>),
+}
+
+/// Weights whose numbers are not those of the streamlines that are here, or cannot be read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LackingWeights {
+    pub(super) layer: LayerId,
+    /// Its name.
+    pub(super) of: String,
+    /// The streamlines; of others the numbers say nothing.
+    pub(super) lines: Option<DataId>,
+    pub(super) saved: SavedWeights,
 }
 
 impl Lacking {
-    pub fn name(&self) -> &str {
+    /// Of itself, or of what it belongs to.
+    fn name(&self) -> &str {
         match self {
             Self::Region(region) => &region.name,
             Self::Pathway(pathway) => &pathway.name,
+            Self::Weights(weights) => &weights.of,
+            Self::Surface(..) => "",
         }
     }
+
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Region(_) | Self::Pathway(_) => self.name().to_owned(),
+            Self::Weights(weights) => format!("weights of {}", weights.of),
+            Self::Surface(..) => "the surface that was segmented".to_owned(),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Region(_) => Kind::Region,
+            Self::Pathway(_) => Kind::Pathway,
+            Self::Weights(_) => Kind::Weights,
+            Self::Surface(..) => Kind::Surface,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Region,
+    Pathway,
+    Weights,
+    Surface,
 }
 
 impl LeftOut {
@@ -101,17 +154,20 @@ pub(super) fn region(
     read_region(document, read, saved).map_err(said)
 }
 
-/// Puts the regions into a document whose layers are there.
-pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &SavedDocument) {
+/// Puts the regions into a document whose layers are there; returns which they are, by their places in the
+/// session.
+pub(super) fn put(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+) -> Vec<Option<RegionId>> {
     let regions = saved.regions.iter();
     let regions: Vec<_> = regions.map(|r| read_region(document, read, r)).collect();
     let mut named = Vec::new();
     for (one, saved) in regions.into_iter().zip(&saved.regions) {
         match one {
             Ok(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-                named.push(Some(id));
+                named.push(Some(add(document, region, saved)));
             }
             Err(why) => {
                 leave_out(document, read, Lacking::Region(saved.clone()), why);
@@ -123,6 +179,16 @@ pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &Save
         let place = usize::try_from(place).ok()?;
         named.get(place).copied().flatten()
     });
+    named
+}
+
+fn add(document: &mut Document, region: Region, saved: &SavedRegion) -> RegionId {
+    let id = RegionId(document.fresh_id());
+    document.regions.push(Arc::new(Region { id, ..region }));
+    document
+        .label_numbers
+        .extend(saved.label.map(|number| (id, number)));
+    id
 }
 
 pub(super) fn leave_out(
@@ -142,31 +208,28 @@ pub(super) fn find_again(document: &mut Document, layer: LayerId) {
     for left in std::mem::take(&mut document.left_out) {
         let found = match &left.what {
             Lacking::Region(saved) if saved.shape == SavedShape::Layer(layer.0) => {
-                read_region(document, &left.read, saved).ok()
+                let region = read_region(document, &left.read, saved).ok();
+                region.map(|region| add(document, region, saved))
             }
             _ => None,
         };
-        match found {
-            Some(region) => {
-                let id = RegionId(document.fresh_id());
-                document.regions.push(Arc::new(Region { id, ..region }));
-            }
-            None => document.left_out.push(left),
+        if found.is_none() {
+            document.left_out.push(left);
         }
     }
 }
 
-/// What was left out for one reason: regions, or pathways.
+/// What was left out for one reason, all of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    region: bool,
+    kind: Kind,
     why: String,
 }
 
 impl Group {
     fn of(left: &LeftOut) -> Self {
         Self {
-            region: matches!(left.what, Lacking::Region(_)),
+            kind: left.what.kind(),
             why: left.why.clone(),
         }
     }
@@ -177,8 +240,27 @@ impl Group {
 
     fn sentence(&self, names: &[&str]) -> String {
         const NAMED: usize = 3;
-        let what = if self.region { "region" } else { "pathway" };
         let why = &self.why;
+        let what = match self.kind {
+            Kind::Region => "region",
+            Kind::Pathway => "pathway",
+            Kind::Weights => {
+                let of = match names {
+                    [name] => format!("\"{name}\""),
+                    names => some_of(names, NAMED),
+                };
+                return format!(
+                    "The weights of {of} are left out and stay in the session until the streamlines \
+                     are edited or weighed: {why}"
+                );
+            }
+            Kind::Surface => {
+                return format!(
+                    "The surface that was segmented is left out and stays in the session until \
+                     another is begun: {why}"
+                );
+            }
+        };
         match names {
             [name] => format!("The {what} \"{name}\" is left out and stays in the session: {why}"),
             names => format!(
@@ -187,6 +269,13 @@ impl Group {
                 some_of(names, NAMED)
             ),
         }
+    }
+}
+
+impl LeftOut {
+    /// Why, and what becomes of it.
+    pub(super) fn sentence(&self) -> String {
+        Group::of(self).sentence(&[self.what.name()])
     }
 }
 
@@ -228,6 +317,8 @@ impl Lists<'_> {
                         });
                     }
                 }
+                // They have their own places.
+                Lacking::Weights(_) | Lacking::Surface(..) => {}
             }
         }
         (regions, pathways)

@@ -2,12 +2,13 @@
 //! hand as its script.
 
 use super::read::{Missing, insert};
-use super::regions_of::region;
+use super::regions_of::{Lacking, Painted, leave_out, region};
 use super::write::Lists;
 use super::{
     Origin, SavedDocument, SavedInputs, SavedLayer, SavedRegion, SavedRun, SavedSegment,
     SavedSegmentation, SavedStart,
 };
+use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::ReadSession;
 use crate::jobs::{Beside, Hand, Resume};
@@ -80,7 +81,7 @@ impl Lists<'_> {
         let mut shapes = |shapes: &[Arc<Shape>]| -> Vec<SavedRegion> {
             let saved = shapes.iter().map(|shape| {
                 let region = Region {
-                    id: crate::data::region::RegionId(0),
+                    id: RegionId(0),
                     name: String::new(),
                     role: Role::Mask,
                     shape: shape.clone(),
@@ -104,10 +105,7 @@ impl Lists<'_> {
     ) -> SavedSegmentation {
         let segment = &document.segment;
         let place = |number: &u64| segment.spheres.iter().position(|(n, _)| n == number);
-        let painted = segment.painted.map(|id| {
-            let mut regions = document.regions.iter();
-            regions.position(|r| Some(r.id) == id)
-        });
+        let painted = segment.painted.map(|id| place_of(document, id));
         SavedSegmentation {
             settings: segment.settings.clone(),
             image: segment.image.map(|id| id.0),
@@ -135,6 +133,47 @@ impl Lists<'_> {
             }),
         }
     }
+}
+
+impl Lists<'_> {
+    /// The surface of the session that was opened, where it cannot be read and no other was begun, as it
+    /// was there.
+    pub(super) fn lacking_surface(&mut self, document: &Document) -> Option<SavedSegmentation> {
+        let now = &document.segment;
+        let begun = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
+        let mut left_out = document.left_out.iter().filter(|_| !begun);
+        let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
+            Lacking::Surface(saved, painted) => Some((saved, painted, &left.read)),
+            _ => None,
+        })?;
+        let mut saved = (**lacking).clone();
+        if let SavedStart::Mask { mask, .. } = &mut saved.start {
+            *mask = self.known_mask(read, *mask)?;
+        }
+        let inputs = saved.run.iter_mut().flat_map(|run| &mut run.inputs);
+        for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
+            *region = self.as_it_was(read, region)?;
+        }
+        saved.painted = painted.clone().map(|painted| match painted? {
+            Painted::Here(id) => place_of(document, Some(id)),
+            Painted::Lacking(region) => {
+                let left_out = document.left_out.iter();
+                let mut left_out = left_out.filter_map(|left| match &left.what {
+                    Lacking::Region(region) => Some(region),
+                    _ => None,
+                });
+                // They come behind those that are here.
+                Some(document.regions.len() + left_out.position(|r| *r == *region)?)
+            }
+        });
+        Some(saved)
+    }
+}
+
+/// A region's place in the list.
+fn place_of(document: &Document, region: Option<RegionId>) -> Option<usize> {
+    let mut regions = document.regions.iter();
+    regions.position(|r| Some(r.id) == region)
 }
 
 fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
@@ -258,7 +297,7 @@ fn restored(
 /// Puts them into a document whose other layers and regions are there; returns those that cannot be.
 pub(super) fn put(
     document: &mut Document,
-    read: &ReadSession,
+    read: &Arc<ReadSession>,
     saved: &SavedDocument,
     notes: &mut Vec<String>,
 ) -> Missing {
@@ -278,11 +317,33 @@ pub(super) fn put(
             }
         }
     }
-    match segmentation(document, read, &saved.segment) {
-        Ok(segment) => document.segment = segment,
-        Err(why) => notes.push(format!("The surface that was segmented is left out: {why}")),
-    }
     missing
+}
+
+/// Puts the surface in the hand into a document whose layers and regions are there: which these are, by
+/// their places in the session.
+pub(super) fn put_surface(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+    regions: &[Option<RegionId>],
+) {
+    let id = |place: Option<usize>| place.and_then(|place| *regions.get(place)?);
+    let painted = saved.segment.painted.map(id);
+    match segmentation(document, read, &saved.segment, painted) {
+        Ok(segment) => document.segment = segment,
+        Err(why) => {
+            let painted = saved.segment.painted.map(|place| {
+                let lacking = || Some(saved.regions.get(place?)?.clone());
+                match id(place) {
+                    Some(id) => Some(Painted::Here(id)),
+                    None => lacking().map(Box::new).map(Painted::Lacking),
+                }
+            });
+            let surface = Lacking::Surface(Box::new(saved.segment.clone()), painted);
+            leave_out(document, read, surface, why);
+        }
+    }
 }
 
 /// Masks that lacked a layer that has come.
@@ -302,6 +363,7 @@ fn segmentation(
     document: &mut Document,
     read: &ReadSession,
     saved: &SavedSegmentation,
+    painted: [Option<RegionId>; 2],
 ) -> Result<Segmentation, String> {
     let start = start(read, &saved.start)?;
     let spheres = saved.spheres.iter();
@@ -310,10 +372,6 @@ fn segmentation(
         let id = id.map(LayerId);
         id.filter(|id| document.layer(*id).is_some())
     };
-    let painted = saved.painted.map(|place| {
-        let region = place.and_then(|place| document.regions.get(place));
-        region.map(|r| r.id)
-    });
     let run = saved.run.as_ref();
     let resume = run.map(|run| resume(document, read, run, &spheres));
     let resume = resume.transpose()?.map(Arc::new);

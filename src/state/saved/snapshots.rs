@@ -113,12 +113,13 @@ pub fn restore(
         }
         let (document, _) = read::build(saved, read, mine, missing);
         let name = content.snapshots[number - 1].name.clone();
-        let absent = document.absent.iter().map(|a| &*a.layer.name);
-        let names: Vec<&str> = absent
-            .chain(document.left_out.iter().map(|l| l.what.name()))
+        let absent = document.absent.iter().map(|a| a.layer.name.clone());
+        let names: Vec<String> = absent
+            .chain(document.left_out.iter().map(|l| l.what.words()))
             .collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = some_of(&names, NAMED);
             notes.push(format!("Of snapshot {name}, these are not here: {names}"));
         }

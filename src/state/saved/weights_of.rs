@@ -2,6 +2,7 @@
 
 use super::maps::{grid_of, saved_grid};
 use super::read::{Missing, insert};
+use super::regions_of::{Lacking, LackingWeights, leave_out};
 use super::write::Lists;
 use super::{Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights};
 use crate::data::Volume;
@@ -28,6 +29,25 @@ impl Lists<'_> {
         })
     }
 
+    /// Those of the session that was opened, where they cannot be read, as they were there.
+    pub(super) fn lacking_weights(
+        &mut self,
+        document: &Document,
+        layer: &Layer,
+    ) -> Option<SavedWeights> {
+        let lines = lines_of(layer)?.id();
+        let mut left_out = document.left_out.iter();
+        let (lacking, read) = left_out.find_map(|left| match &left.what {
+            Lacking::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
+                Some((w, &left.read))
+            }
+            _ => None,
+        })?;
+        let mut saved = lacking.saved.clone();
+        saved.values = self.known_numbers(read, saved.values)?;
+        Some(saved)
+    }
+
     pub(super) fn weight_map(&mut self, made: &MapOf, volume: &Volume) -> SavedWeightMap {
         SavedWeightMap {
             of: made.of.0,
@@ -42,17 +62,29 @@ pub(super) fn left_out(layer: &SavedLayer, why: &str) -> String {
     format!("The weights of \"{}\" are left out: {why}", layer.name)
 }
 
-/// Gives a layer's streamlines the weights that a session has of them, if it has any; an error is a
-/// sentence.
+/// Gives a layer's streamlines the weights that a session has of them, if it has any. What cannot be is
+/// left out, and an error is the sentence about it.
 pub(super) fn attach(
     document: &mut Document,
-    read: &ReadSession,
+    read: &Arc<ReadSession>,
     layer: &SavedLayer,
 ) -> Result<(), String> {
-    match &layer.weights {
-        Some(saved) => put_on(document, read, layer, saved).map_err(|why| left_out(layer, &why)),
-        None => Ok(()),
-    }
+    let Some(saved) = &layer.weights else {
+        return Ok(());
+    };
+    put_on(document, read, layer, saved).map_err(|why| {
+        let id = LayerId(layer.id);
+        let lines = document.layer(id).and_then(|l| lines_of(l));
+        let lacking = LackingWeights {
+            layer: id,
+            of: layer.name.clone(),
+            lines: lines.map(|lines| lines.id()),
+            saved: (**saved).clone(),
+        };
+        leave_out(document, read, Lacking::Weights(Box::new(lacking)), why);
+        let left = document.left_out.last();
+        left.map_or_else(String::new, |left| left.sentence())
+    })
 }
 
 /// An error is the end of a sentence.
@@ -96,7 +128,7 @@ fn put_on(
 /// Puts weights and maps into a document whose other layers are there; returns the maps that cannot be.
 pub(super) fn put(
     document: &mut Document,
-    read: &ReadSession,
+    read: &Arc<ReadSession>,
     saved: &SavedDocument,
     notes: &mut Vec<String>,
 ) -> Missing {
@@ -105,7 +137,8 @@ pub(super) fn put(
         if document.layer(LayerId(layer.id)).is_none() {
             continue;
         }
-        notes.extend(attach(document, read, layer).err());
+        // What is said of that is said with all that is left out.
+        let _ = attach(document, read, layer);
     }
     let mut missing = Missing::new();
     for layer in &saved.layers {

@@ -185,7 +185,7 @@ impl Lists<'_> {
 
     /// Numbers of the session that was read, as they were there where they cannot be read; `None` where
     /// that one has none of this number.
-    fn known_numbers(&mut self, read: &ReadSession, number: usize) -> Option<usize> {
+    pub(super) fn known_numbers(&mut self, read: &ReadSession, number: usize) -> Option<usize> {
         let packed = match read.numbers.get(number)? {
             Ok(values) => return Some(self.numbers(values)),
             Err(unread) => &unread.packed,
@@ -257,7 +257,8 @@ impl Lists<'_> {
                 let live = self.state.session.segment.resume().filter(|_| own);
                 // One that nobody has looked at since is still to be gone to.
                 let run = live.or_else(|| d.segment.resume.clone());
-                self.segmentation(d, run.as_deref())
+                let lacking = self.lacking_surface(d).filter(|_| run.is_none());
+                lacking.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
             },
             filter: d.filter.clone(),
             store: d.store,
@@ -361,7 +362,11 @@ impl Lists<'_> {
             moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
             replaced: document.replaced.get(&layer.id).cloned(),
-            weights: self.weights(document, layer).map(Box::new),
+            weights: {
+                let weights = self.weights(document, layer);
+                let lacking = || self.lacking_weights(document, layer);
+                weights.or_else(lacking).map(Box::new)
+            },
         })
     }
 
@@ -454,6 +459,7 @@ impl Lists<'_> {
             shape,
             colour: region.colour,
             visible: region.visible,
+            label: document.label_numbers.get(&region.id).copied(),
         }
     }
 

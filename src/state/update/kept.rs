@@ -176,8 +176,8 @@ pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
     }
 }
 
-/// What a file of this name would not hold of a layer's streamlines, or of the live ones; the measures
-/// of rays, which go beside a TCK, are not lost.
+/// What a file of this name would not hold of a layer's streamlines, or of the live ones; values that go
+/// beside a TCK are not lost.
 pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
@@ -189,10 +189,12 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
     let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
         return Vec::new();
     };
-    let mut losses = match Values::beside(path) {
-        Some(values) if Values::are_in(tractogram) => format.losses(&values.without(tractogram)),
-        _ => format.losses(&Values::written(tractogram.clone())),
+    let values = Values::of(tractogram);
+    let mut losses = match values.beside(path).is_empty() {
+        false => format.losses(&values.without(tractogram)),
+        true => format.losses(&Values::written(tractogram.clone())),
     };
+    losses.extend(values.refusals(tractogram, path));
     // What we make has the grid of the scan, which is at hand; a file's own is known from it alone.
     if layer.is_some() {
         losses.extend(format.grid_loss(tractogram));
@@ -200,7 +202,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
     losses
 }
 
-/// Writes a streamline file, and beside it the measures of rays.
+/// Writes a streamline file, and beside a TCK the values that it does not hold.
 pub fn write(
     tractogram: Tractogram,
     path: PathBuf,
@@ -208,7 +210,7 @@ pub fn write(
     revision: u64,
     effects: &mut Vec<Effect>,
 ) {
-    let values = Values::beside(&path).filter(|_| Values::are_in(&tractogram));
+    let values = Values::of(&tractogram);
     effects.push(Effect::Submit(Request::SaveTractogram {
         tractogram,
         path,

@@ -302,6 +302,10 @@ fn labelled(
             last = Some(id);
             let known = u32::try_from(number).ok().zip(table.as_ref());
             let own = known.map(|(number, table)| table.colour(number));
+            let number = u32::try_from(number).ok();
+            document
+                .label_numbers
+                .extend(number.map(|number| (id, number)));
             document.regions.push(Arc::new(Region {
                 id,
                 name,

@@ -41,6 +41,7 @@ pub use sessions::{is_session, wrong_files};
 
 use super::action::{Action, Effect, Phase};
 use super::comparing;
+use super::drawing::grid_of;
 use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
@@ -500,16 +501,11 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     let Some(axis) = pane.normal_axis() else {
         return;
     };
-    let visible = state
-        .document
-        .layers
-        .iter()
-        .rev()
-        .filter(|l| l.display.visible);
-    let grid = visible
-        .filter_map(|l| l.content.volume())
-        .map(|v| &v.grid)
-        .next();
+    let layers = || state.document.layers.iter().rev();
+    let visible = || layers().filter(|l| l.display.visible);
+    let image = visible().find(|l| l.content.volume().is_some());
+    let grid = image.or_else(|| visible().find(|l| grid_of(l).is_some()));
+    let grid = grid.and_then(|l| grid_of(l));
     // The voxel edge that runs most along the normal.
     let step = grid.map_or(1.0, |grid| {
         let m = grid.world_from_voxel.matrix3;

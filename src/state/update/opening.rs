@@ -336,6 +336,9 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         path,
         mut notes,
     } = new;
+    let mut layers = state.document.layers.iter();
+    let ground = layers.find_map(|l| l.content.volume());
+    let first = ground.is_none() && content.volume().is_some();
     let display = match &content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             if volume.grid.source == AffineSource::Pixdim {
@@ -358,6 +361,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 false => display,
             }
         }
+        Content::Mask(_) if ground.is_none() => defaults::mask_alone(),
         Content::Mask(_) => defaults::mask_display(),
         Content::Tractogram(_) => state.document.track_display.clone(),
     };
@@ -386,6 +390,12 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             ..Layer::new(id, name, content, display, recipe)
         };
         document.layers.insert(at, Arc::new(layer));
+        // Whichever was opened first: masks hide no image, unless somebody wants them to.
+        for mask in document.layers.iter_mut().filter(|_| first) {
+            if mask.display == defaults::mask_alone() {
+                Arc::make_mut(mask).display = defaults::mask_display();
+            }
+        }
         then(document, id);
     });
 }

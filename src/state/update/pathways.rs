@@ -4,7 +4,7 @@ use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Role, Shape};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPath};
+use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
@@ -553,7 +553,7 @@ fn save(
                 tractogram: found.line.clone(),
                 path,
                 command,
-                values: None,
+                values: Values::default(),
                 revision: 0,
             }));
         }

@@ -231,6 +231,10 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         };
         ForRegions::SaveLabels(SaveLabels {
             regions: regions.iter().map(one).collect(),
+            own: {
+                let known = &state.document.label_numbers;
+                regions.iter().map(|r| known.get(&r.id).copied()).collect()
+            },
             grid,
             path,
             command: format!("{} regions of {}", regions.len(), state.document.name),

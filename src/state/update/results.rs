@@ -210,7 +210,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
-        Output::Segmented(_) => {}
+        Output::Segmented(_) | Output::Planned(_) => {}
         Output::Converted(done) => {
             state.session.status = format!("Converted {}", done.what);
         }

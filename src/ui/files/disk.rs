@@ -134,19 +134,29 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Where the measures of rays go that are written under this name, a line each.
-pub fn with_measures(path: &Path) -> Vec<String> {
-    match Values::beside(path) {
-        Some(values) => {
-            let [points, weights] = values.files().map(|path| {
-                let name = path.file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            });
-            vec![
-                format!("CM along the rays: {points}"),
-                format!("CM of whole rays: {weights}"),
-            ]
-        }
-        None => vec!["With their CM in the same file".to_owned()],
+/// Where values go that are written with streamlines of this name, a line each.
+pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
+    const MOST: usize = 4;
+    let Purpose::Tracks {
+        measured, values, ..
+    } = purpose
+    else {
+        return Vec::new();
+    };
+    let beside = values.beside(path);
+    let mut lines: Vec<String> = beside
+        .iter()
+        .map(|values| {
+            let name = values.path.file_name().unwrap_or_default();
+            format!("{}: {}", Values::words(values), name.to_string_lossy())
+        })
+        .collect();
+    if lines.len() > MOST {
+        let more = lines.split_off(MOST - 1);
+        lines.push(format!("{} more files of values", more.len()));
     }
+    if lines.is_empty() && *measured {
+        lines.push("With their CM in the same file".to_owned());
+    }
+    lines
 }

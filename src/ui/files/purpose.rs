@@ -21,10 +21,11 @@ pub const SESSION: &str = "arcuate";
 #[derive(Clone, PartialEq, Debug)]
 pub enum Purpose {
     Open,
-    /// Of a layer, or the live ones; rays come with files of their measures.
+    /// Of a layer, or the live ones; rays come with their measures.
     Tracks {
         layer: Option<LayerId>,
         measured: bool,
+        values: Values,
     },
     Layer {
         layer: LayerId,
@@ -58,8 +59,8 @@ pub enum Purpose {
     },
     /// Of the surface that is segmented.
     Segment(SegmentFile),
-    /// Of a fit of weights.
-    Filter(FilterFile),
+    /// Of a fit of weights, and the values of its streamlines.
+    Filter(FilterFile, Values),
     /// The timing of gradients.
     Scheme,
     /// What lies under the views, as a table.
@@ -84,8 +85,17 @@ impl Purpose {
             }),
             None => state.session.live.as_ref().map(|l| &l.output.kept),
         };
-        let measured = tractogram.is_some_and(Values::are_in);
-        Self::Tracks { layer, measured }
+        Self::Tracks {
+            layer,
+            measured: tractogram.is_some_and(Values::are_in),
+            values: tractogram.map(Values::of).unwrap_or_default(),
+        }
+    }
+
+    /// Of the streamlines that are weighed.
+    pub fn filter(state: &State, what: FilterFile) -> Self {
+        let lines = state.document.filtered().map(|(_, lines)| lines);
+        Self::Filter(what, lines.map(Values::of).unwrap_or_default())
     }
 
     /// All that would be written under this name.
@@ -106,11 +116,12 @@ impl Purpose {
             }
             _ => {}
         }
-        if let Self::Tracks { measured: true, .. } = self {
-            let values = Values::beside(path);
-            let values = values.iter().flat_map(Values::files);
-            files.extend(values.map(Path::to_owned));
-        }
+        let beside = match self {
+            Self::Tracks { values, .. } => values.beside(path),
+            Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
+            _ => Vec::new(),
+        };
+        files.extend(beside.into_iter().map(|b| b.path));
         files
     }
 
@@ -164,7 +175,7 @@ impl Purpose {
                 SegmentFile::Script => "Export the run",
                 SegmentFile::Structures => "Export all structures as label map",
             },
-            Self::Filter(what) => match what {
+            Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",
                 FilterFile::Kept => "Export the streamlines that stay",
                 FilterFile::All => "Export the streamlines with their weights",
@@ -203,7 +214,7 @@ impl Purpose {
             | Self::Affine { .. }
             | Self::Scheme => None,
             Self::Session { .. } | Self::Csv(_) => None,
-            Self::Tracks { .. } | Self::Filter(_) => Some(Exports::TRACKS),
+            Self::Tracks { .. } | Self::Filter(..) => Some(Exports::TRACKS),
             Self::Layer { .. } => Some(Exports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(Exports::REGION),
             Self::Screenshot { .. } => Some(Exports::PICTURE),
@@ -220,10 +231,10 @@ impl Purpose {
             | Self::Absent(..)
             | Self::Affine { .. }
             | Self::Scheme => Vec::new(),
-            Self::Filter(FilterFile::Weights) => vec!["txt"],
+            Self::Filter(FilterFile::Weights, _) => vec!["txt"],
             Self::Session { .. } => vec![SESSION],
             Self::Tracks { .. }
-            | Self::Filter(FilterFile::Kept | FilterFile::All)
+            | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -232,7 +243,7 @@ impl Purpose {
                 .collect(),
             Self::Layer { mask: false, .. }
             | Self::Regions { .. }
-            | Self::Filter(FilterFile::Map(_))
+            | Self::Filter(FilterFile::Map(_), _)
             | Self::Pathway {
                 what: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
@@ -260,7 +271,7 @@ impl Purpose {
     pub(super) fn accepted(&self) -> Vec<&'static str> {
         let mut all = match self {
             Self::Tracks { .. }
-            | Self::Filter(FilterFile::Kept | FilterFile::All)
+            | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -277,7 +288,7 @@ impl Purpose {
     pub(super) fn format_names(&self) -> Vec<String> {
         match self {
             Self::Tracks { .. }
-            | Self::Filter(FilterFile::Kept | FilterFile::All)
+            | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
                 what: PathwayFile::Path,
                 ..
@@ -298,7 +309,7 @@ impl Purpose {
                 .map(Format::short_name)
                 .collect(),
             Self::Segment(SegmentFile::Script) => vec!["JSON".to_owned()],
-            Self::Filter(FilterFile::Weights) => vec!["Text".to_owned()],
+            Self::Filter(FilterFile::Weights, _) => vec!["Text".to_owned()],
             _ => vec!["NIfTI, compressed".to_owned(), "NIfTI".to_owned()],
         }
     }
@@ -324,7 +335,7 @@ impl Purpose {
             Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
-            Self::Filter(what) => Action::Filter(FilterAction::Save { what, path }),
+            Self::Filter(what, _) => Action::Filter(FilterAction::Save { what, path }),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::SaveRegion { region, path },
             Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },

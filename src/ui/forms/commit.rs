@@ -148,7 +148,7 @@ pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
         .filtered()
         .map_or("", |(layer, _)| &layer.name);
     let name = format!("{of}_{}", what.word());
-    let purpose = Purpose::Filter(what);
+    let purpose = Purpose::filter(state, what);
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

@@ -281,6 +281,7 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
         SaveLabels {
             command: format!("{} structures of {}", regions.len(), document.name),
             regions,
+            own: Vec::new(),
             grid: image.grid.clone(),
             path,
             revision: None,
