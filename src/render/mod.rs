@@ -89,6 +89,8 @@ pub struct Renderer {
     last_ms: f64,
     loading: Option<Duration>,
     patience_ms: f64,
+    /// The hand was last seen to do something.
+    touched: Option<Instant>,
 }
 
 /// What a pane shows now.
@@ -139,6 +141,7 @@ impl Renderer {
             last_ms: 0.0,
             loading: Some(slice_of_time(&gpu)),
             patience_ms: PATIENCE_MS,
+            touched: None,
             gpu,
         }
     }
@@ -157,6 +160,11 @@ impl Renderer {
     /// pieces, one a call.
     pub fn set_patience_ms(&mut self, ms: f64) {
         self.patience_ms = ms;
+    }
+
+    /// The hand does something: better pictures wait until it rests, so that what it does shows soon.
+    pub fn touch(&mut self) {
+        self.touched = Some(Instant::now());
     }
 
     /// How rays go through volumes in pictures that follow.

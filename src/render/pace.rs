@@ -72,6 +72,11 @@ struct Next {
     rows: u32,
 }
 
+/// Whether a gesture that did something then is over.
+pub(super) fn rests(since: Option<Instant>) -> bool {
+    since.is_none_or(|then| then.elapsed() > GESTURE)
+}
+
 pub(super) struct Pace {
     software: bool,
     fluid_ms: f64,
@@ -140,7 +145,7 @@ impl Pace {
 
     /// The hand has rested for long enough.
     pub fn rested(&self) -> bool {
-        self.changed.is_none_or(|c| c.elapsed() > GESTURE)
+        rests(self.changed)
     }
 
     /// How to draw. `measured`: time and kind of the last picture, if they are known by now.

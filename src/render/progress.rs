@@ -2,7 +2,7 @@
 
 use super::draw_list::Lines;
 use super::line_buffers::{LineKey, LineStore};
-use super::pace::{Ask, Pace, Work};
+use super::pace::{Ask, Pace, Work, rests};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
 use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
@@ -45,6 +45,9 @@ impl Renderer {
         let Some(own) = pane.progress.as_ref().filter(|p| p.pace.owes_better()) else {
             return false;
         };
+        if !rests(self.touched) {
+            return false;
+        }
         let on_screen = self.panes.values().filter(|p| self.is_on_screen(p));
         on_screen.filter_map(|p| p.progress.as_ref()).all(|other| {
             let waits = other.pace.owes_better() && other.served < own.served;

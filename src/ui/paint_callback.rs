@@ -97,6 +97,12 @@ impl CallbackTrait for Pixels {
         let renderer = resources
             .entry::<Renderer>()
             .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
+        if self
+            .ctx
+            .input(|i| i.pointer.any_down() || !i.events.is_empty())
+        {
+            renderer.touch();
+        }
         match &self.list {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
             List::Scene(list) => {

@@ -320,6 +320,12 @@ fn slow_pictures() {
         renderer.scene(&turned, PANE);
     }
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
+    // None comes while the hand does something.
+    let encoded = renderer.encode_ms();
+    renderer.wait();
+    renderer.touch();
+    renderer.scene(&turned, PANE);
+    assert_eq!(renderer.encode_ms(), encoded);
     renderer.scene(&list, PANE);
     assert!(!renderer.shows(&list, PANE));
     let draws = renderer.draws();
