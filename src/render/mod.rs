@@ -89,8 +89,9 @@ pub struct Renderer {
     last_ms: f64,
     loading: Option<Duration>,
     patience_ms: f64,
-    /// The hand was last seen to do something.
+    /// When the hand last did something.
     touched: Option<Instant>,
+    stills: bool,
 }
 
 /// What a pane shows now.
@@ -142,6 +143,7 @@ impl Renderer {
             loading: Some(slice_of_time(&gpu)),
             patience_ms: PATIENCE_MS,
             touched: None,
+            stills: false,
             gpu,
         }
     }
@@ -274,8 +276,14 @@ impl Renderer {
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
-        let owed = self.textures.owes;
-        self.textures.begin(self.loading);
+        let owes = self.textures.owes;
+        let (owed, time) = match self.stills {
+            false => (owes, self.loading),
+            true => (false, None),
+        };
+        self.textures.begin(time);
+        // What others wait for they still do.
+        self.textures.owes = owes && self.stills;
         self.textures.pools.next_picture();
         let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
             return self.view(id);
@@ -345,17 +353,6 @@ impl Renderer {
     /// To be called before [`Renderer::blit`], outside any pass.
     pub fn prepare_blit(&mut self, surface: Surface) {
         self.blit.prepare(&self.gpu, surface);
-    }
-
-    /// Some pane on screen is still loading, or waits to be drawn finer once the hand rests: ask for
-    /// it again in the next frame.
-    pub fn busy(&self) -> bool {
-        let on_screen = |p: &&Pane| self.is_on_screen(p);
-        let unfinished = |p: &Pane| {
-            let owes = |s: &Progress| s.pace.owes_better();
-            !p.complete || p.progress.as_ref().is_some_and(owes)
-        };
-        self.textures.owes || self.panes.values().filter(on_screen).any(unfinished)
     }
 
     /// Pictures drawn so far; unchanged lists do not count.

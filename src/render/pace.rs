@@ -54,6 +54,8 @@ pub(super) enum Ask {
     More,
     /// The better picture of a list that was drawn roughly.
     Better,
+    /// A new list, of which nothing shows until all is drawn.
+    Whole,
 }
 
 /// What a view has to draw.
@@ -72,9 +74,11 @@ struct Next {
     rows: u32,
 }
 
-/// Whether a gesture that did something then is over.
-pub(super) fn rests(since: Option<Instant>) -> bool {
-    since.is_none_or(|then| then.elapsed() > GESTURE)
+/// How long a gesture that did something then may still go on.
+pub(super) fn rest_of(then: Option<Instant>) -> Duration {
+    then.map_or(Duration::ZERO, |then| {
+        GESTURE.saturating_sub(then.elapsed())
+    })
 }
 
 pub(super) struct Pace {
@@ -99,6 +103,8 @@ pub(super) struct Pace {
     owes_better: bool,
     /// The next piece of the better picture.
     next: Option<Next>,
+    /// How much of the picture is drawn, at the level that it has reached.
+    share: f64,
 }
 
 impl Pace {
@@ -119,6 +125,7 @@ impl Pace {
             changed: None,
             owes_better: false,
             next: None,
+            share: 0.0,
         }
     }
 
@@ -143,9 +150,14 @@ impl Pace {
         self.owes_better
     }
 
-    /// The hand has rested for long enough.
-    pub fn rested(&self) -> bool {
-        rests(self.changed)
+    /// How much of the present picture is drawn, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// For how long the hand has to rest yet.
+    pub fn rest(&self) -> Duration {
+        rest_of(self.changed)
     }
 
     /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
@@ -172,7 +184,7 @@ impl Pace {
         let now = Instant::now();
         let before = match ask {
             Ask::New => self.changed.replace(now),
-            Ask::More | Ask::Better => None,
+            Ask::More | Ask::Better | Ask::Whole => None,
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
         // Before anything was measured a processor counts as slow.
@@ -181,20 +193,23 @@ impl Pace {
         // So long a picture would hold up even a hand that has only begun to move.
         let heavy = all as f64 > PIECES * self.piece_slots
             || f64::from(work.rows) > PIECES * self.piece_rows;
-        if (moving || in_gesture) && slow || heavy && ask != Ask::Better {
+        let roughly = heavy && !matches!(ask, Ask::Better | Ask::Whole);
+        if (moving || in_gesture) && slow || roughly {
             self.owes_better = !moving;
             self.next = None;
+            self.share = 0.0;
             return self.rough();
         }
         if !heavy {
             self.owes_better = false;
             self.next = None;
+            self.share = 1.0;
             return Quality::best(self.software);
         }
         let first = || {
             let level = LEVELS.into_iter().find(|&most| 2 * most < all);
             Next {
-                most_slots: level.unwrap_or(usize::MAX),
+                most_slots: level.filter(|_| ask != Ask::Whole).unwrap_or(usize::MAX),
                 slots: 0,
                 rows: 0,
             }
@@ -211,6 +226,13 @@ impl Pace {
         };
         let rows = from.rows..work.rows.min(from.rows.saturating_add(some));
         let ends = slots.end == total && rows.end == work.rows;
+        let pieces = |slots: usize, rows: u32| {
+            slots as f64 / self.piece_slots + f64::from(rows) / self.piece_rows
+        };
+        self.share = match ends {
+            true => 1.0,
+            false => pieces(slots.end, rows.end) / pieces(total, work.rows),
+        };
         self.next = match (ends, from.most_slots) {
             (true, usize::MAX) => None,
             (true, most) => Some(Next {

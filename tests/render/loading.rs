@@ -13,6 +13,7 @@ use arcuate::render::offscreen::{Error, Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer, Surface, device_descriptor};
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -320,12 +321,19 @@ fn slow_pictures() {
         renderer.scene(&turned, PANE);
     }
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
-    // None comes while the hand does something.
-    let encoded = renderer.encode_ms();
+    // None comes while the hand does something, and they go on once it rests.
+    let share = renderer.share([PANE]);
+    assert!(share > 0.0 && share < 1.0, "{share}");
     renderer.wait();
+    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
     renderer.touch();
     renderer.scene(&turned, PANE);
-    assert_eq!(renderer.encode_ms(), encoded);
+    assert!(renderer.due_in().is_some_and(|wait| wait > Duration::ZERO));
+    assert_eq!(renderer.share([PANE]), share);
+    pause();
+    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
+    renderer.scene(&turned, PANE);
+    assert!(renderer.share([PANE]) > share);
     renderer.scene(&list, PANE);
     assert!(!renderer.shows(&list, PANE));
     let draws = renderer.draws();
