@@ -23,8 +23,9 @@ pub(super) const PATIENCE_MS: f64 = 250.0;
 const PIECES: f64 = 4.0;
 /// Every piece costs a little besides.
 const SMALLEST_PIECE: f64 = 4_096.0;
-/// What a processor is given at first.
-const FIRST_PIECE: f64 = 300_000.0;
+/// What a processor is given at first: how long its points take nobody knows yet, and the hand may wait for
+/// them. What follows may be four times as large.
+const FIRST_PIECE: f64 = 60_000.0;
 const FIRST_ROWS: f64 = 24.0;
 const UNLIMITED: f64 = 1e12;
 /// Slots of streamlines, each, that are shown before all; each takes an eighth of the next.
@@ -225,7 +226,10 @@ impl Pace {
             0
         };
         let rows = from.rows..work.rows.min(from.rows.saturating_add(some));
-        let ends = slots.end == total && rows.end == work.rows;
+        let begins = (from.slots, from.rows) == (0, 0);
+        // A picture is put together after the last of them: that takes as long as a piece, and is one.
+        let nothing = slots.is_empty() && rows.is_empty();
+        let ends = slots.end == total && rows.end == work.rows && (begins || nothing);
         let pieces = |slots: usize, rows: u32| {
             slots as f64 / self.piece_slots + f64::from(rows) / self.piece_rows
         };
@@ -253,7 +257,7 @@ impl Pace {
         Quality {
             most_slots: from.most_slots,
             part: Part {
-                begins: (from.slots, from.rows) == (0, 0),
+                begins,
                 ends,
                 slots,
                 rows,
