@@ -52,12 +52,17 @@ impl Renderer {
             return false;
         };
         let waits = |p: &Progress| p.pace.owes_better() && p.served < own.served;
-        self.is_idle() && !self.on_screen().any(waits)
+        self.is_idle() && (self.stills || !self.on_screen().any(waits))
     }
 
-    /// The hand rests, and the device is done with the piece before.
+    /// The hand rests, and the device is done with the piece before. Pictures do not wait for what changes by
+    /// itself on screen: it may never rest.
     fn is_idle(&self) -> bool {
-        if !self.rest().is_zero() {
+        let rest = match self.stills {
+            true => rest_of(self.touched),
+            false => self.rest(),
+        };
+        if !rest.is_zero() {
             return false;
         }
         // What the device has done by now is heard of only by asking; a lost one says so at the next picture.

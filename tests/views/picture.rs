@@ -3,10 +3,11 @@
 use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
 use arcuate::data::{AffineSource, Role, Tractogram};
-use arcuate::render::Renderer;
 use arcuate::render::build::{self, Size};
 use arcuate::render::colour_map::ColourMap;
+use arcuate::render::draw_list::ScenePane;
 use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::render::{PaneId, Renderer};
 use arcuate::solvers::tracking::{self, Fate, StopReason};
 use arcuate::state::{Action, Convention, Pane, State, report, update};
 use arcuate::ui::snapshot::{self, Drawing, Frame};
@@ -247,6 +248,14 @@ fn transparent() {
     }
 }
 
+fn scene_of(state: &State) -> ScenePane {
+    let size = Size {
+        points: dvec2(60.0, 60.0),
+        pixels_per_point: 1.0,
+    };
+    build::scene_from(state, &state.view.camera, size)
+}
+
 /// A piece at a time, while the window goes on, it is the picture of all at once; one that is left leaves
 /// nothing behind.
 fn by_pieces() {
@@ -306,11 +315,21 @@ fn by_pieces() {
         assert!(pieces > 4, "{pieces}");
         assert!(picture == at_once);
         let mut drawing = begin(studio.0.as_ref().unwrap());
+        let mut moved = scene_of(&state);
         for _ in 0..3 {
+            // What moves in the window meanwhile does not keep it.
+            let renderer = studio.0.as_mut().unwrap();
+            moved.background[0] ^= 1;
+            renderer.scene(&moved, PaneId(1));
+            renderer.wait();
+            let before = drawing.share(renderer);
             assert!(drawing.step(&mut studio.0).unwrap().is_none());
-            studio.0.as_ref().unwrap().wait();
+            let renderer = studio.0.as_ref().unwrap();
+            assert!(drawing.share(renderer) > before);
+            renderer.wait();
         }
         let renderer = studio.0.as_mut().unwrap();
+        renderer.forget(PaneId(1));
         assert!(renderer.busy());
         drawing.leave(renderer);
         assert!(!renderer.busy());
