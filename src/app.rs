@@ -12,7 +12,7 @@ pub use start::run;
 use crate::compute::Backend;
 use crate::jobs::session::SessionRequest;
 use crate::jobs::{Jobs, Request, Slot};
-use crate::state::{Action, Effect, Shot, State, report, update};
+use crate::state::{Action, Effect, Job, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory};
 use egui::{Context, Ui, ViewportCommand};
@@ -27,8 +27,7 @@ pub struct App {
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
-    /// To be taken before the next frame.
-    shots: Vec<(Shot, Option<Box<State>>)>,
+    shots: shots::Shots,
     recent_changed: bool,
     title: String,
     record: Option<record::Record>,
@@ -45,7 +44,7 @@ impl App {
             autosave: autosave::Clock::default(),
             closing: false,
             events: events::Queue::default(),
-            shots: Vec::new(),
+            shots: shots::Shots::default(),
             recent_changed: false,
             title: String::new(),
             record: record::Record::wanted(),
@@ -68,7 +67,7 @@ impl App {
                     Effect::Cancel(slot) => self.jobs.cancel(slot),
                     Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
-                    Effect::TakeShot(shot, seen) => self.shots.push((shot, seen)),
+                    Effect::TakeShot(shot, seen) => self.shots.add(shot, seen),
                     Effect::Store => self.recent_changed = true,
                     Effect::Close => {
                         self.closing = true;
@@ -91,19 +90,13 @@ impl eframe::App for App {
         let due = self.autosave.due(&self.state, ctx);
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
-        // One frame of a turn at a time, and none while the one before is being written.
-        let writing = |s: &State| s.session.jobs.iter().any(|j| j.slot == Slot::Save);
-        if self.state.session.turning.is_some() && !writing(&self.state) {
+        // One frame of a turn at a time, and none while the one before is being drawn or written.
+        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
+        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
             self.act(vec![Action::NextFrame], ctx);
         }
-        if let Some(gpu) = frame
-            .wgpu_render_state()
-            .filter(|_| !self.shots.is_empty())
-            .cloned()
-        {
-            for (shot, seen) in std::mem::take(&mut self.shots) {
-                self.take(shot, seen.as_deref(), &gpu, ctx);
-            }
+        if let Some(gpu) = frame.wgpu_render_state() {
+            self.draw_shots(gpu, ctx);
         }
         if std::mem::take(&mut self.recent_changed)
             && let Some(storage) = frame.storage_mut()

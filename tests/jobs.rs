@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("jobs::newest_request_wins", newest_request_wins),
+        test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
         test("jobs::cancel_is_felt_at_once", cancel_is_felt_at_once),
         test(
             "jobs::saves_queue_and_finish_on_closing",
@@ -118,6 +119,18 @@ fn cancel_is_felt_at_once() {
         "{:?}",
         asked.elapsed()
     );
+}
+
+/// What the window does itself is stopped as what others do for it.
+fn own_jobs_are_cancelled() {
+    let mut jobs = jobs();
+    let other = jobs.submit(tracking(50));
+    let own = jobs.own(Slot::Picture, "Drawing a.png".to_owned());
+    assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
+    jobs.cancel(Slot::Live);
+    assert!(!own.control.is_cancelled());
+    jobs.cancel(Slot::Picture);
+    assert!(own.control.is_cancelled());
 }
 
 fn saves_finish_on_closing() {

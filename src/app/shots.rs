@@ -1,71 +1,170 @@
-//! Pictures of a view or of the window.
+//! Pictures of a view or of the window, one after the other: each a job that the window does itself, a piece
+//! a frame, so that it never stands still for one.
 
 use super::App;
-use crate::jobs::Request;
+use crate::jobs::{Event, Job, Outcome, Request, Slot};
 use crate::render::Renderer;
+use crate::render::offscreen::Error;
 use crate::state::{Action, Shot, State, report};
-use crate::ui::{self, Memory, paint_callback, snapshot};
+use crate::ui::snapshot::{self, Drawing, Frame};
+use crate::ui::views::Views;
+use crate::ui::{self, Memory, paint_callback};
 use egui::Context;
+use std::collections::VecDeque;
+
+/// What is told of how far a picture is, in shares of a whole.
+const SHARES: u64 = 1000;
+
+#[derive(Default)]
+pub(super) struct Shots {
+    /// With what they show, where that is not the window's state.
+    waiting: VecDeque<(Shot, Option<Box<State>>)>,
+    drawn: Option<Drawn>,
+}
+
+/// A picture that is being drawn.
+struct Drawn {
+    shot: Shot,
+    drawing: Drawing,
+    /// What the file says of how it was made.
+    metadata: Vec<(String, String)>,
+    job: Job,
+}
+
+impl Shots {
+    pub fn add(&mut self, shot: Shot, seen: Option<Box<State>>) {
+        self.waiting.push_back((shot, seen));
+    }
+}
 
 impl App {
-    /// Draws a picture with what the window's renderer has loaded; a job writes it. It shows `seen`, or
-    /// the window's state.
-    pub(super) fn take(
-        &mut self,
-        shot: Shot,
-        seen: Option<&State>,
-        gpu: &egui_wgpu::RenderState,
-        ctx: &Context,
-    ) {
+    /// Goes on with the picture that is being drawn, with what the window's renderer has loaded, or begins the
+    /// next. A job writes it.
+    pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
+        if self.shots.drawn.is_none() && self.shots.waiting.is_empty() {
+            return;
+        }
         let resources = &mut gpu.renderer.write().callback_resources;
         let fresh = || Renderer::new(gpu.device.clone(), gpu.queue.clone());
         let mut renderer = paint_callback::take_renderer(resources).or_else(|| Some(fresh()));
-        let look = shot.look;
-        let pixels_per_point = ctx.pixels_per_point() * look.scale.clamp(1, 4) as f32;
-        let (state, size) = (seen.unwrap_or(&self.state), ctx.content_rect().size());
-        let metadata = report::picture(state);
-        let picture = match shot.pane {
-            Some(pane) => {
-                let on_screen = self.views.panes().iter().find(|(p, _)| *p == pane);
-                let size = on_screen.map_or(snapshot::DEFAULT_SIZE, |(_, rect)| rect.size());
-                let frame = match look.size_px {
-                    // Letters keep their share of the picture.
-                    Some(px) => snapshot::Frame::fitted(px, size),
-                    None => snapshot::Frame {
-                        size,
-                        pixels_per_point,
-                    },
-                };
-                snapshot::pane(&mut renderer, state, pane, frame, look.transparent)
-            }
-            None => {
-                let mut memory = Memory::without_dialogs();
-                snapshot::window(
-                    &mut renderer,
-                    state,
-                    size,
-                    pixels_per_point,
-                    &mut |ui, state, views| {
-                        ui::show(ui, state, &mut memory, views);
-                    },
-                )
-            }
+        let actions = match self.shots.drawn.take() {
+            Some(drawn) => self.go_on(drawn, &mut renderer),
+            None => self.begin(renderer.as_ref(), ctx),
         };
+        // What waits for the device or for the hand is asked for again when it may go on.
+        let wait = renderer.as_ref().and_then(Renderer::due_in);
+        ctx.request_repaint_after(wait.unwrap_or_default());
         if let Some(renderer) = renderer {
             paint_callback::put_renderer(resources, renderer);
         }
-        let action = match picture {
-            Ok(picture) => {
+        self.act(actions, ctx);
+    }
+
+    fn begin(&mut self, renderer: Option<&Renderer>, ctx: &Context) -> Vec<Action> {
+        let Some((shot, seen)) = self.shots.waiting.pop_front() else {
+            return Vec::new();
+        };
+        let state = seen.as_deref().unwrap_or(&self.state);
+        let name = shot.path.file_name().unwrap_or_default();
+        let label = format!("Drawing {}", name.to_string_lossy());
+        let drawing = renderer.ok_or(Error::NoDevice);
+        let drawing = drawing.and_then(|r| lay_out(r, &shot, state, &self.views, ctx));
+        let metadata = report::picture(state);
+        let job = self.jobs.own(Slot::Picture, label);
+        let (ticket, mut actions) = (job.ticket, vec![Action::JobStarted(job.clone())]);
+        match drawing {
+            Ok(drawing) => {
+                job.control.begin("Drawing", SHARES);
+                self.shots.drawn = Some(Drawn {
+                    shot,
+                    drawing,
+                    metadata,
+                    job,
+                });
+            }
+            Err(error) => actions.push(Action::ShotTaken(ticket, Err(error.to_string()))),
+        }
+        actions
+    }
+
+    fn go_on(&mut self, mut drawn: Drawn, renderer: &mut Option<Renderer>) -> Vec<Action> {
+        let Job { slot, ticket, .. } = drawn.job;
+        let picture = match drawn.job.control.check() {
+            Ok(()) => drawn.drawing.step(renderer),
+            Err(_) => {
+                if let Some(renderer) = renderer {
+                    drawn.drawing.leave(renderer);
+                }
+                return vec![Action::Event(Event {
+                    slot,
+                    ticket,
+                    wall_ms: drawn.job.started.elapsed().as_secs_f64() * 1e3,
+                    outcome: Outcome::Cancelled,
+                })];
+            }
+        };
+        match picture {
+            Ok(None) => {
+                let share = renderer.as_ref().map_or(0.0, |r| drawn.drawing.share(r));
+                let control = &drawn.job.control;
+                let now = (share * SHARES as f64) as u64;
+                control.advance(now.saturating_sub(control.progress().done));
+                self.shots.drawn = Some(drawn);
+                Vec::new()
+            }
+            Ok(Some(picture)) => {
                 let request = Request::SavePng {
                     size: picture.size_px,
                     rgba: picture.rgba,
-                    metadata,
-                    path: shot.path,
+                    metadata: drawn.metadata,
+                    path: drawn.shot.path,
                 };
-                Action::JobStarted(self.jobs.submit(request))
+                let saving = self.jobs.submit(request);
+                vec![
+                    Action::ShotTaken(ticket, Ok(())),
+                    Action::JobStarted(saving),
+                ]
             }
-            Err(error) => Action::ShotTaken(Err(error.to_string())),
-        };
-        self.act(vec![action], ctx);
+            Err(error) => {
+                if let Some(renderer) = renderer {
+                    drawn.drawing.leave(renderer);
+                }
+                vec![Action::ShotTaken(ticket, Err(error.to_string()))]
+            }
+        }
     }
+}
+
+/// The picture that a shot asks for, of what `state` shows.
+fn lay_out(
+    renderer: &Renderer,
+    shot: &Shot,
+    state: &State,
+    views: &Views,
+    ctx: &Context,
+) -> Result<Drawing, Error> {
+    let look = shot.look;
+    let pixels_per_point = ctx.pixels_per_point() * look.scale.clamp(1, 4) as f32;
+    let Some(pane) = shot.pane else {
+        let size = ctx.content_rect().size();
+        let mut memory = Memory::without_dialogs();
+        let frame = Frame {
+            size,
+            pixels_per_point,
+        };
+        return Drawing::of_window(renderer, state, frame, &mut |ui, state, views| {
+            ui::show(ui, state, &mut memory, views);
+        });
+    };
+    let on_screen = views.panes().iter().find(|(p, _)| *p == pane);
+    let size = on_screen.map_or(snapshot::DEFAULT_SIZE, |(_, rect)| rect.size());
+    let frame = match look.size_px {
+        // Letters keep their share of the picture.
+        Some(px) => Frame::fitted(px, size),
+        None => Frame {
+            size,
+            pixels_per_point,
+        },
+    };
+    Drawing::of_pane(renderer, state, pane, frame, look.transparent)
 }

@@ -62,7 +62,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake` and
+/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake` and
 /// `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
 /// those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -125,6 +125,8 @@ pub enum Slot {
     Remake,
     /// What a window leaves behind should it end without a word.
     Recovery,
+    /// A picture: the window draws it itself, a piece a frame.
+    Picture,
 }
 
 impl Slot {
@@ -168,7 +170,7 @@ impl Slot {
 
     /// Whether the work is about the document: nobody wants it once another takes its place.
     pub fn is_of_document(self) -> bool {
-        !(matches!(self, Self::Load | Self::Device) || self.writes())
+        !(matches!(self, Self::Load | Self::Device | Self::Picture) || self.writes())
     }
 
     /// All of which that holds.
@@ -308,6 +310,8 @@ pub struct Jobs {
     lanes: Vec<(Slot, Arc<Lane>)>,
     events: Receiver<Event>,
     next_ticket: u64,
+    /// What the window does itself.
+    own: Option<Job>,
     /// Newest ticket of each slot where the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
     /// Those that write files; waited for on closing.
@@ -334,6 +338,7 @@ impl Jobs {
             lanes: lanes.into(),
             events,
             next_ticket: 1,
+            own: None,
             newest: Vec::new(),
             savers,
         }
@@ -352,16 +357,27 @@ impl Jobs {
             .map(|(_, lane)| lane)
     }
 
-    pub fn submit(&mut self, request: Request) -> Job {
-        let slot = request.slot();
-        let job = Job {
+    fn job(&mut self, slot: Slot, label: String) -> Job {
+        self.next_ticket += 1;
+        Job {
             slot,
-            ticket: self.next_ticket,
-            label: request.label(),
+            ticket: self.next_ticket - 1,
+            label,
             control: Control::new(),
             started: Instant::now(),
-        };
-        self.next_ticket += 1;
+        }
+    }
+
+    /// A job that the window does itself, one at a time; [`Jobs::cancel`] reaches it as any other.
+    pub fn own(&mut self, slot: Slot, label: String) -> Job {
+        let job = self.job(slot, label);
+        self.own = Some(job.clone());
+        job
+    }
+
+    pub fn submit(&mut self, request: Request) -> Job {
+        let slot = request.slot();
+        let job = self.job(slot, request.label());
         if slot.latest_wins() {
             self.newest.retain(|(s, _)| *s != slot);
             self.newest.push((slot, job.ticket));
@@ -390,6 +406,9 @@ impl Jobs {
 
     /// Asks the running job of a slot, and those that wait, to stop.
     pub fn cancel(&self, slot: Slot) {
+        if let Some(job) = self.own.as_ref().filter(|j| j.slot == slot) {
+            job.control.cancel();
+        }
         if let Some(lane) = self.lane(slot) {
             let queue = lane.lock();
             queue.waiting.iter().for_each(|p| p.job.control.cancel());

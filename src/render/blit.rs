@@ -9,7 +9,10 @@ pub(super) struct Blit {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
     module: wgpu::ShaderModule,
-    pipeline: Option<(Surface, wgpu::RenderPipeline)>,
+    /// Of every surface that panes were shown on: the window's, and those of pictures meanwhile.
+    pipelines: Vec<(Surface, wgpu::RenderPipeline)>,
+    /// Which of them is shown on now.
+    present: usize,
 }
 
 /// What the pass that panes are shown in draws to.
@@ -27,12 +30,15 @@ impl Blit {
             layout: gpu.layout(stages, &[Slot::Filtered2, Slot::Sampler, Slot::Uniform]),
             sampler: gpu.linear_sampler(),
             module: gpu.shader("blit", source(SHADER)),
-            pipeline: None,
+            pipelines: Vec::new(),
+            present: 0,
         }
     }
 
     pub fn prepare(&mut self, gpu: &Gpu, surface: Surface) {
-        if self.pipeline.as_ref().is_some_and(|p| p.0 == surface) {
+        let known = self.pipelines.iter().position(|p| p.0 == surface);
+        self.present = known.unwrap_or(self.pipelines.len());
+        if known.is_some() {
             return;
         }
         let fragment = if surface.format.is_srgb() {
@@ -54,7 +60,7 @@ impl Blit {
         };
         let own = (&self.module, &self.layout);
         let pipeline = gpu.render_pipeline(own, ["vs_blit", fragment], drawing);
-        self.pipeline = Some((surface, pipeline));
+        self.pipelines.push((surface, pipeline));
     }
 
     /// For [`Blit::group`]: which corner of the pane is shown; all of it at first.
@@ -96,7 +102,7 @@ impl Blit {
 
     /// Nothing until [`Blit::prepare`] was called.
     pub fn draw(&self, pass: &mut wgpu::RenderPass, group: &wgpu::BindGroup) {
-        if let Some((_, pipeline)) = &self.pipeline {
+        if let Some((_, pipeline)) = self.pipelines.get(self.present) {
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, group, &[]);
             pass.draw(0..3, 0..1);

@@ -90,6 +90,9 @@ pub struct Renderer {
     last_ms: f64,
     loading: Option<Duration>,
     patience_ms: f64,
+    /// When the hand last did something.
+    touched: Option<Instant>,
+    stills: bool,
 }
 
 /// What a pane shows now.
@@ -140,6 +143,8 @@ impl Renderer {
             last_ms: 0.0,
             loading: Some(slice_of_time(&gpu)),
             patience_ms: PATIENCE_MS,
+            touched: None,
+            stills: false,
             gpu,
         }
     }
@@ -158,6 +163,11 @@ impl Renderer {
     /// pieces, one a call.
     pub fn set_patience_ms(&mut self, ms: f64) {
         self.patience_ms = ms;
+    }
+
+    /// The hand does something: better pictures wait until it rests, so that what it does shows soon.
+    pub fn touch(&mut self) {
+        self.touched = Some(Instant::now());
     }
 
     /// How rays go through volumes in pictures that follow.
@@ -267,8 +277,14 @@ impl Renderer {
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
-        let owed = self.textures.owes;
-        self.textures.begin(self.loading);
+        let owes = self.textures.owes;
+        let (owed, time) = match self.stills {
+            false => (owes, self.loading),
+            true => (false, None),
+        };
+        self.textures.begin(time);
+        // What others wait for they still do.
+        self.textures.owes = owes && self.stills;
         self.textures.pools.next_picture();
         let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
             return self.view(id);
@@ -338,17 +354,6 @@ impl Renderer {
     /// To be called before [`Renderer::blit`], outside any pass.
     pub fn prepare_blit(&mut self, surface: Surface) {
         self.blit.prepare(&self.gpu, surface);
-    }
-
-    /// Some pane on screen is still loading, or waits to be drawn finer once the hand rests: ask for
-    /// it again in the next frame.
-    pub fn busy(&self) -> bool {
-        let on_screen = |p: &&Pane| self.is_on_screen(p);
-        let unfinished = |p: &Pane| {
-            let owes = |s: &Progress| s.pace.owes_better();
-            !p.complete || p.progress.as_ref().is_some_and(owes)
-        };
-        self.textures.owes || self.panes.values().filter(on_screen).any(unfinished)
     }
 
     /// Pictures drawn so far; unchanged lists do not count.

@@ -23,8 +23,9 @@ pub(super) const PATIENCE_MS: f64 = 250.0;
 const PIECES: f64 = 4.0;
 /// Every piece costs a little besides.
 const SMALLEST_PIECE: f64 = 4_096.0;
-/// What a processor is given at first.
-const FIRST_PIECE: f64 = 300_000.0;
+/// What a processor is given at first: how long its points take nobody knows yet, and the hand may wait for
+/// them. What follows may be four times as large.
+const FIRST_PIECE: f64 = 60_000.0;
 const FIRST_ROWS: f64 = 24.0;
 const UNLIMITED: f64 = 1e12;
 /// Slots of streamlines, each, that are shown before all; each takes an eighth of the next.
@@ -54,6 +55,8 @@ pub(super) enum Ask {
     More,
     /// The better picture of a list that was drawn roughly.
     Better,
+    /// A new list, of which nothing shows until all is drawn.
+    Whole,
 }
 
 /// What a view has to draw.
@@ -70,6 +73,13 @@ struct Next {
     most_slots: usize,
     slots: usize,
     rows: u32,
+}
+
+/// How long a gesture that did something then may still go on.
+pub(super) fn rest_of(then: Option<Instant>) -> Duration {
+    then.map_or(Duration::ZERO, |then| {
+        GESTURE.saturating_sub(then.elapsed())
+    })
 }
 
 pub(super) struct Pace {
@@ -94,6 +104,8 @@ pub(super) struct Pace {
     owes_better: bool,
     /// The next piece of the better picture.
     next: Option<Next>,
+    /// How much of the picture is drawn, at the level that it has reached.
+    share: f64,
 }
 
 impl Pace {
@@ -114,6 +126,7 @@ impl Pace {
             changed: None,
             owes_better: false,
             next: None,
+            share: 0.0,
         }
     }
 
@@ -138,9 +151,14 @@ impl Pace {
         self.owes_better
     }
 
-    /// The hand has rested for long enough.
-    pub fn rested(&self) -> bool {
-        self.changed.is_none_or(|c| c.elapsed() > GESTURE)
+    /// How much of the present picture is drawn, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// For how long the hand has to rest yet.
+    pub fn rest(&self) -> Duration {
+        rest_of(self.changed)
     }
 
     /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
@@ -167,7 +185,7 @@ impl Pace {
         let now = Instant::now();
         let before = match ask {
             Ask::New => self.changed.replace(now),
-            Ask::More | Ask::Better => None,
+            Ask::More | Ask::Better | Ask::Whole => None,
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
         // Before anything was measured a processor counts as slow.
@@ -176,20 +194,23 @@ impl Pace {
         // So long a picture would hold up even a hand that has only begun to move.
         let heavy = all as f64 > PIECES * self.piece_slots
             || f64::from(work.rows) > PIECES * self.piece_rows;
-        if (moving || in_gesture) && slow || heavy && ask != Ask::Better {
+        let roughly = heavy && !matches!(ask, Ask::Better | Ask::Whole);
+        if (moving || in_gesture) && slow || roughly {
             self.owes_better = !moving;
             self.next = None;
+            self.share = 0.0;
             return self.rough();
         }
         if !heavy {
             self.owes_better = false;
             self.next = None;
+            self.share = 1.0;
             return Quality::best(self.software);
         }
         let first = || {
             let level = LEVELS.into_iter().find(|&most| 2 * most < all);
             Next {
-                most_slots: level.unwrap_or(usize::MAX),
+                most_slots: level.filter(|_| ask != Ask::Whole).unwrap_or(usize::MAX),
                 slots: 0,
                 rows: 0,
             }
@@ -205,7 +226,17 @@ impl Pace {
             0
         };
         let rows = from.rows..work.rows.min(from.rows.saturating_add(some));
-        let ends = slots.end == total && rows.end == work.rows;
+        let begins = (from.slots, from.rows) == (0, 0);
+        // A picture is put together after the last of them: that takes as long as a piece, and is one.
+        let nothing = slots.is_empty() && rows.is_empty();
+        let ends = slots.end == total && rows.end == work.rows && (begins || nothing);
+        let pieces = |slots: usize, rows: u32| {
+            slots as f64 / self.piece_slots + f64::from(rows) / self.piece_rows
+        };
+        self.share = match ends {
+            true => 1.0,
+            false => pieces(slots.end, rows.end) / pieces(total, work.rows),
+        };
         self.next = match (ends, from.most_slots) {
             (true, usize::MAX) => None,
             (true, most) => Some(Next {
@@ -226,7 +257,7 @@ impl Pace {
         Quality {
             most_slots: from.most_slots,
             part: Part {
-                begins: (from.slots, from.rows) == (0, 0),
+                begins,
                 ends,
                 slots,
                 rows,

@@ -2,10 +2,11 @@
 
 use super::draw_list::Lines;
 use super::line_buffers::{LineKey, LineStore};
-use super::pace::{Ask, Pace, Work};
+use super::pace::{Ask, Pace, Work, rest_of};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
 use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
+use std::time::Duration;
 
 /// How far a pane's picture is.
 pub(super) struct Progress {
@@ -33,6 +34,11 @@ impl Renderer {
         let pane = &self.panes[&id];
         let changed = !pane.list.as_ref().is_some_and(&same);
         match changed {
+            // One piece of one pane at a time from the beginning.
+            true if self.stills => {
+                let loaded = self.loaded(lines, keys).1;
+                (loaded && self.is_idle()).then_some(Ask::Whole)
+            }
             true => Some(Ask::New),
             false if owed || self.stale(id, lines, keys, same) => Some(Ask::More),
             false => self.turn_of(pane).then_some(Ask::Better),
@@ -45,11 +51,77 @@ impl Renderer {
         let Some(own) = pane.progress.as_ref().filter(|p| p.pace.owes_better()) else {
             return false;
         };
-        let on_screen = self.panes.values().filter(|p| self.is_on_screen(p));
-        on_screen.filter_map(|p| p.progress.as_ref()).all(|other| {
-            let waits = other.pace.owes_better() && other.served < own.served;
-            other.pace.rested() && !other.stopwatch.is_running() && !waits
-        })
+        let waits = |p: &Progress| p.pace.owes_better() && p.served < own.served;
+        self.is_idle() && (self.stills || !self.on_screen().any(waits))
+    }
+
+    /// The hand rests, and the device is done with the piece before. Pictures do not wait for what changes by
+    /// itself on screen: it may never rest.
+    fn is_idle(&self) -> bool {
+        let rest = match self.stills {
+            true => rest_of(self.touched),
+            false => self.rest(),
+        };
+        if !rest.is_zero() {
+            return false;
+        }
+        // What the device has done by now is heard of only by asking; a lost one says so at the next picture.
+        let _ = self.gpu.device.poll(wgpu::PollType::Poll);
+        !self.on_screen().any(|p| p.stopwatch.is_running())
+    }
+
+    /// For how long the hand has to rest yet before anything is drawn better.
+    fn rest(&self) -> Duration {
+        let moved = self.on_screen().map(|p| p.pace.rest()).max();
+        rest_of(self.touched).max(moved.unwrap_or_default())
+    }
+
+    fn on_screen(&self) -> impl Iterator<Item = &Progress> {
+        let panes = self.panes.values().filter(|p| self.is_on_screen(p));
+        panes.filter_map(|p| p.progress.as_ref())
+    }
+
+    /// When to ask again for what is on screen, if there is more to draw: what loads, in the next frame; what is
+    /// to be drawn finer, once the hand rests.
+    pub fn due_in(&self) -> Option<Duration> {
+        let mut panes = self.panes.values().filter(|p| self.is_on_screen(p));
+        if self.textures.owes || panes.any(|p| !p.complete) {
+            return Some(Duration::ZERO);
+        }
+        let owes = self.on_screen().any(|p| p.pace.owes_better());
+        owes.then(|| self.rest())
+    }
+
+    /// Whether the panes that are asked for from now on are for pictures: nothing of them is drawn before all that
+    /// they show is loaded, and then none of it roughly, but in pieces where it takes long.
+    pub fn set_stills(&mut self, stills: bool) {
+        self.stills = stills;
+    }
+
+    /// How much of some panes is drawn, 0 to 1; 1 for those that were never asked for.
+    pub fn share(&self, ids: impl IntoIterator<Item = PaneId>) -> f64 {
+        let panes: Vec<&Pane> = ids
+            .into_iter()
+            .filter_map(|id| self.panes.get(&id))
+            .collect();
+        let share = |p: &&Pane| p.progress.as_ref().map_or(0.0, |p| p.pace.share());
+        panes.iter().map(share).sum::<f64>() / panes.len().max(1) as f64
+    }
+
+    /// Whether what some panes show is drawn, all of it, and the device done with it.
+    pub fn is_whole(&self, ids: impl IntoIterator<Item = PaneId>) -> bool {
+        let whole = |p: &Pane| {
+            let done = |p: &Progress| !p.pace.owes_better() && !p.stopwatch.is_running();
+            p.complete && !p.rough && p.progress.as_ref().is_some_and(done)
+        };
+        ids.into_iter()
+            .filter_map(|id| self.panes.get(&id))
+            .all(whole)
+    }
+
+    /// Whether some pane on screen has more to draw.
+    pub fn busy(&self) -> bool {
+        self.due_in().is_some()
     }
 
     pub(super) fn is_on_screen(&self, pane: &Pane) -> bool {

@@ -294,8 +294,8 @@ pub enum Action {
     // From the jobs
     JobStarted(Job),
     Event(Event),
-    /// A picture is ready or failed: a sentence.
-    ShotTaken(Result<String, String>),
+    /// The picture of this job's ticket is drawn, or failed: a sentence.
+    ShotTaken(u64, Result<(), String>),
 }
 
 /// What the window does on behalf of [`super::update()`].

@@ -3,7 +3,7 @@
 
 use crate::render::draw_list::{Lines, ScenePane, SlicePane};
 use crate::render::{PaneId, Renderer, Surface};
-use egui::{Context, Id, PaintCallbackInfo, Rect, Shape};
+use egui::{Context, Event, Id, InputState, PaintCallbackInfo, Rect, Shape};
 use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use std::sync::Arc;
 
@@ -76,8 +76,24 @@ pub fn take_renderer(resources: &mut CallbackResources) -> Option<Renderer> {
     resources.remove::<Renderer>()
 }
 
+pub fn renderer(resources: &CallbackResources) -> Option<&Renderer> {
+    resources.get::<Renderer>()
+}
+
 pub fn put_renderer(resources: &mut CallbackResources, renderer: Renderer) {
     resources.insert(renderer);
+}
+
+/// Whether something is done that is to show at once. A pointer that only wanders is not waited for: it may
+/// never rest.
+fn hand_is_busy(input: &InputState) -> bool {
+    let wanders = |e: &Event| {
+        matches!(
+            e,
+            Event::PointerMoved(_) | Event::MouseMoved(_) | Event::PointerGone
+        )
+    };
+    input.pointer.any_down() || !input.events.iter().all(wanders)
 }
 
 impl CallbackTrait for Pixels {
@@ -97,6 +113,9 @@ impl CallbackTrait for Pixels {
         let renderer = resources
             .entry::<Renderer>()
             .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
+        if self.ctx.input(hand_is_busy) {
+            renderer.touch();
+        }
         match &self.list {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
             List::Scene(list) => {
@@ -106,8 +125,8 @@ impl CallbackTrait for Pixels {
             }
         }
         renderer.prepare_blit(surface);
-        if renderer.busy() {
-            self.ctx.request_repaint();
+        if let Some(wait) = renderer.due_in() {
+            self.ctx.request_repaint_after(wait);
         }
         Vec::new()
     }

@@ -46,23 +46,8 @@ pub fn pane(
     frame: Frame,
     transparent: bool,
 ) -> Result<Picture, Error> {
-    let mut state = pictured(state, Some(pane));
-    let mut on = |ground: Option<[u8; 3]>| {
-        state.view.ground = ground;
-        let mut views = Views::still();
-        draw(
-            renderer,
-            frame.size,
-            frame.pixels_per_point,
-            state.view.light_theme,
-            &mut |ui| views.show(ui, &state, &mut Vec::new()),
-        )
-    };
-    if transparent && pane == Pane::Scene {
-        Ok(between(on(Some([0; 3]))?, &on(Some([255; 3]))?))
-    } else {
-        on(None)
-    }
+    let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
+    Drawing::of_pane(lent, state, pane, frame, transparent)?.at_once(renderer)
 }
 
 /// What gives one picture on black and the other on white: colours, and how much they cover (Smith and
@@ -113,92 +98,258 @@ pub fn window(
     pixels_per_point: f32,
     window: &mut dyn FnMut(&mut Ui, &State, &mut AddViews),
 ) -> Result<Picture, Error> {
-    let state = pictured(state, None);
-    let mut views = Views::still();
-    draw(
-        renderer,
-        size.into(),
+    let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
+    let frame = Frame {
+        size: size.into(),
         pixels_per_point,
-        state.view.light_theme,
-        &mut |ui| {
+    };
+    Drawing::of_window(lent, state, frame, window)?.at_once(renderer)
+}
+
+/// A picture that is being drawn, a little at a time: what it shows is what there was when it began.
+pub struct Drawing {
+    /// One, or the same on black and on white. The last is drawn first.
+    laid: Vec<Laid>,
+    drawn: Vec<Picture>,
+    /// Grounds in all.
+    grounds: usize,
+}
+
+impl Drawing {
+    /// See [`pane`].
+    pub fn of_pane(
+        renderer: &Renderer,
+        state: &State,
+        pane: Pane,
+        frame: Frame,
+        transparent: bool,
+    ) -> Result<Self, Error> {
+        let mut state = pictured(state, Some(pane));
+        let grounds = match transparent && pane == Pane::Scene {
+            true => vec![Some([255; 3]), Some([0; 3])],
+            false => vec![None],
+        };
+        let on = |ground: Option<[u8; 3]>| {
+            state.view.ground = ground;
+            let mut views = Views::still();
+            let light = state.view.light_theme;
+            Laid::new(renderer, frame, light, &mut |ui| {
+                views.show(ui, &state, &mut Vec::new());
+            })
+        };
+        Ok(Self::new(
+            grounds.into_iter().map(on).collect::<Result<_, _>>()?,
+        ))
+    }
+
+    /// See [`window`].
+    pub fn of_window(
+        renderer: &Renderer,
+        state: &State,
+        frame: Frame,
+        window: &mut dyn FnMut(&mut Ui, &State, &mut AddViews),
+    ) -> Result<Self, Error> {
+        let state = pictured(state, None);
+        let mut views = Views::still();
+        let laid = Laid::new(renderer, frame, state.view.light_theme, &mut |ui| {
             window(ui, &state, &mut |ui, actions| {
                 views.show(ui, &state, actions);
             });
-        },
-    )
-}
-
-/// Draws what `add` lays out in `size` points. The renderer is lent for the time: what it has
-/// loaded need not be loaded again.
-fn draw(
-    renderer: &mut Option<Renderer>,
-    size: Vec2,
-    pixels_per_point: f32,
-    light: bool,
-    add: &mut dyn FnMut(&mut Ui),
-) -> Result<Picture, Error> {
-    let Some(mut lent) = renderer.take() else {
-        return Err(Error::NoDevice);
-    };
-    let (device, queue) = (lent.device().clone(), lent.queue().clone());
-    let px = (size * pixels_per_point).round();
-    let size_px = [px.x.max(1.0) as u32, px.y.max(1.0) as u32];
-    let most = device.limits().max_texture_dimension_2d;
-    if size_px.iter().any(|&n| n > most) {
-        *renderer = Some(lent);
-        return Err(Error::TooLong {
-            size_px,
-            most_px: most,
-        });
+        })?;
+        Ok(Self::new(vec![laid]))
     }
-    lent.load_at_once();
 
-    let options = RendererOptions {
-        dithering: false,
-        ..RendererOptions::default()
-    };
-    let mut egui_renderer = egui_wgpu::Renderer::new(&device, FORMAT, options);
-    paint_callback::install(&mut egui_renderer.callback_resources, FORMAT, 1);
-    paint_callback::put_renderer(&mut egui_renderer.callback_resources, lent);
-
-    let ctx = Context::default();
-    theme::install(&ctx);
-    theme::select(&ctx, light);
-    ctx.all_styles_mut(|style| style.animation_time = 0.0);
-    let mut input = RawInput {
-        screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),
-        max_texture_side: Some(most as usize),
-        focused: false,
-        ..RawInput::default()
-    };
-    if let Some(viewport) = input.viewports.get_mut(&ViewportId::ROOT) {
-        viewport.native_pixels_per_point = Some(pixels_per_point);
+    fn new(laid: Vec<Laid>) -> Self {
+        Self {
+            grounds: laid.len(),
+            laid,
+            drawn: Vec::new(),
+        }
     }
-    let mut shapes = Vec::new();
-    for frame in 0..FRAMES {
-        input.time = Some(frame as f64);
-        let mut output = ctx.run_ui(input.clone(), |ui| add(ui));
-        for (id, deltas) in output.textures_delta.set.drain() {
-            for delta in deltas {
-                egui_renderer.update_texture(&device, &queue, id, &delta);
+
+    /// Draws the next piece; the picture once it is there. The renderer is lent for the time: what it has
+    /// loaded need not be loaded again.
+    pub fn step(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
+        let stills = |renderer: &mut Option<Renderer>, are| {
+            if let Some(renderer) = renderer {
+                renderer.set_stills(are);
+            }
+        };
+        stills(renderer, true);
+        let drawn = self.go_on(renderer);
+        stills(renderer, false);
+        drawn
+    }
+
+    /// How much of it is drawn, 0 to 1.
+    pub fn share(&self, renderer: &Renderer) -> f64 {
+        let present = match self.laid.is_empty() {
+            true => 0.0,
+            false => renderer.share(Views::still_panes()),
+        };
+        (self.drawn.len() as f64 + present) / self.grounds.max(1) as f64
+    }
+
+    /// Lets go of what it has drawn so far.
+    pub fn leave(self, renderer: &mut Renderer) {
+        Views::still_panes().for_each(|pane| renderer.forget(pane));
+    }
+
+    /// For those who have no window that would stand still.
+    fn at_once(mut self, renderer: &mut Option<Renderer>) -> Result<Picture, Error> {
+        loop {
+            if let Some(renderer) = renderer {
+                renderer.load_at_once();
+            }
+            let drawn = self.go_on(renderer);
+            if let Some(renderer) = renderer {
+                renderer.wait();
+                renderer.load_in_pieces();
+            }
+            if let Some(picture) = drawn? {
+                return Ok(picture);
             }
         }
-        for id in output.textures_delta.free.drain() {
-            egui_renderer.free_texture(&id);
-        }
-        shapes = std::mem::take(&mut output.shapes);
     }
 
-    let screen = ScreenDescriptor {
-        size_in_pixels: size_px,
-        pixels_per_point,
-    };
-    let triangles = ctx.tessellate(shapes, pixels_per_point);
-    let texture = device.create_texture(&wgpu::TextureDescriptor {
+    fn go_on(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
+        if let Some(laid) = self.laid.last_mut() {
+            let drawn = laid.draw(renderer);
+            if matches!(drawn, Ok(None)) {
+                return Ok(None);
+            }
+            if let Some(renderer) = renderer {
+                Views::still_panes().for_each(|pane| renderer.forget(pane));
+            }
+            self.laid.pop();
+            self.drawn.extend(drawn?);
+        }
+        if !self.laid.is_empty() {
+            return Ok(None);
+        }
+        let (last, first) = (self.drawn.pop(), self.drawn.pop());
+        Ok(match (first, last) {
+            (Some(on_black), Some(on_white)) => Some(between(on_black, &on_white)),
+            (_, last) => last,
+        })
+    }
+}
+
+/// What is laid out, ready to be drawn.
+struct Laid {
+    renderer: egui_wgpu::Renderer,
+    triangles: Vec<egui::ClippedPrimitive>,
+    screen: ScreenDescriptor,
+}
+
+impl Laid {
+    /// What `add` shows in the frame.
+    fn new(
+        lent: &Renderer,
+        frame: Frame,
+        light: bool,
+        add: &mut dyn FnMut(&mut Ui),
+    ) -> Result<Self, Error> {
+        let (device, queue) = (lent.device(), lent.queue());
+        let Frame {
+            size,
+            pixels_per_point,
+        } = frame;
+        let px = (size * pixels_per_point).round();
+        let size_px = [px.x.max(1.0) as u32, px.y.max(1.0) as u32];
+        let most = device.limits().max_texture_dimension_2d;
+        if size_px.iter().any(|&n| n > most) {
+            return Err(Error::TooLong {
+                size_px,
+                most_px: most,
+            });
+        }
+        let options = RendererOptions {
+            dithering: false,
+            ..RendererOptions::default()
+        };
+        let mut renderer = egui_wgpu::Renderer::new(device, FORMAT, options);
+        paint_callback::install(&mut renderer.callback_resources, FORMAT, 1);
+
+        let ctx = Context::default();
+        theme::install(&ctx);
+        theme::select(&ctx, light);
+        ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        let mut input = RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),
+            max_texture_side: Some(most as usize),
+            focused: false,
+            ..RawInput::default()
+        };
+        if let Some(viewport) = input.viewports.get_mut(&ViewportId::ROOT) {
+            viewport.native_pixels_per_point = Some(pixels_per_point);
+        }
+        let mut shapes = Vec::new();
+        for frame in 0..FRAMES {
+            input.time = Some(frame as f64);
+            let mut output = ctx.run_ui(input.clone(), |ui| add(ui));
+            for (id, deltas) in output.textures_delta.set.drain() {
+                for delta in deltas {
+                    renderer.update_texture(device, queue, id, &delta);
+                }
+            }
+            for id in output.textures_delta.free.drain() {
+                renderer.free_texture(&id);
+            }
+            shapes = std::mem::take(&mut output.shapes);
+        }
+        Ok(Self {
+            renderer,
+            triangles: ctx.tessellate(shapes, pixels_per_point),
+            screen: ScreenDescriptor {
+                size_in_pixels: size_px,
+                pixels_per_point,
+            },
+        })
+    }
+
+    /// Draws more of its panes, and all of it once they are there.
+    fn draw(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
+        let lent = renderer.take().ok_or(Error::NoDevice)?;
+        let (device, queue) = (lent.device().clone(), lent.queue().clone());
+        let Self {
+            renderer: own,
+            triangles,
+            screen,
+        } = self;
+        paint_callback::put_renderer(&mut own.callback_resources, lent);
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut buffers = own.update_buffers(&device, &queue, &mut encoder, triangles, screen);
+        let whole = paint_callback::renderer(&own.callback_resources)
+            .is_some_and(|lent| lent.is_whole(Views::still_panes()));
+        let texture = whole.then(|| {
+            let texture = surface(&device, screen.size_in_pixels);
+            let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+            let mut pass = encoder
+                .begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("picture"),
+                    color_attachments: &cleared(&view),
+                    ..Default::default()
+                })
+                .forget_lifetime();
+            own.render(&mut pass, triangles, screen);
+            texture
+        });
+        buffers.push(encoder.finish());
+        queue.submit(buffers);
+        *renderer = paint_callback::take_renderer(&mut own.callback_resources);
+        let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
+        texture.map(|texture| read(lent, &texture)).transpose()
+    }
+}
+
+/// What a picture is drawn to.
+fn surface(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
         label: Some("picture"),
         size: wgpu::Extent3d {
-            width: size_px[0],
-            height: size_px[1],
+            width,
+            height,
             depth_or_array_layers: 1,
         },
         mip_level_count: 1,
@@ -207,37 +358,17 @@ fn draw(
         format: FORMAT,
         usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
         view_formats: &[],
-    });
-    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    let mut buffers =
-        egui_renderer.update_buffers(&device, &queue, &mut encoder, &triangles, &screen);
-    {
-        let mut pass = encoder
-            .begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("picture"),
-                color_attachments: &cleared(&view),
-                ..Default::default()
-            })
-            .forget_lifetime();
-        egui_renderer.render(&mut pass, &triangles, &screen);
-    }
-    buffers.push(encoder.finish());
-    queue.submit(buffers);
+    })
+}
 
-    let Some(mut lent) = paint_callback::take_renderer(&mut egui_renderer.callback_resources)
-    else {
-        return Err(Error::NoDevice);
-    };
+fn read(renderer: &Renderer, texture: &wgpu::Texture) -> Result<Picture, Error> {
+    let size_px = [texture.width(), texture.height()];
     let row_bytes = size_px[0] as usize * 4;
     let mut rgba = vec![0; row_bytes * size_px[1] as usize];
-    let read = lent.read_texture(&texture, |row, bytes| {
+    renderer.read_texture(texture, |row, bytes| {
         rgba[row * row_bytes..(row + 1) * row_bytes].copy_from_slice(bytes);
-    });
-    Views::still_panes().for_each(|pane| lent.forget(pane));
-    lent.load_in_pieces();
-    *renderer = Some(lent);
+    })?;
     // A window's surface has no holes.
     rgba.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
-    read.map(|()| Picture { size_px, rgba })
+    Ok(Picture { size_px, rgba })
 }

@@ -13,6 +13,7 @@ use arcuate::render::offscreen::{Error, Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer, Surface, device_descriptor};
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -320,6 +321,37 @@ fn slow_pictures() {
         renderer.scene(&turned, PANE);
     }
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
+    // None comes while the hand does something, and they go on once it rests.
+    let share = renderer.share([PANE]);
+    assert!(share > 0.0 && share < 1.0, "{share}");
+    renderer.wait();
+    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
+    renderer.touch();
+    renderer.scene(&turned, PANE);
+    assert!(renderer.due_in().is_some_and(|wait| wait > Duration::ZERO));
+    assert_eq!(renderer.share([PANE]), share);
+    pause();
+    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
+    renderer.scene(&turned, PANE);
+    assert!(renderer.share([PANE]) > share);
+    // Nor does the last of them put it together: that is a piece of its own.
+    while renderer.share([PANE]) < 1.0 {
+        renderer.wait();
+        renderer.scene(&turned, PANE);
+    }
+    assert!(renderer.busy() && !renderer.is_whole([PANE]));
+    renderer.wait();
+    renderer.scene(&turned, PANE);
+    renderer.wait();
+    assert!(!renderer.busy() && renderer.is_whole([PANE]));
+    renderer.scene(&list, PANE);
+    pause();
+    for _ in 0..3 {
+        renderer.wait();
+        renderer.scene(&list, PANE);
+    }
+    // The hand moves again before it is done.
+    renderer.scene(&turned, PANE);
     renderer.scene(&list, PANE);
     assert!(!renderer.shows(&list, PANE));
     let draws = renderer.draws();
@@ -423,15 +455,22 @@ fn very_many() {
     renderer.forget(PaneId(2));
     renderer.load_in_pieces();
     let draws = renderer.draws();
+    let mut first = None;
     for _ in 0..10_000 {
         renderer.scene(&list, PANE);
         renderer.wait();
         if !renderer.busy() {
             break;
         }
+        first = first.or(Some(renderer.share([PANE])).filter(|&share| share > 0.0));
         assert!(!renderer.shows(&list, PANE));
     }
     assert!(renderer.shows(&list, PANE));
+    // Nobody knows yet how long a piece takes: the first is small.
+    assert!(
+        !software || first.is_some_and(|share| share < 0.1),
+        "{first:?}"
+    );
     // Roughly, a million points, all.
     let expected = if software { 3 } else { 1 };
     assert_eq!(renderer.draws() - draws, expected);

@@ -1,14 +1,18 @@
 //! Pictures of a turn: one after the other, evenly, stopped by Escape.
 
 use super::*;
+use arcuate::compute::Control;
+use arcuate::jobs::Job;
 use arcuate::state::{Look, Shot, Turn};
 use std::f64::consts::TAU;
+use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::a turn is taken frame by frame", turn),
         test("update::escape stops a turn", escape),
         test("update::only the 3-D view turns", only_scene),
+        test("update::a picture is stopped as other jobs are", stopped),
     ]
 }
 
@@ -67,6 +71,46 @@ fn escape() {
     // Nonsense is refused.
     update(&mut state, shot(Some(Pane::Scene), 1, false));
     assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
+}
+
+/// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
+fn stopped() {
+    let begun = |ticket| {
+        let mut state = State::new(String::new());
+        update(&mut state, shot(Some(Pane::Scene), 12, false));
+        update(&mut state, Action::NextFrame);
+        update(
+            &mut state,
+            Action::JobStarted(Job {
+                slot: Slot::Picture,
+                ticket,
+                label: "Drawing t-001.png".to_owned(),
+                control: Control::new(),
+                started: Instant::now(),
+            }),
+        );
+        state
+    };
+    let cancels =
+        |effects: &[Effect]| matches!(effects, [Effect::Cancel(slot)] if *slot == Slot::Picture);
+    let mut state = begun(1);
+    assert!(cancels(&update(
+        &mut state,
+        Action::CancelJob(Slot::Picture)
+    )));
+    assert!(state.session.turning.is_none());
+    let mut state = begun(2);
+    // First the turn, whose present picture is finished, then that.
+    assert!(update(&mut state, Action::Escape).is_empty());
+    assert!(state.session.turning.is_none());
+    assert!(cancels(&update(&mut state, Action::Escape)));
+    let mut state = begun(3);
+    update(&mut state, Action::ShotTaken(3, Ok(())));
+    assert!(state.session.jobs.is_empty() && state.session.turning.is_some());
+    let mut state = begun(4);
+    update(&mut state, Action::ShotTaken(4, Err("Why".to_owned())));
+    assert!(state.session.jobs.is_empty() && state.session.turning.is_none());
+    assert_eq!(state.session.messages.len(), 1);
 }
 
 fn only_scene() {

@@ -3,13 +3,14 @@
 use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
 use arcuate::data::{AffineSource, Role, Tractogram};
-use arcuate::render::Renderer;
 use arcuate::render::build::{self, Size};
 use arcuate::render::colour_map::ColourMap;
+use arcuate::render::draw_list::ScenePane;
 use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::render::{PaneId, Renderer};
 use arcuate::solvers::tracking::{self, Fate, StopReason};
 use arcuate::state::{Action, Convention, Pane, State, report, update};
-use arcuate::ui::snapshot::{self, Frame};
+use arcuate::ui::snapshot::{self, Drawing, Frame};
 use egui::{Vec2, vec2};
 use glam::{dvec2, dvec3};
 use libtest_mimic::Trial;
@@ -37,6 +38,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "views::picture on nothing is the one on any ground",
             transparent,
+        ),
+        test(
+            "views::picture drawn a piece at a time is the same to the bit",
+            by_pieces,
         ),
         test("views::a snapshot is right of the divider", compared),
         test("views::halves keep their words to themselves", halves),
@@ -240,6 +245,94 @@ fn transparent() {
             solid += usize::from(over[3] == 255);
         }
         assert!(nothing > 10_000 && solid > 20, "{nothing} {solid}");
+    }
+}
+
+fn scene_of(state: &State) -> ScenePane {
+    let size = Size {
+        points: dvec2(60.0, 60.0),
+        pixels_per_point: 1.0,
+    };
+    build::scene_from(state, &state.view.camera, size)
+}
+
+/// A piece at a time, while the window goes on, it is the picture of all at once; one that is left leaves
+/// nothing behind.
+fn by_pieces() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 8.0);
+    let curve = |i: usize| {
+        (0..60).map(move |k| {
+            let (turn, at) = (i as f32 * 0.7, k as f32 * 0.5);
+            [
+                at - 15.0,
+                12.0 * (turn + at).sin(),
+                12.0 * (turn * 1.7 + at).cos(),
+            ]
+        })
+    };
+    let kept = Tractogram::new(
+        (0..600).flat_map(curve).collect::<Vec<[f32; 3]>>(),
+        (0..=600).map(|i| i * 60).collect::<Vec<_>>(),
+    );
+    let mut fates = [0; 6];
+    fates[Fate::Kept as usize] = 600;
+    add_live(
+        &mut state,
+        tracking::Output {
+            kept,
+            missed: Tractogram::new(Vec::new(), vec![0]),
+            missed_every: 1,
+            fates,
+            stops: [0; StopReason::COUNT],
+            per_target: vec![600],
+            steps: 36_000,
+            kernel_s: None,
+        },
+    );
+    let size = frame(SIZE, 1.0);
+    for (pane, transparent) in [(Pane::Scene, true), (Pane::Axial, false)] {
+        let at_once = snapshot::pane(&mut studio.0, &state, pane, size, transparent).unwrap();
+        // Everything is slow to it.
+        let renderer = studio.0.as_mut().unwrap();
+        renderer.set_patience_ms(0.0);
+        let begin = |renderer: &Renderer| {
+            Drawing::of_pane(renderer, &state, pane, size, transparent).unwrap()
+        };
+        let mut drawing = begin(renderer);
+        let (mut pieces, mut share) = (0, 0.0);
+        let picture = loop {
+            if let Some(picture) = drawing.step(&mut studio.0).unwrap() {
+                break picture;
+            }
+            let renderer = studio.0.as_ref().unwrap();
+            let now = drawing.share(renderer);
+            assert!((share..=1.0).contains(&now), "{share} {now}");
+            (pieces, share) = (pieces + 1, now);
+            renderer.wait();
+        };
+        assert!(pieces > 4, "{pieces}");
+        assert!(picture == at_once);
+        let mut drawing = begin(studio.0.as_ref().unwrap());
+        let mut moved = scene_of(&state);
+        for _ in 0..3 {
+            // What moves in the window meanwhile does not keep it.
+            let renderer = studio.0.as_mut().unwrap();
+            moved.background[0] ^= 1;
+            renderer.scene(&moved, PaneId(1));
+            renderer.wait();
+            let before = drawing.share(renderer);
+            assert!(drawing.step(&mut studio.0).unwrap().is_none());
+            let renderer = studio.0.as_ref().unwrap();
+            assert!(drawing.share(renderer) > before);
+            renderer.wait();
+        }
+        let renderer = studio.0.as_mut().unwrap();
+        renderer.forget(PaneId(1));
+        assert!(renderer.busy());
+        drawing.leave(renderer);
+        assert!(!renderer.busy());
     }
 }
 

@@ -362,8 +362,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.session.jobs.push(job);
         }
         Action::Event(event) => results::event(state, event, effects),
-        Action::ShotTaken(Ok(sentence)) => state.session.status = sentence,
-        Action::ShotTaken(Err(sentence)) => pictures::failed(state, sentence),
+        Action::ShotTaken(ticket, taken) => pictures::taken(state, ticket, taken),
     }
 }
 

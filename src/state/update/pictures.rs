@@ -68,8 +68,11 @@ pub fn stop(state: &mut State) -> bool {
     true
 }
 
-/// A picture could not be taken: the rest of a turn cannot either.
-pub fn failed(state: &mut State, sentence: String) {
-    state.session.turning = None;
-    state.session.say(Severity::Error, sentence);
+/// A picture is drawn; where it could not be, the rest of a turn cannot either.
+pub fn taken(state: &mut State, ticket: u64, taken: Result<(), String>) {
+    state.session.jobs.retain(|j| j.ticket != ticket);
+    if let Err(sentence) = taken {
+        state.session.turning = None;
+        state.session.say(Severity::Error, sentence);
+    }
 }

@@ -33,6 +33,8 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
         Slot::Live => tracks::stopped(state),
         Slot::Pathway => pathways::stopped(state),
         Slot::Segment => segment::stopped(state),
+        // With it the rest of a turn.
+        Slot::Picture => drop(pictures::stop(state)),
         _ => {}
     }
 }
