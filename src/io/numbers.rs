@@ -145,8 +145,8 @@ fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Half precision, many numbers at a time: the processor's own instruction for it would be called for
-/// eight of them, and needs them in their place.
+/// Half precision by plain arithmetic, which becomes vector code: the processor's own instruction would be
+/// called anew for every eight numbers, and needs them at an even address.
 struct Halves<'a> {
     bytes: &'a [u8],
     big_endian: bool,
