@@ -1,7 +1,6 @@
 //! Arrays of any number type and byte order, as float32 or as indices.
 
-use half::f16;
-use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
+use crate::compute::simd;
 use rayon::prelude::*;
 
 /// Numbers that one thread takes at a time.
@@ -61,7 +60,11 @@ impl Type {
                 let out: &mut [u8] = bytemuck::cast_slice_mut(out);
                 out.copy_from_slice(&bytes[..out.len()]);
             }
-            Self::F16 => halves(bytes, big_endian, out),
+            Self::F16 => simd::dispatch(Halves {
+                bytes,
+                big_endian,
+                out,
+            }),
             Self::F32 => put(bytes, big_endian, f32::from_le_bytes, out),
             Self::F64 => put(bytes, big_endian, |b| f64::from_le_bytes(b) as f32, out),
             _ => out.copy_from_slice(&self.floats(bytes, big_endian)[..out.len()]),
@@ -122,6 +125,7 @@ fn numbers<const N: usize, T: Send>(
     }
 }
 
+#[inline(always)]
 fn put<const N: usize>(
     bytes: &[u8],
     big_endian: bool,
@@ -135,30 +139,43 @@ fn put<const N: usize>(
     }
 }
 
+#[inline(always)]
 fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes.reverse();
     bytes
 }
 
-/// Half precision by the processor's own instructions, which take whole slices.
-fn halves(bytes: &[u8], big_endian: bool, out: &mut [f32]) {
-    const SLICE: usize = 1024;
-    let little = !big_endian && cfg!(target_endian = "little");
-    if let Ok(bits) = bytemuck::try_cast_slice::<u8, u16>(bytes)
-        && little
-    {
-        let halves: &[f16] = bits[..out.len()].reinterpret_cast();
-        return halves.convert_to_f32_slice(out);
+/// Half precision by plain arithmetic, which becomes vector code: the processor's own instruction would be
+/// called anew for every eight numbers, and needs them at an even address.
+struct Halves<'a> {
+    bytes: &'a [u8],
+    big_endian: bool,
+    out: &'a mut [f32],
+}
+
+impl simd::Kernel for Halves<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let number = |b| half(u16::from_le_bytes(b));
+        put(self.bytes, self.big_endian, number, self.out);
     }
-    let mut halves = [f16::ZERO; SLICE];
-    let whole = bytes.as_chunks::<2>().0;
-    for (bytes, out) in whole.chunks(SLICE).zip(out.chunks_mut(SLICE)) {
-        let halves = &mut halves[..out.len()];
-        let pairs = halves.iter_mut().zip(bytes);
-        match big_endian {
-            true => pairs.for_each(|(half, &b)| *half = f16::from_be_bytes(b)),
-            false => pairs.for_each(|(half, &b)| *half = f16::from_le_bytes(b)),
-        }
-        halves.convert_to_f32_slice(out);
-    }
+}
+
+/// A number of half precision (IEEE 754-2019, binary16) by its bits. Its exponent and fraction, put where
+/// those of a float32 lie, stand for 2⁻¹¹² of it, also where it is subnormal; the product is exact.
+#[inline(always)]
+fn half(bits: u16) -> f32 {
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    const INFINITE: u32 = 0x7c00 << 13;
+    let size = u32::from(bits & 0x7fff) << 13;
+    let scaled = (f32::from_bits(size) * SCALE).to_bits();
+    // What is infinite or no number stays so.
+    let exponent = if size >= INFINITE {
+        f32::INFINITY.to_bits()
+    } else {
+        0
+    };
+    f32::from_bits(scaled | exponent | u32::from(bits & 0x8000) << 16)
 }

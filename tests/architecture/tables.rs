@@ -16,8 +16,11 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("compute", &[]),
     (
         "io",
-        // Reading and writing can be cancelled, too.
-        &[("data", All), ("compute", Only(&["Cancelled", "Control"]))],
+        // Reading and writing can be cancelled, too; numbers are converted many at a time.
+        &[
+            ("data", All),
+            ("compute", Only(&["Cancelled", "Control", "simd"])),
+        ],
     ),
     (
         "phantom",

@@ -11,6 +11,7 @@ use glam::DVec3;
 use half::f16;
 use libtest_mimic::Trial;
 use serde_json::Value;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use zip::write::SimpleFileOptions;
@@ -20,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::definitions::trx_rows_of_the_affine", trx_affine),
         test("io::definitions::trx_numbers_of_any_size", trx_numbers),
+        test("io::definitions::trx_numbers_at_any_byte", trx_at_any_byte),
         test("io::definitions::trx_beyond_32_bits", trx_beyond),
         test("io::definitions::trx_members_overlap", trx_overlap),
         test("io::definitions::trk_places_of_values", trk_values),
@@ -128,16 +130,6 @@ fn trx_numbers() {
     ends!(u32, "uint32", |v| v as f32);
     ends!(i64, "int64", |v| v as f32);
     ends!(u64, "uint64", |v| v as f32);
-    // A half by its parts: sign, exponent, fraction (IEEE 754, binary16).
-    let by_parts = |bits: u16| {
-        let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-        let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-        let size = match exponent {
-            0 => fraction / 1024.0 * 2f64.powi(-14),
-            e => (1.0 + fraction / 1024.0) * 2f64.powi(e - 15),
-        };
-        (sign * size) as f32
-    };
     for round in 0..200 {
         let draw = [0; 5].map(|_| {
             let bits = random.bits() as u16;
@@ -151,12 +143,74 @@ fn trx_numbers() {
         assert!(draw.iter().all(|b| f16::from_bits(*b).is_finite()));
         let bytes = draw.map(u16::to_le_bytes);
         let bytes = [0, 1, 2, 3, 4].map(|i| &bytes[i][..]);
-        one("float16", bytes, draw.map(by_parts));
+        one("float16", bytes, draw.map(half_by_parts));
     }
     let draw = [0; 5].map(|_| random.normal() * 10f64.powf(random.uniform(-30.0, 30.0)));
     let bytes = draw.map(f64::to_le_bytes);
     let bytes = [0, 1, 2, 3, 4].map(|i| &bytes[i][..]);
     one("float64", bytes, draw.map(|v| v as f32));
+}
+
+/// A half by its parts: sign, exponent, fraction (IEEE 754, binary16).
+fn half_by_parts(bits: u16) -> f32 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let size = match exponent {
+        0 => fraction / 1024.0 * 2f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        e => (1.0 + fraction / 1024.0) * 2f64.powi(e - 15),
+    };
+    (sign * size) as f32
+}
+
+/// Points begin at any byte of an archive, and many are held otherwise than few. All halves are among them.
+fn trx_at_any_byte() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trx");
+    for count in [900, 400_000] {
+        let halves: Vec<u16> = (0..3 * count).map(|i: u32| i as u16).collect();
+        let expected: Vec<f32> = halves.iter().map(|&h| half_by_parts(h)).collect();
+        let singles = expected.iter();
+        let forms: [(&str, Vec<u8>); 3] = [
+            (
+                "float16",
+                halves.iter().flat_map(|h| h.to_le_bytes()).collect(),
+            ),
+            (
+                "float32",
+                singles.clone().flat_map(|v| v.to_le_bytes()).collect(),
+            ),
+            (
+                "float64",
+                singles.flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
+            ),
+        ];
+        for (shift, (name, points)) in (0..4).flat_map(|s| forms.iter().map(move |f| (s, f))) {
+            let header = serde_json::json!({"NB_VERTICES": count, "NB_STREAMLINES": 1});
+            let header = format!("{header}{}", " ".repeat(shift));
+            let offsets = [0, count].map(u32::to_le_bytes).concat();
+            let mut zip = ZipWriter::new(std::fs::File::create(&path).expect("created"));
+            let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            let positions = format!("positions.3.{name}");
+            for (name, bytes) in [
+                ("header.json", header.as_bytes()),
+                (&positions, points),
+                ("offsets.uint32", &offsets),
+            ] {
+                zip.start_file(name, stored).expect("started");
+                zip.write_all(bytes).expect("written");
+            }
+            zip.finish().expect("finished");
+            let (found, _) = open(&path);
+            let found = found.points.as_flattened();
+            assert_eq!(found.len(), expected.len(), "{name}");
+            let same =
+                |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+            let differ = found.iter().zip(&expected).position(|pair| !same(pair));
+            assert_eq!(differ, None, "{count} points of {name}, {shift} bytes on");
+        }
+    }
 }
 
 /// Whole numbers of 64 bits are not cut to 32: what would be right after that is refused.
@@ -199,7 +253,6 @@ fn trx_overlap() {
         ("junk/a.uint8", vec![7; SIZE]),
         ("junk/b.uint8", vec![7; 10]),
     ] {
-        use std::io::Write as _;
         zip.start_file(name, stored).expect("started");
         zip.write_all(&bytes).expect("written");
     }

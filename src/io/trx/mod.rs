@@ -114,14 +114,22 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         vertices,
         ..Arrays::new(path, control)
     };
-    // The points first: they prove that there are as many as the header says.
-    let (first, rest): (Vec<&Part>, Vec<&Part>) = parts
-        .iter()
-        .filter(|p| p.name != HEADER)
-        .partition(|p| p.name.starts_with("positions.") || p.name.starts_with("offsets."));
-    for part in first.into_iter().chain(rest) {
+    let named = parts.iter().filter(|p| p.name != HEADER);
+    let named = named.map(|part| Ok((part, Name::parse(path, &part.name)?)));
+    let named = named.collect::<Result<Vec<_>, Error>>()?;
+    let (first, rest): (Vec<_>, Vec<_>) = named.into_iter().partition(|(_, name)| {
+        name.folder.is_empty() && ["positions", "offsets"].contains(&name.name)
+    });
+    let called = |wanted| first.iter().filter(move |(_, name)| name.name == wanted);
+    // Before the rest: they prove that there are as many as the header says.
+    let (points, offsets) = rayon::join(
+        || last(called("positions").map(|(part, name)| arrays.points_of(part, name))),
+        || last(called("offsets").map(|(part, name)| arrays.offsets_of(part, name))),
+    );
+    (arrays.points, arrays.offsets) = (points?, offsets?);
+    for (part, name) in &rest {
         control.check()?;
-        arrays.take(part, &mut info)?;
+        arrays.take(part, name, &mut info)?;
     }
     let (points, offsets) = arrays.lines(&mut info)?;
     let mut tractogram = Tractogram::new(points, offsets);
@@ -141,6 +149,11 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     }
     info.check(&tractogram, None);
     Ok((tractogram, info))
+}
+
+/// Of several, which should not be, the last.
+fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
+    all.try_fold(None, |_, one| one.map(Some))
 }
 
 fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error> {
@@ -201,7 +214,7 @@ struct Arrays<'a> {
     /// Of values, so far.
     lists: usize,
     points: Option<Shared<[f32; 3]>>,
-    offsets: Option<Vec<u64>>,
+    offsets: Option<Arc<[u64]>>,
     per_point: BTreeMap<String, Arc<[f32]>>,
     per_streamline: BTreeMap<String, Arc<[f32]>>,
     groups: BTreeMap<String, Arc<[u32]>>,
@@ -229,36 +242,33 @@ impl<'a> Arrays<'a> {
         Error::malformed(self.path, found, expected)
     }
 
-    fn take(&mut self, part: &Part, info: &mut FibreInfo) -> Result<(), Error> {
-        let name = Name::parse(self.path, &part.name)?;
+    fn take(&mut self, part: &Part, name: &Name, info: &mut FibreInfo) -> Result<(), Error> {
         match name.folder {
-            "" if name.name == "positions" => self.take_points(part, &name),
-            "" if name.name == "offsets" => self.take_offsets(part, &name),
             "dpv" => {
-                let columns = self.columns(part, &name, self.vertices, info)?;
+                let columns = self.columns(part, name, self.vertices, info)?;
                 put(&mut self.per_point, name.name, columns);
                 Ok(())
             }
             "dps" => {
-                let longer = self.bytes(&name, self.lines.saturating_add(1));
+                let longer = self.bytes(name, self.lines.saturating_add(1));
                 let columns = if longer == Some(part.length) {
                     info.warn(format!(
                         "{} has one value more than there are streamlines; the last was not used",
                         part.name
                     ));
-                    let mut columns = self.columns(part, &name, self.lines + 1, info)?;
+                    let mut columns = self.columns(part, name, self.lines + 1, info)?;
                     columns.iter_mut().for_each(|c| c.truncate(self.lines));
                     columns
                 } else {
-                    self.columns(part, &name, self.lines, info)?
+                    self.columns(part, name, self.lines, info)?
                 };
                 put(&mut self.per_streamline, name.name, columns);
                 Ok(())
             }
-            "groups" => self.take_group(part, &name),
+            "groups" => self.take_group(part, name),
             folder => match folder.strip_prefix("dpg/") {
                 Some(group) => {
-                    let columns = self.columns(part, &name, 1, info)?;
+                    let columns = self.columns(part, name, 1, info)?;
                     // One value of several numbers, which stay together here.
                     let value: Vec<f32> = columns.into_iter().flatten().collect();
                     let of_group = self.per_group.entry(group.to_owned()).or_default();
@@ -297,7 +307,7 @@ impl<'a> Arrays<'a> {
         ))
     }
 
-    fn take_points(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+    fn points_of(&self, part: &Part, name: &Name) -> Result<Shared<[f32; 3]>, Error> {
         if name.columns != 3 || !name.number.is_float() {
             return Err(self.wrong(
                 format!("points in {}", part.name),
@@ -305,11 +315,10 @@ impl<'a> Arrays<'a> {
             ));
         }
         self.check(part, name, self.vertices)?;
-        self.points = Some(part.points(name.number, self.vertices, self.control)?);
-        Ok(())
+        part.points(name.number, self.vertices, self.control)
     }
 
-    fn take_offsets(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+    fn offsets_of(&self, part: &Part, name: &Name) -> Result<Arc<[u64]>, Error> {
         let wrong = |found: String| {
             self.wrong(
                 found,
@@ -341,8 +350,7 @@ impl<'a> Arrays<'a> {
                 offsets.len()
             )));
         }
-        self.offsets = Some(offsets);
-        Ok(())
+        Ok(offsets.into())
     }
 
     fn columns(
@@ -405,7 +413,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The points and where they are cut; a file without any may leave both arrays out.
-    fn lines(&mut self, info: &mut FibreInfo) -> Result<(Shared<[f32; 3]>, Vec<u64>), Error> {
+    fn lines(&mut self, info: &mut FibreInfo) -> Result<(Shared<[f32; 3]>, Arc<[u64]>), Error> {
         let path = self.path;
         let missing = |what: &str| {
             Error::malformed(
@@ -422,7 +430,7 @@ impl<'a> Arrays<'a> {
         };
         let offsets = match self.offsets.take() {
             Some(offsets) => offsets,
-            None if none && self.lines == 0 => vec![0],
+            None if none && self.lines == 0 => Arc::new([0]),
             None => return Err(missing("offsets")),
         };
         let used = offsets.last().map_or(0, |&end| end as usize);
