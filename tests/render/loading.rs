@@ -205,6 +205,8 @@ fn pieces() {
     let mut calls = 0;
     loop {
         fresh.renderer.scene(&list, PANE);
+        // While a piece is on its way no other one begins.
+        fresh.renderer.wait();
         calls += 1;
         if !fresh.renderer.busy() {
             break;
