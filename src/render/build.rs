@@ -409,19 +409,18 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
         LineColouring::Fa if tractogram.per_point.contains_key("fa") => {
             scalar("fa", FA_RANGE, ColourMap::Viridis)
         }
-        LineColouring::Length => per_streamline("length").map_or(LineColour::Direction, |mm| {
-            let finite = mm.iter().copied().filter(|v| v.is_finite());
-            let (low, high) = finite.fold((f32::INFINITY, 0f32), |(low, high), v| {
-                (low.min(v), high.max(v))
-            });
-            // Whole centimetres, so that the scale does not tremble while a region is dragged.
-            let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
-            scalar(
-                "length",
-                (low.min(high - 10.0).max(0.0), high),
-                ColourMap::Viridis,
-            )
-        }),
+        LineColouring::Length => tractogram
+            .length_range()
+            .map_or(LineColour::Direction, |range| {
+                let (low, high) = range;
+                // Whole centimetres, so that the scale does not tremble while a region is dragged.
+                let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
+                scalar(
+                    "length",
+                    (low.min(high - 10.0).max(0.0), high),
+                    ColourMap::Viridis,
+                )
+            }),
         LineColouring::StopReason if per_streamline("stop_end").is_some() => {
             let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
             scalar("stop_end", (0.0, last), ColourMap::Stops)
