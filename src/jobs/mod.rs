@@ -14,6 +14,7 @@ mod making;
 mod open;
 mod pathway;
 mod place;
+mod reclaim;
 mod request;
 mod resample;
 mod segment;
@@ -55,6 +56,7 @@ pub use crate::compute::{BackendKind, Which};
 use crate::compute::{Backend, Control, Progress};
 use crate::data::LendImage;
 use place::Place;
+use reclaim::Reclaim;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -114,6 +116,8 @@ pub enum Slot {
     Extract,
     /// Streamlines that are deleted or kept.
     Edit,
+    /// Streamlines that are moved.
+    Shift,
     /// Values along a bundle.
     Profile,
     /// Connections of a label map.
@@ -128,7 +132,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 30] = [
+    const ALL: [Self; 31] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -153,6 +157,7 @@ impl Slot {
         Self::Pick,
         Self::Extract,
         Self::Edit,
+        Self::Shift,
         Self::Profile,
         Self::Connect,
         Self::Device,
@@ -209,6 +214,7 @@ impl Slot {
                 | Self::Order
                 | Self::Pick
                 | Self::Extract
+                | Self::Shift
                 | Self::Profile
                 | Self::Connect
         )
@@ -312,6 +318,7 @@ pub struct Jobs {
     newest: Vec<(Slot, u64)>,
     /// Those that write files; waited for on closing.
     savers: Vec<JoinHandle<()>>,
+    reclaim: Reclaim,
 }
 
 impl Jobs {
@@ -336,6 +343,7 @@ impl Jobs {
             next_ticket: 1,
             newest: Vec::new(),
             savers,
+            reclaim: Reclaim::new(),
         }
     }
 
@@ -429,11 +437,11 @@ impl Jobs {
                 .find(|(s, _)| *s == slot)
                 .map_or(0, |(_, t)| *t)
         };
-        partial
-            .into_iter()
-            .chain(self.events.try_iter())
-            .filter(|e| e.ticket >= newest(e.slot))
-            .collect()
+        let mut events: Vec<Event> = partial.into_iter().chain(self.events.try_iter()).collect();
+        events.iter().for_each(|e| self.reclaim.hold(e));
+        events.retain(|e| e.ticket >= newest(e.slot));
+        self.reclaim.sweep();
+        events
     }
 }
 

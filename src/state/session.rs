@@ -5,6 +5,7 @@ pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
+use super::moved::Shifting;
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
@@ -264,6 +265,8 @@ pub struct Session {
     /// either.
     pub cut_running: bool,
     pub cut_moved: bool,
+    /// Streamlines that are being moved.
+    pub shifting: Option<Shifting>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
     /// in single precision whatever is asked.
     pub medium: Option<(MediumRecipe, Medium)>,
@@ -337,6 +340,7 @@ impl Session {
             full_next: false,
             cut_running: false,
             cut_moved: false,
+            shifting: None,
             medium: None,
             rays_per_ms: None,
             live_error: None,

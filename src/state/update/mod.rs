@@ -65,6 +65,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     filter::follow(state, &mut effects);
     skip_done(state);
     bundle::follow(state, &mut effects);
+    moved::follow(state, &mut effects);
     effects
 }
 
@@ -555,6 +556,7 @@ fn travel(
         return;
     };
     making::leave(state, effects);
+    moved::leave(state, effects);
     state.document = document;
     state.session.status = format!("{verb}: {}", label.to_lowercase());
     changed(state);
