@@ -116,6 +116,8 @@ pub enum Slot {
     Extract,
     /// Streamlines that are deleted or kept.
     Edit,
+    /// Live curves that stopped for one reason.
+    Stopped,
     /// Streamlines that are moved.
     Shift,
     /// Values along a bundle.
@@ -132,7 +134,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 31] = [
+    const ALL: [Self; 32] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -157,6 +159,7 @@ impl Slot {
         Self::Pick,
         Self::Extract,
         Self::Edit,
+        Self::Stopped,
         Self::Shift,
         Self::Profile,
         Self::Connect,
@@ -214,6 +217,7 @@ impl Slot {
                 | Self::Order
                 | Self::Pick
                 | Self::Extract
+                | Self::Stopped
                 | Self::Shift
                 | Self::Profile
                 | Self::Connect

@@ -59,6 +59,7 @@ fn brought(output: &Output) -> Vec<&Tractogram> {
         Output::Ranked { kept, .. } => vec![kept],
         Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
         Output::Bundle(OfBundle::Extracted(some)) => vec![some],
+        Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),
         Output::Bundle(
             OfBundle::Edited { tractogram, .. } | OfBundle::Shifted { tractogram, .. },
         ) => vec![tractogram],

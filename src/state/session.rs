@@ -1,6 +1,6 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::Working;
+use super::bundle::{Derived, Working};
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::filter;
@@ -75,14 +75,12 @@ pub struct Live {
     pub rays: Option<LiveRays>,
 }
 
-/// Live curves of which an end stopped for one reason.
-#[derive(Clone, Debug)]
-pub struct Stopped {
+/// Names live curves of which an end stopped for one reason.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct StopKey {
     /// Kept and missed curves that they are from.
     pub of: [DataId; 2],
     pub reason: tracking::StopReason,
-    pub kept: Tractogram,
-    pub missed: Tractogram,
 }
 
 /// Live curves through the crosshair's voxel.
@@ -251,7 +249,8 @@ pub struct Session {
     /// What last finished, for the status line.
     pub status: String,
     pub live: Option<Live>,
-    pub stopped: Option<Stopped>,
+    /// Those of the kept and of the missed curves.
+    pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
@@ -332,7 +331,7 @@ impl Session {
             messages: Vec::new(),
             status: String::new(),
             live: None,
-            stopped: None,
+            stopped: Derived::default(),
             passing: None,
             unsettled: false,
             coarse_running: false,

@@ -11,6 +11,7 @@ use crate::compute::{Backend, Control, DataId};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::connectivity::{Connectome, connectome};
 use crate::solvers::region::numbers;
+use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::{Along, Profile, Sense, Start, profile};
 use crate::solvers::tracking::selection::{
     Edit, Rules, Selection, apply, column, copied, means, moved, pick, select,
@@ -70,6 +71,11 @@ pub enum ForBundle {
         edit: Edit,
         fresh: bool,
     },
+    /// Of live curves, kept and missed, those of which an end stopped for a reason.
+    Stopped {
+        curves: [Tractogram; 2],
+        reason: StopReason,
+    },
     /// All of them, moved from where their file says.
     Shift {
         layer: u64,
@@ -115,6 +121,7 @@ pub enum OfBundle {
         tractogram: Tractogram,
         fresh: bool,
     },
+    Stopped([Tractogram; 2]),
     Shifted {
         layer: u64,
         of: DataId,
@@ -134,6 +141,7 @@ impl ForBundle {
             Self::Pick { .. } => Slot::Pick,
             Self::Extract { .. } => Slot::Extract,
             Self::Edit { .. } => Slot::Edit,
+            Self::Stopped { .. } => Slot::Stopped,
             Self::Shift { .. } => Slot::Shift,
             Self::Profile { .. } => Slot::Profile,
             Self::Connect { .. } => Slot::Connect,
@@ -154,6 +162,7 @@ impl ForBundle {
             Self::Extract { .. } => "Showing chosen streamlines".to_owned(),
             Self::Edit { fresh: true, .. } => "Keeping streamlines".to_owned(),
             Self::Edit { fresh: false, .. } => "Deleting streamlines".to_owned(),
+            Self::Stopped { .. } => "Looking why curves stopped".to_owned(),
             Self::Shift { .. } => "Moving streamlines".to_owned(),
             Self::Profile { .. } => "Profile along the bundle".to_owned(),
             Self::Connect { .. } => "Connections of labels".to_owned(),
@@ -231,6 +240,9 @@ impl ForBundle {
                     tractogram: left,
                     fresh,
                 }
+            }
+            Self::Stopped { curves, reason } => {
+                OfBundle::Stopped(curves.map(|curves| reason.only(&curves)))
             }
             Self::Shift {
                 layer,

@@ -59,7 +59,7 @@ pub(super) use tracks::is_current;
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     apply(state, action, &mut effects);
-    follow::follow(state);
+    follow::follow(state, &mut effects);
     pathways::follow(state, &mut effects);
     segment::follow(state, &mut effects);
     filter::follow(state, &mut effects);

@@ -112,6 +112,9 @@ pub fn done(state: &mut State, done: OfBundle) {
             tractogram,
             fresh,
         } => edits::done(state, layer, of, (edit, tractogram), fresh),
+        OfBundle::Stopped(found) => {
+            state.session.stopped.done(found);
+        }
         OfBundle::Shifted {
             layer,
             of,
@@ -145,6 +148,7 @@ pub fn failed(state: &mut State, slot: Slot) {
         Slot::Columns => working.columns.fail(),
         Slot::Order => working.order.fail(),
         Slot::Extract => working.extract.fail(),
+        Slot::Stopped => state.session.stopped.fail(),
         Slot::Shift => state.session.shifting = None,
         Slot::Pick => working.picking = None,
         Slot::Profile => working.profile.fail(),
