@@ -193,6 +193,11 @@ fn brute() {
             }
         }
         assert_eq!(found.count, count, "radius {radius}");
+        let all = (0..n as u32).flat_map(|a| (a..n as u32).map(move |b| [a, b]));
+        let many = |[a, b]: [u32; 2]| count[a as usize * n + b as usize];
+        let mut connected: Vec<[u32; 2]> = all.filter(|pair| many(*pair) > 0).collect();
+        connected.sort_by_key(|pair| (std::cmp::Reverse(many(*pair)), *pair));
+        assert_eq!(found.connected, connected);
         assert_eq!((found.one_end, found.no_end), (one, none));
         for (i, mm) in length.iter().enumerate().filter(|(i, _)| count[*i] > 0) {
             let expected = mm / f64::from(count[i]);

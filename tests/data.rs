@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::percentiles_ignore_an_outlier", one_outlier),
         test("data::masks_know_their_extent", extent),
         test("data::filtered_streamlines_keep_what_is_theirs", filtered),
+        test("data::the range of lengths is of the lengths", lengths),
     ]
 }
 
@@ -265,4 +266,33 @@ fn filtered() {
         assert_eq!(moved.per_point, left.per_point);
         assert_eq!(moved.groups, left.groups);
     }
+}
+
+fn lengths() {
+    let line = |mm: f32| [[0.0; 3], [mm, 0.0, 0.0]];
+    let points: Vec<[f32; 3]> = [3.0, 5.0, 4.0].into_iter().flat_map(line).collect();
+    let lines = Tractogram::new(points, vec![0, 2, 4, 6]);
+    assert_eq!(lines.length_range(), None);
+    let known = |values: [f32; 3]| lines.clone().with_per_streamline("length", values.to_vec());
+    let measured = known([3.0, 5.0, 4.0]);
+    assert_eq!(measured.length_range(), Some((3.0, 5.0)));
+    assert_eq!(
+        known([3.0, f32::NAN, f32::INFINITY]).length_range(),
+        Some((3.0, 3.0))
+    );
+    assert_eq!(known([f32::NAN; 3]).length_range(), None);
+    // Others, whatever was known of the first.
+    let others = measured
+        .clone()
+        .with_per_streamline("length", vec![7.0, 8.0, 9.0]);
+    assert_eq!(others.length_range(), Some((7.0, 9.0)));
+    assert_eq!(
+        measured.filtered(&[true, false, true]).length_range(),
+        Some((3.0, 4.0))
+    );
+    let mut without = measured.clone();
+    without.per_streamline.remove("length");
+    assert_eq!(without.length_range(), None);
+    let twice = measured.moved(DAffine3::from_scale(DVec3::splat(2.0)));
+    assert_eq!(twice.length_range(), Some((6.0, 10.0)));
 }

@@ -2,11 +2,14 @@
 
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
-use arcuate::data::{Grid, Tensor, TensorField, Tractogram, Volume, VolumeKind};
+use arcuate::data::shared::Bytes;
+use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
+use arcuate::jobs::bundle::ForBundle;
 use arcuate::jobs::{
     BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
 };
+use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
 use glam::DVec3;
@@ -14,6 +17,8 @@ use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
@@ -33,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
         test("jobs::memory_has_the_limit_that_was_set", limited),
+        test("jobs::the window frees no streamlines", freed_by_a_worker),
     ]
 }
 
@@ -308,4 +314,55 @@ fn limited() {
         left <= limit.saturating_sub(held()) + GIB / 2,
         "{left} of {limit}"
     );
+}
+
+/// Bytes that tell which thread gives them back.
+struct Witness(Vec<[f32; 3]>, Sender<ThreadId>);
+
+impl AsRef<[u8]> for Witness {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.1.send(std::thread::current().id()).unwrap();
+    }
+}
+
+/// Whoever lets go of streamlines last, a worker gives their memory back: the same lines come in two results,
+/// of which one was replaced before the window looked.
+fn freed_by_a_worker() {
+    let (sender, by) = channel();
+    let points = vec![[1.0; 3]; 1 << 20];
+    let bytes = size_of_val(points.as_slice());
+    let witness: Bytes = Arc::new(Witness(points, sender));
+    let points = Shared::view(witness, 0..bytes).expect("aligned");
+    let lines = Tractogram::new(points, vec![0, 1 << 19, 1 << 20]);
+    let mut jobs = jobs();
+    for tractogram in [lines.clone(), lines] {
+        let rules = Rules::default();
+        let most_shown = usize::MAX;
+        let filter = ForBundle::Filter {
+            tractogram,
+            rules,
+            most_shown,
+        };
+        jobs.submit(Request::Bundle(Box::new(filter)));
+    }
+    let shown = poll(&mut jobs, |events| {
+        let done = |e: &Event| matches!(e.outcome, Outcome::Done(_));
+        events.iter().any(done)
+    });
+    drop(shown);
+    let started = Instant::now();
+    let freed = loop {
+        jobs.poll();
+        match by.recv_timeout(Duration::from_millis(5)) {
+            Ok(thread) => break thread,
+            Err(_) => assert!(started.elapsed() < Duration::from_secs(60), "never freed"),
+        }
+    };
+    assert_ne!(freed, std::thread::current().id());
 }

@@ -29,6 +29,16 @@ impl<T: Pod> Shared<T> {
     }
 }
 
+impl<T> Shared<T> {
+    /// Whether no clone holds it as well.
+    pub fn is_sole(&self) -> bool {
+        1 == match &self.0 {
+            Held::Owned(values) => Arc::strong_count(values),
+            Held::View(view) => Arc::strong_count(view),
+        }
+    }
+}
+
 impl<T: Pod> Deref for Shared<T> {
     type Target = [T];
 

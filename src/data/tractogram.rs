@@ -34,6 +34,7 @@ pub struct Tractogram {
     pub grid: Option<Arc<Grid>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<Pieces>>,
+    lengths: Arc<OnceLock<Option<(f32, f32)>>>,
 }
 
 impl Tractogram {
@@ -59,6 +60,7 @@ impl Tractogram {
             grid: None,
             bounds: Arc::default(),
             pieces: Arc::default(),
+            lengths: Arc::default(),
         }
     }
 
@@ -70,6 +72,9 @@ impl Tractogram {
     pub fn with_per_streamline(mut self, name: &str, values: impl Into<Arc<[f32]>>) -> Self {
         let values = values.into();
         assert_eq!(values.len(), self.len(), "one value per streamline");
+        if name == LENGTH {
+            self.lengths = Arc::default();
+        }
         self.per_streamline.insert(name.to_owned(), values);
         self
     }
@@ -178,6 +183,19 @@ impl Tractogram {
         })
     }
 
+    /// The lowest and the highest of its finite lengths, mm; `None` where none is known. Looked for once,
+    /// shared by all clones.
+    pub fn length_range(&self) -> Option<(f32, f32)> {
+        let lengths = self.per_streamline.get(LENGTH)?;
+        *self.lengths.get_or_init(|| {
+            let finite = lengths.iter().copied().filter(|mm| mm.is_finite());
+            finite.fold(None, |range, mm| {
+                let (low, high) = range.unwrap_or((mm, mm));
+                Some((low.min(mm), high.max(mm)))
+            })
+        })
+    }
+
     /// Boxes around its pieces. Made once, shared by all clones.
     pub fn pieces(&self) -> &Pieces {
         self.pieces_by(|| Pieces::new(&self.points, &self.offsets))
@@ -236,6 +254,11 @@ impl Tractogram {
         out.per_group = self.per_group.clone();
         out.grid = self.grid.clone();
         out
+    }
+
+    /// The same points without any values.
+    pub fn bare(&self) -> Self {
+        Self::new(self.points.clone(), self.offsets.clone())
     }
 
     /// Names of what is known of each streamline: its length, values per streamline, and those per point.

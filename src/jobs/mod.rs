@@ -14,6 +14,7 @@ mod making;
 mod open;
 mod pathway;
 mod place;
+mod reclaim;
 mod request;
 mod resample;
 mod segment;
@@ -55,6 +56,7 @@ pub use crate::compute::{BackendKind, Which};
 use crate::compute::{Backend, Control, Progress};
 use crate::data::LendImage;
 use place::Place;
+use reclaim::Reclaim;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -114,6 +116,10 @@ pub enum Slot {
     Extract,
     /// Streamlines that are deleted or kept.
     Edit,
+    /// Live curves that stopped for one reason.
+    Stopped,
+    /// Streamlines that are moved.
+    Shift,
     /// Values along a bundle.
     Profile,
     /// Connections of a label map.
@@ -130,7 +136,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 30] = [
+    const ALL: [Self; 32] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -155,6 +161,8 @@ impl Slot {
         Self::Pick,
         Self::Extract,
         Self::Edit,
+        Self::Stopped,
+        Self::Shift,
         Self::Profile,
         Self::Connect,
         Self::Device,
@@ -211,6 +219,8 @@ impl Slot {
                 | Self::Order
                 | Self::Pick
                 | Self::Extract
+                | Self::Stopped
+                | Self::Shift
                 | Self::Profile
                 | Self::Connect
         )
@@ -316,6 +326,7 @@ pub struct Jobs {
     newest: Vec<(Slot, u64)>,
     /// Those that write files; waited for on closing.
     savers: Vec<JoinHandle<()>>,
+    reclaim: Reclaim,
 }
 
 impl Jobs {
@@ -341,6 +352,7 @@ impl Jobs {
             own: None,
             newest: Vec::new(),
             savers,
+            reclaim: Reclaim::new(),
         }
     }
 
@@ -448,11 +460,11 @@ impl Jobs {
                 .find(|(s, _)| *s == slot)
                 .map_or(0, |(_, t)| *t)
         };
-        partial
-            .into_iter()
-            .chain(self.events.try_iter())
-            .filter(|e| e.ticket >= newest(e.slot))
-            .collect()
+        let mut events: Vec<Event> = partial.into_iter().chain(self.events.try_iter()).collect();
+        events.iter().for_each(|e| self.reclaim.hold(e));
+        events.retain(|e| e.ticket >= newest(e.slot));
+        self.reclaim.sweep();
+        events
     }
 }
 

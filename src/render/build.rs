@@ -14,7 +14,7 @@ use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
 use crate::state::filter::{WEIGHT, WeightMap};
-use crate::state::session::Stopped;
+use crate::state::session::StopKey;
 use crate::state::{Camera, Pane, Recipe, State, Task};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
@@ -273,7 +273,7 @@ fn missed(state: &State) -> Option<Lines> {
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
     let wanted = state.view.show_missed && document.live_display().visible;
     let stopped = stopped(state);
-    let missed = stopped.map_or(&live.output.missed, |s| &s.missed);
+    let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = !matches!(state.view.task, Task::Pathways | Task::Filter);
     let comparing = state.session.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
@@ -298,7 +298,7 @@ fn missed(state: &State) -> Option<Lines> {
 fn lines(state: &State) -> Vec<Lines> {
     let stopped = stopped(state);
     let only = |tractogram| match stopped {
-        Some(stopped) if stopped.of[0] == Tractogram::id(tractogram) => &stopped.kept,
+        Some((key, [kept, _])) if key.of[0] == Tractogram::id(tractogram) => kept,
         _ => tractogram,
     };
     // Around the chosen the others of their layer are faint, and never over them.
@@ -324,10 +324,10 @@ fn lines(state: &State) -> Vec<Lines> {
 }
 
 /// What is to be seen instead of the live curves.
-fn stopped(state: &State) -> Option<&Stopped> {
+fn stopped(state: &State) -> Option<(&StopKey, &[Tractogram; 2])> {
     let live = state.session.live.as_ref()?;
-    let stopped = state.session.stopped.as_ref()?;
-    (stopped.of == [live.output.kept.id(), live.output.missed.id()]).then_some(stopped)
+    let known = state.session.stopped.known();
+    known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
 }
 
 /// What `lines` shows, with how.
@@ -409,19 +409,18 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
         LineColouring::Fa if tractogram.per_point.contains_key("fa") => {
             scalar("fa", FA_RANGE, ColourMap::Viridis)
         }
-        LineColouring::Length => per_streamline("length").map_or(LineColour::Direction, |mm| {
-            let finite = mm.iter().copied().filter(|v| v.is_finite());
-            let (low, high) = finite.fold((f32::INFINITY, 0f32), |(low, high), v| {
-                (low.min(v), high.max(v))
-            });
-            // Whole centimetres, so that the scale does not tremble while a region is dragged.
-            let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
-            scalar(
-                "length",
-                (low.min(high - 10.0).max(0.0), high),
-                ColourMap::Viridis,
-            )
-        }),
+        LineColouring::Length => tractogram
+            .length_range()
+            .map_or(LineColour::Direction, |range| {
+                let (low, high) = range;
+                // Whole centimetres, so that the scale does not tremble while a region is dragged.
+                let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
+                scalar(
+                    "length",
+                    (low.min(high - 10.0).max(0.0), high),
+                    ColourMap::Viridis,
+                )
+            }),
         LineColouring::StopReason if per_streamline("stop_end").is_some() => {
             let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
             scalar("stop_end", (0.0, last), ColourMap::Stops)

@@ -2,7 +2,7 @@
 
 use super::document::{Content, LayerId};
 use super::words::{fixed, with_unit};
-use super::{Document, Recipe};
+use super::{Document, Phase, Recipe, State};
 use crate::data::Mask;
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
@@ -82,18 +82,30 @@ impl Document {
                 "Only images, masks and streamlines that were opened can be moved".to_owned(),
             );
         };
+        if by == DAffine3::IDENTITY {
+            if let Some(moved) = self.moved.remove(&id) {
+                let (original, recipe) = (moved.original.clone(), moved.recipe.clone());
+                self.edit_layer(id, |l| (l.content, l.recipe) = (original, recipe));
+            }
+            return Ok(());
+        }
+        let original = self.unmoved(id).unwrap_or(&layer.content);
+        let content = original
+            .moved(by)
+            .ok_or("The affine leaves no volume: choose another")?;
+        self.lay(id, content, by, how);
+        Ok(())
+    }
+
+    /// Takes in what a layer is elsewhere.
+    pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: How) {
+        let Some(layer) = self.layer(id) else {
+            return;
+        };
         let (original, recipe) = match self.moved.get(&id) {
             Some(moved) => (moved.original.clone(), moved.recipe.clone()),
             None => (layer.content.clone(), layer.recipe.clone()),
         };
-        if by == DAffine3::IDENTITY {
-            self.moved.remove(&id);
-            self.edit_layer(id, |l| (l.content, l.recipe) = (original, recipe));
-            return Ok(());
-        }
-        let content = original
-            .moved(by)
-            .ok_or("The affine leaves no volume: choose another")?;
         let made = Recipe::Moved {
             of: Box::new(recipe.clone()),
             by,
@@ -106,7 +118,27 @@ impl Document {
             how,
         };
         self.moved.insert(id, Arc::new(moved));
-        Ok(())
+    }
+}
+
+/// Streamlines on their way to where they are moved: so many that a worker moves them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shifting {
+    pub layer: LayerId,
+    /// From the world that the file says, mm.
+    pub by: DAffine3,
+    pub how: How,
+    pub phase: Phase,
+    /// Others of them, or to a place before, are on their way. None is cancelled for the next, or a hand
+    /// that never rests would see nothing.
+    pub running: bool,
+}
+
+impl State {
+    /// Where a layer is moved, or is on its way to, from where its file says.
+    pub fn moved_to(&self, id: LayerId) -> DAffine3 {
+        let shifting = self.session.shifting.filter(|s| s.layer == id);
+        shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }
 }
 

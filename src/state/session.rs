@@ -1,10 +1,11 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::Working;
+use super::bundle::{Derived, Working};
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
+use super::moved::Shifting;
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
@@ -74,14 +75,12 @@ pub struct Live {
     pub rays: Option<LiveRays>,
 }
 
-/// Live curves of which an end stopped for one reason.
-#[derive(Clone, Debug)]
-pub struct Stopped {
+/// Names live curves of which an end stopped for one reason.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct StopKey {
     /// Kept and missed curves that they are from.
     pub of: [DataId; 2],
     pub reason: tracking::StopReason,
-    pub kept: Tractogram,
-    pub missed: Tractogram,
 }
 
 /// Live curves through the crosshair's voxel.
@@ -250,7 +249,8 @@ pub struct Session {
     /// What last finished, for the status line.
     pub status: String,
     pub live: Option<Live>,
-    pub stopped: Option<Stopped>,
+    /// Those of the kept and of the missed curves.
+    pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
@@ -264,6 +264,8 @@ pub struct Session {
     /// either.
     pub cut_running: bool,
     pub cut_moved: bool,
+    /// Streamlines that are being moved.
+    pub shifting: Option<Shifting>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
     /// in single precision whatever is asked.
     pub medium: Option<(MediumRecipe, Medium)>,
@@ -329,7 +331,7 @@ impl Session {
             messages: Vec::new(),
             status: String::new(),
             live: None,
-            stopped: None,
+            stopped: Derived::default(),
             passing: None,
             unsettled: false,
             coarse_running: false,
@@ -337,6 +339,7 @@ impl Session {
             full_next: false,
             cut_running: false,
             cut_moved: false,
+            shifting: None,
             medium: None,
             rays_per_ms: None,
             live_error: None,

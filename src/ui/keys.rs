@@ -129,10 +129,12 @@ fn command(
             actions.extend(task.map(Action::SelectTask));
         }
         // A text field undoes its own typing.
-        _ if typing || !open => {}
+        _ if typing => {}
+        // The last layer may be what was deleted.
         Key::Z if modifiers.shift => actions.push(Action::Redo),
         Key::Z => actions.push(Action::Undo),
         Key::Y => actions.push(Action::Redo),
+        _ if !open => {}
         Key::Backslash => actions.push(Action::TogglePanels),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft
@@ -376,7 +378,7 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         Key::PageUp => DVec3::Z,
         _ => DVec3::NEG_Z,
     };
-    let by = DAffine3::from_translation(way * step_mm) * state.document.moved_by(layer);
+    let by = DAffine3::from_translation(way * step_mm) * state.moved_to(layer);
     Some(Action::ShiftLayer {
         layer,
         by,

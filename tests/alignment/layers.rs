@@ -4,12 +4,12 @@ use super::{head, moved, random_move};
 use crate::sessions::{Window, told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{Role, Tractogram};
+use arcuate::data::{Role, Shared, Tractogram};
 use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
 use arcuate::state::maps::{Value, Wanted};
 use arcuate::state::moved::Nudge;
-use arcuate::state::{Action, Content, LayerId, Phase};
+use arcuate::state::{Action, Content, Effect, LayerId, Phase, Slot, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("alignment::a layer is moved by a file", by_file),
         test("alignment::maps know where their streamlines lay", maps),
         test("alignment::nudges are read back", nudges),
+        test("alignment::a worker moves many streamlines", many),
     ]
 }
 
@@ -233,4 +234,68 @@ fn nudges() {
     assert_eq!(words(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
     assert_eq!(words(-2.04, 0.0), "2.0\u{202F}mm left");
     assert_eq!(words(0.01, 0.0), "less than 0.1\u{202F}mm");
+}
+
+fn points(state: &State, id: LayerId) -> Shared<[f32; 3]> {
+    match &state.document.layer(id).unwrap().content {
+        Content::Tractogram(lines) => lines.points.clone(),
+        _ => panic!("streamlines"),
+    }
+}
+
+/// The window only asks for streamlines elsewhere, and not again while they are on their way; a drag ends
+/// where the hand let go, as one step.
+fn many() {
+    const COUNT: usize = 600_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines.trx");
+    let line: Vec<[f32; 3]> = (0..COUNT).map(|i| [(i % 100) as f32, 0.0, 1.0]).collect();
+    let offsets: Vec<u64> = (0..=COUNT as u64 / 100).map(|i| 100 * i).collect();
+    trx::save(&path, &Tractogram::new(line, offsets), &Control::new()).unwrap();
+    let mut window = Window::new();
+    window.act(Action::Open(vec![path]));
+    let layer = window.state.document.layers[0].id;
+    let before = points(&window.state, layer);
+    let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
+    let mut asked = Vec::new();
+    let steps = [
+        (1.0, Phase::Live),
+        (2.0, Phase::Live),
+        (3.0, Phase::Live),
+        (3.0, Phase::Done),
+    ];
+    for (mm, phase) in steps {
+        let by = to(mm);
+        let state = &mut window.state;
+        asked.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        // A nudge goes on from there.
+        assert_eq!(state.moved_to(layer), by);
+        assert!(std::ptr::eq(&*points(state, layer), &*before));
+    }
+    let mut places = Vec::new();
+    while !asked.is_empty() {
+        let Effect::Submit(request) = asked.remove(0) else {
+            panic!("something else is asked for")
+        };
+        assert!(asked.is_empty(), "one at a time");
+        let job = window.jobs.submit(request);
+        let event = window.jobs.wait(&job, |_| {});
+        asked = update(&mut window.state, Action::Event(event));
+        places.push(points(&window.state, layer)[7]);
+    }
+    assert_eq!(places, [[7.0, 1.0, 1.0], [7.0, 3.0, 1.0]]);
+    assert_eq!(window.state.document.moved_by(layer), to(3.0));
+    window.act(Action::Undo);
+    assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
+    assert!(window.state.document.moved.is_empty());
+    assert_eq!(window.state.history.undo_label(), None);
+    // What is taken back while it is on its way does not come.
+    shift(&mut window, layer, to(5.0), Phase::Done);
+    assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
+    let (by, phase) = (to(6.0), Phase::Done);
+    let asked = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    assert_eq!(asked.len(), 1);
+    let asked = update(&mut window.state, Action::Undo);
+    assert!(matches!(asked[..], [Effect::Cancel(Slot::Shift), ..]));
+    assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
 }

@@ -95,7 +95,7 @@ fn taken_in(text: &str) -> bool {
     }
     state.session.saving.opened = Some(read);
     let draft = saved::draft(&state);
-    assert!(draft.content.is_object());
+    assert!(draft.content.value().is_object());
     true
 }
 

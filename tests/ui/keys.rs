@@ -3,7 +3,7 @@
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Convention, Layout, Pane, Task, Tool};
+use arcuate::state::{Action, Convention, Layout, Pane, Task, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::a seed without a mouse", without_mouse),
         test("ui::keys::F6 goes from part to part", parts),
         test("ui::keys::the selection", selection),
+        test("ui::keys::the last layer comes back", last_layer),
         test("ui::keys::Esc does the first that applies", escape),
         test("ui::keys::letters are letters in a field", typing),
         test(
@@ -159,6 +160,28 @@ fn selection() {
     command(&mut window, Modifiers::SHIFT, Key::C);
     let status = &window.state().state.session.status;
     assert!(status.contains("no command was copied"), "{status}");
+}
+
+fn last_layer() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    let layers = |window: &Window| window.state().state.document.layers.len();
+    let before = layers(&window);
+    for _ in 0..before {
+        let last = window.state().state.document.layers[0].id;
+        let app = window.state_mut();
+        app.effects
+            .extend(update(&mut app.state, Action::DeleteLayer(last)));
+        window.run();
+    }
+    assert!(window.state().state.document.is_empty());
+    for _ in 0..before {
+        command(&mut window, Modifiers::NONE, Key::Z);
+    }
+    assert_eq!(layers(&window), before);
+    for _ in 0..before {
+        command(&mut window, Modifiers::NONE, Key::Y);
+    }
+    assert_eq!(layers(&window), 0);
 }
 
 fn escape() {

@@ -111,7 +111,7 @@ fn opening(state: &State) -> Opening {
     };
     let read = ReadSession {
         path: PathBuf::from("/data/s.arcuate"),
-        content: draft.content,
+        content: draft.content.value(),
         program: String::new(),
         computed_on: String::new(),
         files: vec![Found {

@@ -8,13 +8,14 @@ use arcuate::io::trx;
 use arcuate::solvers::tracking::StopReason;
 use arcuate::state::bundle::{BundleAction, Column, Drawer, TableView};
 use arcuate::state::{Action, Content, Task, update};
-use egui::{Role, pos2};
+use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a click takes the row's streamline", clicks),
+        test("ui::a range of rows ends where the hand is", ranges),
         test(
             "ui::rows of the table are those that stopped for a reason",
             stopped,
@@ -74,6 +75,42 @@ fn clicks() {
             );
         }
     }
+}
+
+/// Shift takes all rows from the last one on, and the table stays where the hand is.
+fn ranges() {
+    let mut window = tabled();
+    let at = window
+        .get_by_label("Streamlines, 60 rows")
+        .rect()
+        .left_top()
+        + egui::vec2(200.0, 30.0);
+    let click = |window: &mut Window, modifiers: Modifiers| {
+        window.hover_at(at);
+        window.event(egui::Event::ModifiersChanged(modifiers));
+        for pressed in [true, false] {
+            window.event(egui::Event::PointerButton {
+                pos: at,
+                button: egui::PointerButton::Primary,
+                pressed,
+                modifiers,
+            });
+        }
+        window.event(egui::Event::ModifiersChanged(Modifiers::NONE));
+        window.run();
+        let chosen = window.state().state.chosen().expect("some are chosen");
+        let marks = chosen.marks.0.iter().enumerate();
+        let marked: Vec<usize> = marks.filter(|(_, m)| **m).map(|(i, _)| i).collect();
+        marked
+    };
+    assert_eq!(click(&mut window, Modifiers::NONE), [1]);
+    window.key_press(Key::End);
+    window.run();
+    let range = click(&mut window, Modifiers::SHIFT);
+    let last = *range.last().unwrap();
+    assert!(last > 30);
+    assert_eq!(range, (1..=last).collect::<Vec<_>>());
+    assert_eq!(click(&mut window, Modifiers::NONE), [last]);
 }
 
 /// Sixty streamlines whose ends have reasons, in the table.

@@ -2,13 +2,18 @@
 
 use super::{Window, opened};
 use crate::support::test;
-use arcuate::data::{Role, Shape};
+use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::solvers::tracking::Seeding;
-use arcuate::state::{Action, Method, Phase, State, update};
+use arcuate::solvers::tracking::selection::{Edit, Runs};
+use arcuate::state::{
+    Action, Content, Layer, LayerId, Method, Phase, Recipe, State, defaults, saved, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -17,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
         test("update::saves::nothing_follows_a_failure", after_a_failure),
         test("update::saves::a_success_hides_no_failure", two_saves),
+        test("update::saves::the window writes no long lists", long_lists),
         test(
             "update::saves::regions_are_drawn_by_a_job",
             regions_by_a_job,
@@ -222,4 +228,46 @@ fn regions_by_a_job() {
         let world = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         assert_eq!(mask.inside[i] == 1, world.length() <= 5.0, "{world}");
     }
+}
+
+/// Streamlines that were chosen by hand are a long list, which the worker that writes it puts into words.
+fn long_lists() {
+    const COUNT: usize = 1_000_000;
+    let mut state = State::new(String::new());
+    let path = PathBuf::from("/data/all.trx");
+    let id = LayerId(7);
+    let lines = Tractogram::empty();
+    let layer = Layer::new(
+        id,
+        "all".to_owned(),
+        Content::Tractogram(lines),
+        defaults::line_display(),
+        Recipe::File(path.clone()),
+    );
+    let path = Some(path);
+    state
+        .document
+        .layers
+        .push(Arc::new(Layer { path, ..layer }));
+    let marks: Vec<bool> = (0..COUNT).map(|i| i % 2 == 0).collect();
+    let steps = vec![Edit::Keep(Runs::new(&marks))];
+    state.document.edits.insert(id, Arc::new(steps));
+    let seconds = |work: &mut dyn FnMut()| {
+        let one = |work: &mut dyn FnMut()| {
+            let began = Instant::now();
+            work();
+            began.elapsed().as_secs_f64()
+        };
+        (0..3).map(|_| one(work)).fold(f64::INFINITY, f64::min)
+    };
+    let draft = saved::autosave(&state);
+    let words = draft.content.value();
+    let runs = &words["document"]["layers"][0]["edits"][0]["Keep"]["runs"];
+    assert_eq!(runs.as_array().map(Vec::len), Some(COUNT / 2));
+    let told = seconds(&mut || drop(draft.content.value()));
+    let asked = seconds(&mut || drop(saved::autosave(&state)));
+    assert!(
+        asked < 0.25 * told,
+        "{asked} s in the window, {told} s elsewhere"
+    );
 }

@@ -2,18 +2,23 @@
 
 use super::sample::{add_layer, add_live, add_sphere, grid, near, state};
 use crate::support::{Random, test};
+use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
+use arcuate::jobs::Jobs;
 use arcuate::render::build::{self, Size};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{LineColour, SolidShape};
-use arcuate::solvers::tracking;
+use arcuate::solvers::tracking::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
-use arcuate::state::{Action, Convention, Display, Pane, State, Task, Tool, defaults, update};
+use arcuate::state::{
+    Action, Convention, Display, Effect, Pane, Slot, State, Task, Tool, defaults, update,
+};
 use arcuate::ui::views::layout;
 use arcuate::ui::views::legend::{Legend, of_scene};
 use egui::{Rect, pos2};
 use glam::{DVec2, DVec3, dvec2};
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -34,6 +39,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "views::list shows what missed only where there are targets",
             missed_with_targets,
+        ),
+        test(
+            "views::many curves that stopped come from a worker",
+            many_stopped,
         ),
         test("views::list quads cross at the crosshair", quads_cross),
         test(
@@ -390,4 +399,47 @@ fn masks_have_one_image() {
     let (outer_low, outer_high) = mask.grid.bounds();
     near(low, outer_low, 1e-9);
     near(high, outer_high, 1e-9);
+}
+
+/// Of half a million points the window looks for none itself, asks once, and shows all until the answer comes.
+fn many_stopped() {
+    const COUNT: usize = 6000;
+    let reason = StopReason::LowFa;
+    let mut state = state();
+    let points: Vec<[f32; 3]> = (0..COUNT * 100)
+        .map(|i| [(i % 100) as f32, 0.0, 0.0])
+        .collect();
+    let offsets: Vec<u64> = (0..=COUNT as u64).map(|i| 100 * i).collect();
+    let ends = (0..COUNT).map(|i| {
+        if i % 3 == 0 {
+            reason
+        } else {
+            StopReason::Angle
+        }
+    });
+    let ends: Vec<f32> = ends.map(|r| f32::from(r as u8)).collect();
+    let kept = Tractogram::new(points, offsets).with_per_streamline("stop_end", ends);
+    add_live(&mut state, tracking::Output { kept, ..output() });
+    let drawn = |state: &State| {
+        let size = Size {
+            points: dvec2(300.0, 300.0),
+            pixels_per_point: 1.0,
+        };
+        build::scene(state, size).lines[0].tractogram.0.len()
+    };
+    let mut asked = update(&mut state, Action::ShowStop(Some(reason)));
+    assert!(update(&mut state, Action::ToggleCrosshair).is_empty());
+    assert_eq!(drawn(&state), COUNT);
+    let Some(Effect::Submit(request)) = asked.pop() else {
+        panic!("nothing is asked for")
+    };
+    assert_eq!((request.slot(), asked.len()), (Slot::Stopped, 0));
+    let backend = Backend::choose(&BackendChoice::cpu(Some(1))).unwrap();
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(request);
+    let event = jobs.wait(&job, |_| {});
+    assert!(update(&mut state, Action::Event(event)).is_empty());
+    assert_eq!(drawn(&state), COUNT / 3);
+    update(&mut state, Action::ShowStop(None));
+    assert_eq!(drawn(&state), COUNT);
 }

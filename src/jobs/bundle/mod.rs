@@ -11,10 +11,12 @@ use crate::compute::{Backend, Control, DataId};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::connectivity::{Connectome, connectome};
 use crate::solvers::region::numbers;
+use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::{Along, Profile, Sense, Start, profile};
 use crate::solvers::tracking::selection::{
-    Edit, Rules, Selection, apply, column, copied, means, pick, select,
+    Edit, Rules, Selection, apply, column, copied, means, moved, pick, select,
 };
+use glam::DAffine3;
 use std::sync::Arc;
 
 /// One value for each streamline.
@@ -69,6 +71,17 @@ pub enum ForBundle {
         edit: Edit,
         fresh: bool,
     },
+    /// Of live curves, kept and missed, those of which an end stopped for a reason.
+    Stopped {
+        curves: [Tractogram; 2],
+        reason: StopReason,
+    },
+    /// All of them, moved from where their file says.
+    Shift {
+        layer: u64,
+        tractogram: Tractogram,
+        by: DAffine3,
+    },
     Profile {
         among: Among,
         along: Vec<Along>,
@@ -108,6 +121,13 @@ pub enum OfBundle {
         tractogram: Tractogram,
         fresh: bool,
     },
+    Stopped([Tractogram; 2]),
+    Shifted {
+        layer: u64,
+        of: DataId,
+        by: DAffine3,
+        tractogram: Tractogram,
+    },
     Profiled(Arc<Profile>),
     Connected(Arc<Connectome>),
 }
@@ -121,6 +141,8 @@ impl ForBundle {
             Self::Pick { .. } => Slot::Pick,
             Self::Extract { .. } => Slot::Extract,
             Self::Edit { .. } => Slot::Edit,
+            Self::Stopped { .. } => Slot::Stopped,
+            Self::Shift { .. } => Slot::Shift,
             Self::Profile { .. } => Slot::Profile,
             Self::Connect { .. } => Slot::Connect,
             Self::SaveTable(_) | Self::SaveProfile(_) | Self::SaveConnectome(_) => Slot::Save,
@@ -140,6 +162,8 @@ impl ForBundle {
             Self::Extract { .. } => "Showing chosen streamlines".to_owned(),
             Self::Edit { fresh: true, .. } => "Keeping streamlines".to_owned(),
             Self::Edit { fresh: false, .. } => "Deleting streamlines".to_owned(),
+            Self::Stopped { .. } => "Looking why curves stopped".to_owned(),
+            Self::Shift { .. } => "Moving streamlines".to_owned(),
             Self::Profile { .. } => "Profile along the bundle".to_owned(),
             Self::Connect { .. } => "Connections of labels".to_owned(),
             Self::SaveTable(save) => file(&save.path),
@@ -192,7 +216,11 @@ impl ForBundle {
                 OfBundle::Picked(found?)
             }
             Self::Extract { tractogram, marks } => {
-                let some = copied(&tractogram, &marks, memory_for_curves())?;
+                let some = match marks.iter().all(|m| *m) {
+                    // They are on the graphics card already.
+                    true => tractogram,
+                    false => copied(&tractogram.bare(), &marks, memory_for_curves())?,
+                };
                 some.bounds();
                 OfBundle::Extracted(some)
             }
@@ -211,6 +239,23 @@ impl ForBundle {
                     edit,
                     tractogram: left,
                     fresh,
+                }
+            }
+            Self::Stopped { curves, reason } => {
+                OfBundle::Stopped(curves.map(|curves| reason.only(&curves)))
+            }
+            Self::Shift {
+                layer,
+                tractogram,
+                by,
+            } => {
+                let there = moved(&tractogram, by, memory_for_curves())?;
+                there.bounds();
+                OfBundle::Shifted {
+                    layer,
+                    of: tractogram.id(),
+                    by,
+                    tractogram: there,
                 }
             }
             Self::Profile {

@@ -33,10 +33,31 @@ pub enum Store {
     All,
 }
 
+/// What a session is of, put into words by whoever writes it: of streamlines that were chosen by hand these
+/// may be long.
+#[derive(Clone)]
+pub struct Wording(Arc<dyn Fn() -> Value + Send + Sync>);
+
+impl Wording {
+    pub fn new(tell: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub fn value(&self) -> Value {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Wording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
 /// A session to be written.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    pub content: Value,
+    pub content: Wording,
     pub computed_on: String,
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
@@ -169,6 +190,20 @@ pub enum Restored {
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
     Density(Volume),
+}
+
+impl Restored {
+    /// The streamlines of a layer.
+    pub(in crate::jobs) fn curves(&self) -> Option<&Tractogram> {
+        match self {
+            Self::Curves(tractogram)
+            | Self::File {
+                loaded: Loaded::Tractogram(tractogram),
+                ..
+            } => Some(tractogram),
+            _ => None,
+        }
+    }
 }
 
 /// What an earlier window left behind.

@@ -141,7 +141,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content: draft.content.clone(),
+        content: draft.content.value(),
     })
 }
 
@@ -412,7 +412,9 @@ pub fn load(
             },
             Item::Density { of, by, on, params } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
-                let of = of.and_then(|(_, one)| one.as_ref().ok()).and_then(curves);
+                let of = of
+                    .and_then(|(_, one)| one.as_ref().ok())
+                    .and_then(Restored::curves);
                 let of = of.map(|t| match by == DAffine3::IDENTITY {
                     true => t.clone(),
                     false => t.moved(by),
@@ -435,18 +437,6 @@ pub fn load(
         restored.push((layer, one));
     }
     Ok(restored)
-}
-
-/// The streamlines of a layer.
-fn curves(restored: &Restored) -> Option<&Tractogram> {
-    match restored {
-        Restored::Curves(tractogram) => Some(tractogram),
-        Restored::File {
-            loaded: Loaded::Tractogram(tractogram),
-            ..
-        } => Some(tractogram),
-        _ => None,
-    }
 }
 
 fn density(

@@ -34,6 +34,8 @@ pub struct Connectome {
     /// The rows that each streamline connects, the lower first; [`NOWHERE`] for what has no label and,
     /// in both, for a streamline that was left out.
     pub pairs: Vec<[u32; 2]>,
+    /// Rows that a streamline connects, the lower first; those with the most streamlines before others.
+    pub connected: Vec<[u32; 2]>,
     /// Streamlines looked at; those with a label at one end only, and at none.
     pub looked_at: usize,
     pub one_end: usize,
@@ -133,6 +135,10 @@ pub fn connectome(
             }
         }
     }
+    let all = (0..n).flat_map(|a| (a..n).map(move |b| [a as u32, b as u32]));
+    let many = |[a, b]: [u32; 2]| count[a as usize * n + b as usize];
+    let mut connected: Vec<[u32; 2]> = all.filter(|pair| many(*pair) > 0).collect();
+    connected.sort_by_key(|pair| std::cmp::Reverse(many(*pair)));
     let mean = |sum: f64, n: u32| {
         if n == 0 {
             0.0
@@ -162,6 +168,7 @@ pub fn connectome(
         length_mm,
         value,
         pairs: found.iter().map(|(pair, _)| *pair).collect(),
+        connected,
         looked_at: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
         one_end,
         no_end,

@@ -9,7 +9,9 @@ use super::{
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Shape};
 use crate::jobs::FoundPathway;
-use crate::jobs::session::{Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum};
+use crate::jobs::session::{
+    Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
+};
 use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::filter::WEIGHT;
@@ -66,7 +68,7 @@ fn make(state: &State, origin: Option<PathBuf>) -> Draft {
     }
     Draft {
         // What is written here is plain data with names of its own: it cannot fail.
-        content: serde_json::to_value(content).unwrap_or(Value::Null),
+        content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.clone(),
         results,
         files: lists.files,

@@ -2,47 +2,41 @@
 //! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
 
 use crate::data::Tractogram;
-use crate::solvers::tracking::StopReason;
-use crate::state::State;
-use crate::state::session::{Passing, Stopped};
+use crate::jobs::Request;
+use crate::jobs::bundle::ForBundle;
+use crate::state::session::{Passing, StopKey};
 use crate::state::view::Task;
+use crate::state::{Effect, State};
 use glam::Vec3;
 
 /// Looking at so many points takes a few milliseconds; nothing is said of more.
 const MOST_POINTS: usize = 2_000_000;
 
-pub fn follow(state: &mut State) {
-    stopped(state);
+/// Copying so many points takes about a tenth of a frame.
+const AT_ONCE: usize = 500_000;
+
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    stopped(state, effects);
     passing(state);
 }
 
-fn stopped(state: &mut State) {
+fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     let live = state.session.live.as_ref();
-    let (Some(reason), Some(live)) = (state.view.stop, live) else {
-        state.session.stopped = None;
+    let wanted = state.view.stop.zip(live).map(|(reason, live)| StopKey {
+        of: [live.output.kept.id(), live.output.missed.id()],
+        reason,
+    });
+    let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
+    let asked = state.session.stopped.ask(wanted);
+    let (Some(StopKey { reason, .. }), Some(curves)) = (asked, curves) else {
         return;
     };
-    let (kept, missed) = (&live.output.kept, &live.output.missed);
-    let of = [kept.id(), missed.id()];
-    let known = state.session.stopped.as_ref();
-    if known.is_some_and(|s| s.of == of && s.reason == reason) {
-        return;
+    if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
+        let work = ForBundle::Stopped { curves, reason };
+        return effects.push(Effect::Submit(Request::Bundle(Box::new(work))));
     }
-    state.session.stopped = Some(Stopped {
-        of,
-        reason,
-        kept: with_end(kept, reason),
-        missed: with_end(missed, reason),
-    });
-}
-
-/// Those of which an end stopped for this reason.
-fn with_end(curves: &Tractogram, reason: StopReason) -> Tractogram {
-    let ends = ["stop_start", "stop_end"].map(|name| curves.per_streamline.get(name));
-    let wanted = f32::from(reason as u8);
-    let is = |i: usize| ends.iter().flatten().any(|ends| ends[i] == wanted);
-    let marks: Vec<bool> = (0..curves.len()).map(is).collect();
-    curves.filtered(&marks)
+    let found = curves.map(|curves| reason.only(&curves));
+    state.session.stopped.done(found);
 }
 
 fn passing(state: &mut State) {

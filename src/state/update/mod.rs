@@ -60,12 +60,13 @@ pub(super) use tracks::is_current;
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     apply(state, action, &mut effects);
-    follow::follow(state);
+    follow::follow(state, &mut effects);
     pathways::follow(state, &mut effects);
     segment::follow(state, &mut effects);
     filter::follow(state, &mut effects);
     skip_done(state);
     bundle::follow(state, &mut effects);
+    moved::follow(state, &mut effects);
     effects
 }
 
@@ -550,6 +551,7 @@ fn travel(
         return;
     };
     making::leave(state, effects);
+    moved::leave(state, effects);
     state.document = document;
     state.session.status = format!("{verb}: {}", label.to_lowercase());
     changed(state);

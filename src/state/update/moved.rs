@@ -1,18 +1,21 @@
 //! Moving layers: by hand, by a file, by alignment; each a step that can be taken back.
 
 use super::{edit, fitting};
-use crate::data::Volume;
+use crate::data::{DataId, Tractogram, Volume};
+use crate::jobs::bundle::ForBundle;
 use crate::jobs::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine, Request, Slot};
 use crate::solvers::alignment::Params;
 use crate::state::action::Phase;
 use crate::state::document::{Content, LayerId};
-use crate::state::moved::How;
+use crate::state::moved::{How, Shifting};
 use crate::state::session::Severity;
 use crate::state::words::THIN;
 use crate::state::{Document, Effect, Layer, State};
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+const MOVE: &str = "Move image";
 
 pub fn shift(
     state: &mut State,
@@ -24,8 +27,26 @@ pub fn shift(
     if !state.document.can_move(layer) {
         return refuse(state);
     }
+    let shifting = state.session.shifting.filter(|s| s.layer == layer);
+    if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
+        if shifting.is_none() && by == state.document.moved_by(layer) {
+            // They are there: the hand lets go.
+            return state.history.close();
+        }
+        state.session.shifting = Some(Shifting {
+            layer,
+            by,
+            how,
+            phase,
+            running: state.session.shifting.is_some_and(|s| s.running),
+        });
+        return;
+    }
+    if shifting.is_some() {
+        leave(state, effects);
+    }
     let mut failed = None;
-    edit(state, "Move image", phase == Phase::Live, |document| {
+    edit(state, MOVE, phase == Phase::Live, |document| {
         failed = document.shift(layer, by, how).err();
     });
     match failed {
@@ -34,6 +55,65 @@ pub fn shift(
     }
     // A mask that is moved is the fit's no more.
     fitting::fit(state, effects);
+}
+
+/// Streamlines of a layer as they were opened, where moving them takes long.
+fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
+    // Takes about a frame.
+    const AT_ONCE: usize = 500_000;
+    match document.unmoved(layer)? {
+        Content::Tractogram(lines) if lines.points.len() > AT_ONCE => Some(lines),
+        _ => None,
+    }
+}
+
+/// Has streamlines moved to where they are wanted.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(shifting) = state.session.shifting.filter(|s| !s.running) else {
+        return;
+    };
+    let Some(lines) = many(&state.document, shifting.layer) else {
+        state.session.shifting = None;
+        return;
+    };
+    let request = Request::Bundle(Box::new(ForBundle::Shift {
+        layer: shifting.layer.0,
+        tractogram: lines.clone(),
+        by: shifting.by,
+    }));
+    effects.push(Effect::Submit(request));
+    state.session.shifting = Some(Shifting {
+        running: true,
+        ..shifting
+    });
+}
+
+/// Nothing is to be moved any more.
+pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.session.shifting.take().is_some_and(|s| s.running) {
+        effects.push(Effect::Cancel(Slot::Shift));
+    }
+}
+
+/// Takes in streamlines that were moved. A hand that goes on sees them on their way.
+pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
+    let layer = LayerId(layer);
+    let wanted = state.session.shifting.take();
+    let arrived = wanted.filter(|s| s.layer == layer && s.by == by);
+    if arrived.is_none() {
+        let running = false;
+        state.session.shifting = wanted.map(|s| Shifting { running, ..s });
+    }
+    if many(&state.document, layer).is_none_or(|lines| lines.id() != of) {
+        return;
+    }
+    let hand = wanted.filter(|s| s.layer == layer);
+    let how = hand.map_or(How::Hand, |s| s.how);
+    let live = arrived.map_or(hand.is_some(), |s| s.phase == Phase::Live);
+    edit(state, MOVE, live, |document| {
+        document.lay(layer, Content::Tractogram(there), by, how);
+    });
+    state.session.status = lies(&state.document, layer);
 }
 
 /// `T1 moved by hand: 1.0 mm right`, and whether that is seen.

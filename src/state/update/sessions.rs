@@ -124,7 +124,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
-    (session.live, session.stopped, session.passing) = (None, None, None);
+    (session.live, session.shifting, session.passing) = (None, None, None);
+    session.stopped.ask(None);
     (session.medium, session.live_error, session.guide) = (None, None, None);
     (session.selected_layer, session.selected_region) = (None, None);
     (session.drawn, session.making, session.labels) = (None, None, None);

@@ -30,8 +30,6 @@ pub struct Picture {
     texture: Option<TextureHandle>,
     /// Of the scale.
     ends: (f32, f32),
-    /// Pairs with the most streamlines first.
-    pairs: Vec<(usize, usize)>,
 }
 
 pub fn show(
@@ -72,9 +70,7 @@ pub fn show(
         pos2(place.right(), square.bottom()),
     );
     if list.width() > 150.0 {
-        super::super::part(ui, "pairs", list, |ui| {
-            pairs(ui, state, found, picture, actions)
-        });
+        super::super::part(ui, "pairs", list, |ui| pairs(ui, state, found, actions));
     }
 }
 
@@ -165,8 +161,8 @@ impl Picture {
         }
         let c = &found.connectome;
         let n = c.nodes.len();
-        let connected = |i: &usize| c.count[*i] > 0;
-        let values = (0..n * n).filter(connected).map(|i| value(c, shown, i));
+        let pairs = c.connected.iter().map(|pair| pair.map(|row| row as usize));
+        let values = pairs.clone().map(|[a, b]| value(c, shown, c.at(a, b)));
         let (low, high) = values.fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
         // Counts span decades.
         let log = shown == Shown::Count;
@@ -183,28 +179,25 @@ impl Picture {
         } else {
             Color32::WHITE
         };
-        let mut pixels = vec![ground; side * side];
-        let mut best = vec![-1f32; side * side];
-        for a in 0..n {
-            for b in 0..n {
-                let at = a * n + b;
-                let pixel = (a / every) * side + b / every;
-                let v = value(c, shown, at);
-                if c.count[at] > 0 && v > best[pixel] {
-                    best[pixel] = v;
-                    let [r, g, b] = ColourMap::Viridis.at(shade(share(v)));
-                    pixels[pixel] = Color32::from_rgb(r, g, b);
-                }
+        let mut best = vec![f32::NEG_INFINITY; side * side];
+        for [a, b] in pairs {
+            let v = value(c, shown, c.at(a, b));
+            for [row, column] in [[a, b], [b, a]] {
+                let pixel = &mut best[(row / every) * side + column / every];
+                *pixel = pixel.max(v);
             }
         }
+        let colour = |v: f32| match v.is_finite() {
+            true => {
+                let [r, g, b] = ColourMap::Viridis.at(shade(share(v)));
+                Color32::from_rgb(r, g, b)
+            }
+            false => ground,
+        };
+        let pixels = best.into_iter().map(colour).collect();
         let image = ColorImage::new([side, side], pixels);
         let options = TextureOptions::NEAREST;
         self.texture = Some(ui.ctx().load_texture("matrix", image, options));
-        let all = (0..n).flat_map(|a| (a..n).map(move |b| (a, b)));
-        let mut pairs: Vec<(usize, usize)> =
-            all.filter(|(a, b)| c.count[c.at(*a, *b)] > 0).collect();
-        pairs.sort_by_key(|(a, b)| std::cmp::Reverse(c.count[c.at(*a, *b)]));
-        self.pairs = pairs;
         self.of = Some((c.clone(), shown, dark));
     }
 }
@@ -335,13 +328,7 @@ fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
 }
 
 /// A row for each of the pairs with the most streamlines.
-fn pairs(
-    ui: &mut Ui,
-    state: &State,
-    found: &Connected,
-    picture: &Picture,
-    actions: &mut Vec<Action>,
-) {
+fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let c = &found.connectome;
     let all = ui.max_rect();
@@ -371,18 +358,18 @@ fn pairs(
     if valued {
         paint::right(ui.painter(), value, "Mean", font, p.t3);
     }
-    if picture.pairs.is_empty() {
+    if c.connected.is_empty() {
         return rows::hint(
             ui,
             "No streamline has a label at both ends. A larger radius may help",
         );
     }
-    let rows_shown = picture.pairs.len().min(PAIRS);
+    let rows_shown = c.connected.len().min(PAIRS);
     let area = egui::ScrollArea::vertical().auto_shrink(false);
     ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, space::ROW, rows_shown, |ui, range| {
-        for (row, column) in &picture.pairs[range] {
-            let (row, column) = (*row, *column);
+        for pair in &c.connected[range] {
+            let [row, column] = pair.map(|row| row as usize);
             let spoken = sentence(state, found, row, column);
             let response = rows::list_row(ui, &spoken, ("pair", row, column), false);
             let at = c.at(row, column);

@@ -350,7 +350,6 @@ fn rows(
     };
     response.request_focus();
     let modifiers = ui.input(|i| i.modifiers);
-    memory.drawer.table.followed = Some(line);
     if response.double_clicked() {
         let points = lines.streamline(line as usize);
         if let Some(middle) = points.get(points.len() / 2) {
@@ -374,6 +373,8 @@ fn rows(
         _ if modifiers.command => (vec![line], How::Toggle, Some(line)),
         _ => (vec![line], How::Replace, Some(line)),
     };
+    // The hand is where it looks.
+    memory.drawer.table.followed = anchor;
     actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
 }
 

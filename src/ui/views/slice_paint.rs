@@ -306,8 +306,10 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
     };
     let second = at + vec2(0.0, 17.0);
-    let only = state.session.stopped.as_ref();
-    let only = only.map_or(String::new(), |s| format!(" · only: {}", s.reason.words()));
+    let only = state.session.stopped.known();
+    let only = only.map_or(String::new(), |(s, _)| {
+        format!(" · only: {}", s.reason.words())
+    });
     let medium = theme::medium(size::LABEL);
     text(
         second,

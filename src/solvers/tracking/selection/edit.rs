@@ -4,6 +4,7 @@ use super::super::words;
 use super::{Rules, select};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
+use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
 /// One step; each keeps some of the streamlines that the one before left.
@@ -71,18 +72,34 @@ pub fn copied(
     let ends = tractogram.offsets.windows(2).zip(marks);
     let points: u64 = ends.filter(|(_, m)| **m).map(|(e, _)| e[1] - e[0]).sum();
     let each = size_of::<[f32; 3]>() + size_of::<f32>() * tractogram.per_point.len();
-    let bytes = points * each as u64;
-    if let Some(free) = memory.filter(|free| bytes > *free) {
-        let kept = marks.iter().filter(|m| **m).count();
-        return Err(super::super::Error::Input(format!(
-            "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
-             needed, or choose fewer streamlines",
-            words::count(kept as f64),
-            words::bytes(bytes as f64),
-            words::bytes(free as f64)
-        )));
-    }
+    let kept = marks.iter().filter(|m| **m).count();
+    fits(kept, points * each as u64, memory)?;
     Ok(tractogram.filtered(marks))
+}
+
+/// Refuses a copy of so many streamlines, of so many bytes, that takes more memory than there is.
+fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), super::super::Error> {
+    let Some(free) = memory.filter(|free| bytes > *free) else {
+        return Ok(());
+    };
+    Err(super::super::Error::Input(format!(
+        "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
+         needed, or choose fewer streamlines",
+        words::count(streamlines as f64),
+        words::bytes(bytes as f64),
+        words::bytes(free as f64)
+    )))
+}
+
+/// All of them elsewhere; refused as a copy is.
+pub fn moved(
+    tractogram: &Tractogram,
+    by: DAffine3,
+    memory: Option<u64>,
+) -> Result<Tractogram, super::super::Error> {
+    let bytes = size_of_val(&*tractogram.points) as u64;
+    fits(tractogram.len(), bytes, memory)?;
+    Ok(tractogram.moved(by))
 }
 
 /// Does the steps one after the other; what each leaves may take at most so many bytes of memory.

@@ -10,7 +10,7 @@ mod meeting;
 pub mod pick;
 mod values;
 
-pub use edit::{Edit, Runs, Said, apply, copied};
+pub use edit::{Edit, Runs, Said, apply, copied, moved};
 pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
 use super::StopReason;

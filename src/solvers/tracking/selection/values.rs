@@ -62,6 +62,15 @@ pub(super) fn stopped(tractogram: &Tractogram, line: usize, reason: StopReason) 
     ends.into_iter().any(|ends| ends[line] == wanted)
 }
 
+impl StopReason {
+    /// Those of some curves of which an end stopped for this reason.
+    pub fn only(self, curves: &Tractogram) -> Tractogram {
+        let is = |line| stopped(curves, line, self);
+        let marks: Vec<bool> = (0..curves.len()).map(is).collect();
+        curves.filtered(&marks)
+    }
+}
+
 /// Limits of an image's trilinear values along a streamline, both allowed.
 #[derive(Clone, Debug)]
 pub struct OnImage {

@@ -10,7 +10,7 @@ pub use edits::{keep_marked, recipe};
 pub use follow::follow;
 pub(super) use follow::{regions, rules};
 
-use super::edit;
+use super::{edit, moved};
 use crate::jobs::Slot;
 use crate::jobs::bundle::{ForBundle, OfBundle};
 use crate::state::action::Phase;
@@ -112,6 +112,15 @@ pub fn done(state: &mut State, done: OfBundle) {
             tractogram,
             fresh,
         } => edits::done(state, layer, of, (edit, tractogram), fresh),
+        OfBundle::Stopped(found) => {
+            state.session.stopped.done(found);
+        }
+        OfBundle::Shifted {
+            layer,
+            of,
+            by,
+            tractogram,
+        } => moved::shifted(state, layer, of, by, tractogram),
         OfBundle::Profiled(profile) => {
             let names = follow::profile_names(state);
             state
@@ -139,6 +148,8 @@ pub fn failed(state: &mut State, slot: Slot) {
         Slot::Columns => working.columns.fail(),
         Slot::Order => working.order.fail(),
         Slot::Extract => working.extract.fail(),
+        Slot::Stopped => state.session.stopped.fail(),
+        Slot::Shift => state.session.shifting = None,
         Slot::Pick => working.picking = None,
         Slot::Profile => working.profile.fail(),
         Slot::Connect => working.connect.fail(),
