@@ -5,10 +5,11 @@ use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::shared::Bytes;
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
-use arcuate::jobs::bundle::ForBundle;
+use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
     BackendKind, Event, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
 };
+use arcuate::solvers::tracking::profile::Profile;
 use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::defaults;
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
             saves_finish_on_closing,
         ),
         test("jobs::failures_are_sentences", failures_are_sentences),
+        test("jobs::tables_are_stopped", tables_stop),
         test(
             "jobs::gradients_beside_and_named",
             gradients_beside_and_named,
@@ -160,6 +162,42 @@ fn saves_finish_on_closing() {
     for path in &paths {
         assert!(path.exists(), "{} was asked for", path.display());
     }
+}
+
+/// What is being written, and what waits for it: no file, and nothing of one.
+fn tables_stop() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let count = 2_000_000;
+    let table = SaveTable {
+        path: folder.path().join("table.csv"),
+        columns: vec![("length".to_owned(), vec![0.1; count].into())],
+        order: (0..count as u32).collect(),
+    };
+    let profile = SaveProfile {
+        path: folder.path().join("profile.csv"),
+        profile: Arc::new(Profile {
+            centre: vec![[0.5; 3]; 3],
+            length_mm: 1.0,
+            lines: 1,
+            passed_over: 0,
+            tracks: Vec::new(),
+        }),
+        names: Vec::new(),
+    };
+    let mut jobs = jobs();
+    let all = [ForBundle::SaveTable(table), ForBundle::SaveProfile(profile)];
+    let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
+    jobs.cancel(Slot::Save);
+    for job in all {
+        let outcome = jobs.wait(&job, |_| {}).outcome;
+        assert!(
+            matches!(outcome, Outcome::Cancelled),
+            "{}: {outcome:?}",
+            job.label
+        );
+    }
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 0);
 }
 
 fn failures_are_sentences() {

@@ -246,6 +246,19 @@ fn streamlines() {
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
+        // Without a mask the image's box is all that can be asked, and that is said.
+        let away: Vec<[f32; 3]> = right
+            .points
+            .iter()
+            .map(|p| [p[0] + 1e3, p[1], p[2]])
+            .collect();
+        let away = Tractogram::new(away, vec![0, 400]);
+        let found = said(&[
+            ("dwi", What::Image(&scan)),
+            ("tracks", What::Streamlines(&away)),
+        ]);
+        let words = "of tracks lie outside the box of dwi, which is all that is asked";
+        assert!(found[0].contains(words), "{found:?}");
         // Left where right should be; a head in the middle would hide that.
         if scan.centre().x.abs() < 40.0 {
             continue;

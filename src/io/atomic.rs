@@ -3,6 +3,9 @@
 //! new one, whatever fails and whenever.
 
 use super::Error;
+use super::checksum::{self, Summed};
+use crate::compute::Control;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -380,6 +383,30 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
         |file| Ok(file.write_all(text.as_bytes())?),
         |written| match std::fs::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
+            Ok(_) => Err("the text differs".to_owned()),
+            Err(e) => Err(e.to_string()),
+        },
+    )
+}
+
+/// Writes a long text, row by row; what reads back must have the same checksum. `write` looks at `control`
+/// for itself.
+pub fn write_rows(
+    path: &Path,
+    control: &Control,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+) -> Result<(), Error> {
+    let sum = RefCell::new(String::new());
+    write_verified(
+        path,
+        |file| {
+            let mut summed = Summed::new(file);
+            write(&mut summed)?;
+            sum.replace(summed.sum());
+            Ok(())
+        },
+        |written| match checksum::of_file(written, control) {
+            Ok(found) if found == *sum.borrow() => Ok(()),
             Ok(_) => Err("the text differs".to_owned()),
             Err(e) => Err(e.to_string()),
         },

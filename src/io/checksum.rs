@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +37,36 @@ pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
         add_file(path, &mut sum, control)?;
     }
     Ok(hex(sum))
+}
+
+/// Passes on what is written, and sums it.
+pub struct Summed<W> {
+    to: W,
+    sum: Sha256,
+}
+
+impl<W: Write> Summed<W> {
+    pub fn new(to: W) -> Self {
+        let sum = Sha256::new();
+        Self { to, sum }
+    }
+
+    /// Of all that was written.
+    pub fn sum(self) -> String {
+        hex(self.sum)
+    }
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
 }
 
 fn add_folder(

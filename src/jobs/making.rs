@@ -1,7 +1,7 @@
 //! Regions that take time to make: by threshold, flood fill, growing, smoothing, of label maps.
 
 use super::fault::Fault;
-use super::{Output, Saved, Slot};
+use super::{FoundPathway, Output, Saved, Slot};
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Grid, Mask, Role, Shape, Volume};
 use crate::solvers::region::{self, Change, Combine, Found, Numbers};
@@ -27,6 +27,13 @@ pub enum ForRegions {
         layer: u64,
         role: Role,
     },
+    /// The voxels of a pathway of some width; name and role come back.
+    Pathway {
+        found: Arc<FoundPathway>,
+        epsilon: f64,
+        name: String,
+        role: Role,
+    },
     SaveLabels(SaveLabels),
     SaveMasks(SaveMasks),
 }
@@ -44,6 +51,11 @@ pub enum OfRegions {
         layer: u64,
         role: Role,
         masks: Vec<(i64, Mask)>,
+    },
+    Pathway {
+        name: String,
+        role: Role,
+        mask: Mask,
     },
 }
 
@@ -121,7 +133,7 @@ impl ForRegions {
     pub(super) fn slot(&self) -> Slot {
         match self {
             Self::Make(_) => Slot::Region,
-            Self::Number { .. } | Self::Label { .. } => Slot::Labels,
+            Self::Number { .. } | Self::Label { .. } | Self::Pathway { .. } => Slot::Labels,
             Self::SaveLabels(_) | Self::SaveMasks(_) => Slot::Save,
         }
     }
@@ -131,6 +143,7 @@ impl ForRegions {
             Self::Make(make) => make.label().to_owned(),
             Self::Number { .. } => "Counting labels".to_owned(),
             Self::Label { .. } => "Making regions".to_owned(),
+            Self::Pathway { .. } => "Making a region".to_owned(),
             Self::SaveLabels(save) => {
                 let name = save.path.file_name().unwrap_or_default();
                 format!("Saving {}", name.to_string_lossy())
@@ -154,6 +167,17 @@ impl ForRegions {
                 role,
                 masks: labels(&volume, frame, &wanted, control)?,
             },
+            Self::Pathway {
+                found,
+                epsilon,
+                name,
+                role,
+            } => {
+                let mask = backend.install(|| found.mask(epsilon));
+                // Looked for here, so that the window does not have to.
+                mask.bounds_inside();
+                OfRegions::Pathway { name, role, mask }
+            }
             Self::SaveLabels(save) => return save.run(control),
             Self::SaveMasks(save) => return save.run(control),
         };

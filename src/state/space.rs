@@ -279,11 +279,14 @@ fn streamlines(
     };
     let outside = share(DVec3::ONE);
     let (limit, where_) = match brain {
-        Some((mask, _)) => (OUTSIDE_MASK, mask),
-        None => (OUTSIDE, other),
+        Some((mask, _)) => (OUTSIDE_MASK, mask.to_owned()),
+        None => (OUTSIDE, format!("the box of {other}")),
     };
     if outside > limit {
         let mut sentence = format!("{} of {name} lie outside {where_}", percent(outside));
+        if brain.is_none() {
+            sentence += ", which is all that is asked without a brain mask";
+        }
         let flips = [
             (DVec3::new(-1.0, 1.0, 1.0), "left and right were exchanged"),
             (DVec3::new(-1.0, -1.0, 1.0), "its points were LPS, not RAS"),

@@ -84,7 +84,7 @@ fn taken_in(text: &str) -> bool {
         .into_iter()
         .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned())))
         .collect();
-    let (mut document, _) = saved::build(&content.document, &read, none, absent);
+    let mut document = saved::build(&content.document, &read, none, absent).document;
     document.fresh_id();
     document.bounds();
     let mut state = arcuate::state::State::new(String::new());

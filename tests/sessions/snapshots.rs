@@ -2,11 +2,14 @@
 
 use super::Window;
 use crate::support::test;
-use arcuate::data::Role;
+use arcuate::compute::Control;
+use arcuate::data::{Mask, Role};
+use arcuate::io::nifti;
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::bundle::lines_of;
+use arcuate::state::filter::FilterAction;
 use arcuate::state::session::Snapshot;
-use arcuate::state::{Action, Document, Phase};
+use arcuate::state::{Action, Document, Phase, SessionAction, Task};
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -25,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
             of_one_document,
         ),
         test("sessions::the oldest snapshot goes first", oldest),
+        test("sessions::what a snapshot lacks is told", lacking),
     ]
 }
 
@@ -121,6 +125,43 @@ fn come_back() {
     third.state.session.snapshots.iter().for_each(|s| {
         assert!(!points(&s.document, "Live").is_empty());
     });
+}
+
+/// Also what it alone is about: weights that cannot be read, a file that is another.
+fn lacking() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    let [mask, extra] = ["mask.nii.gz", "extra.nii.gz"].map(|n| folder.path().join(n));
+    std::fs::copy(&mask, &extra).expect("copied");
+    window.act(Action::Open(vec![extra.clone()]));
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Filter(FilterAction::Run));
+    assert_eq!(window.said(), "");
+    window.act(Action::TakeSnapshot);
+    for name in ["extra", "Tracks"] {
+        let id = window.state.document.layer_named(name).expect("there").id;
+        window.act(Action::DeleteLayer(id));
+    }
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for packed in session["numbers"].as_array_mut().expect("numbers") {
+        packed["bytes"] = format!("-{}", packed["bytes"].as_str().expect("bytes")).into();
+    }
+    std::fs::write(&path, session.to_string()).expect("written");
+    let (other, _) = arcuate::io::mask_on_own_grid(&extra).expect("a mask");
+    let all = vec![1; other.grid.voxel_count()];
+    let other = Mask::new(other.grid.clone(), all);
+    nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
+    let mut again = Window::opened(&path);
+    again.session(SessionAction::OpenAnyway);
+    let said = again.said();
+    assert!(said.contains("Of snapshot 1, these are not here"), "{said}");
+    assert!(said.contains("weights of Tracks"), "{said}");
+    let words = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
+    assert!(said.contains(words), "{said}");
 }
 
 fn tensors() {

@@ -322,21 +322,6 @@ fn beside() {
     let of_tck = lost("rays.tck");
     assert_eq!(of_tck, "", "they go beside it");
     assert_eq!(lost("rays.vtk"), "");
-    // A NaN ends a streamline in TSF, and groups go nowhere.
-    let live = state.session.live.as_mut().unwrap();
-    let output = Arc::make_mut(&mut live.output);
-    let points = vec![f32::NAN; output.kept.points.len()];
-    output.kept = output.kept.clone().with_per_point("holes", points);
-    output
-        .kept
-        .groups
-        .insert("bundle".to_owned(), Arc::new([0]));
-    let of_tck = losses(&state, None, Path::new("rays.tck"));
-    assert_eq!(of_tck.len(), 2, "{of_tck:?}");
-    assert!(
-        of_tck[0].contains("groups: bundle") && of_tck[1].contains("holes"),
-        "{of_tck:?}"
-    );
 }
 
 /// The three files of rays are asked about together, also where only the measures are there.

@@ -4,7 +4,7 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{FindPathway, Request};
+use arcuate::jobs::{FindPathway, ForRegions, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Cost;
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
@@ -334,6 +334,9 @@ fn region() {
     let before = live(&window).voxels;
     let role = Role::Mask;
     window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
+    // Its voxels are counted by a worker.
+    let counted = |r: &Request| matches!(r, Request::Regions(work) if matches!(**work, ForRegions::Pathway { .. }));
+    assert_eq!(window.requests.iter().filter(|r| counted(r)).count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
     // Paths keep to it from now on.

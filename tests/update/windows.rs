@@ -192,4 +192,24 @@ fn export() {
     let lost = |name: &str| losses(&state, layer, Path::new(name)).join("; ");
     assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
     assert_eq!(lost("a.trk"), "");
+    // So are a NaN, which ends a streamline in TSF, and groups; other values go beside it.
+    state
+        .document
+        .edit_layer(state.document.layers[0].id, |layer| {
+            let Content::Tractogram(lines) = &mut layer.content else {
+                return;
+            };
+            lines.groups.insert("bundle".to_owned(), Arc::new([0]));
+            *lines = lines
+                .clone()
+                .with_per_point("holes", vec![f32::NAN, 0.0])
+                .with_per_point("fa", vec![0.5; 2])
+                .with_per_streamline("weight", vec![1.0]);
+        });
+    let lost = losses(&state, layer, Path::new("a.tck"));
+    assert_eq!(lost.len(), 3, "{lost:?}");
+    assert!(
+        lost[0].contains("groups: bundle") && lost[1].contains("holes"),
+        "{lost:?}"
+    );
 }

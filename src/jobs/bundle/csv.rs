@@ -3,12 +3,12 @@
 use super::super::fault::Fault;
 use super::super::{Output, Saved};
 use crate::compute::Control;
-use crate::io::atomic::write_text;
+use crate::io::atomic::{Stop, write_rows};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::Profile;
 use crate::solvers::tracking::selection::NAMED_STOPS;
-use std::fmt::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -76,8 +76,16 @@ fn stop(value: f32) -> String {
     found.map_or_else(|| number(value), StopReason::key)
 }
 
-fn saved(path: PathBuf, text: &str, what: String) -> Result<Output, Fault> {
-    write_text(&path, text).map_err(|e| Fault::Said(e.to_string()))?;
+/// Rows between two looks at whether somebody stopped it.
+const ROWS: usize = 1 << 12;
+
+fn saved(
+    path: PathBuf,
+    what: String,
+    control: &Control,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+) -> Result<Output, Fault> {
+    write_rows(&path, control, write).map_err(|e| Fault::Said(e.to_string()))?;
     Ok(Output::Saved(Saved {
         path,
         what,
@@ -87,109 +95,130 @@ fn saved(path: PathBuf, text: &str, what: String) -> Result<Output, Fault> {
 
 impl SaveTable {
     pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
-        let mut text = String::from("streamline");
-        for (name, _) in &self.columns {
-            let _ = write!(text, ",{}", field(name));
-        }
-        text.push('\n');
-        control.begin("Writing the table", self.order.len() as u64);
-        for rows in self.order.chunks(1 << 14) {
-            control.check().map_err(crate::solvers::Error::from)?;
-            for row in rows {
-                let _ = write!(text, "{row}");
-                for (name, values) in &self.columns {
-                    let value = values[*row as usize];
-                    text.push(',');
-                    text += &match NAMED_STOPS.contains(&name.as_str()) {
-                        true => stop(value),
-                        false => number(value),
-                    };
-                }
-                text.push('\n');
-            }
-            control.advance(rows.len() as u64);
-        }
         let what = format!("table of {} streamlines", self.order.len());
-        saved(self.path, &text, what)
+        saved(self.path, what, control, |to| {
+            write!(to, "streamline")?;
+            for (name, _) in &self.columns {
+                write!(to, ",{}", field(name))?;
+            }
+            writeln!(to)?;
+            control.begin("Writing the table", self.order.len() as u64);
+            for rows in self.order.chunks(ROWS) {
+                control.check()?;
+                for row in rows {
+                    write!(to, "{row}")?;
+                    for (name, values) in &self.columns {
+                        let value = values[*row as usize];
+                        let text = match NAMED_STOPS.contains(&name.as_str()) {
+                            true => stop(value),
+                            false => number(value),
+                        };
+                        write!(to, ",{text}")?;
+                    }
+                    writeln!(to)?;
+                }
+                control.advance(rows.len() as u64);
+            }
+            Ok(())
+        })
     }
 }
 
 impl SaveProfile {
-    pub(super) fn run(self) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
         let profile = &self.profile;
-        let mut text = String::from("node,share,x_mm,y_mm,z_mm");
-        for name in &self.names {
-            let [mean, sd, count] = ["mean", "sd", "count"].map(|w| field(&format!("{name} {w}")));
-            let _ = write!(text, ",{mean},{sd},{count}");
-        }
-        text.push('\n');
-        let last = profile.centre.len().saturating_sub(1).max(1) as f32;
-        for (i, [x, y, z]) in profile.centre.iter().enumerate() {
-            let _ = write!(text, "{i},{},{x},{y},{z}", i as f32 / last);
-            for track in &profile.tracks {
-                let (mean, sd) = (number(track.mean[i]), number(track.sd[i]));
-                let _ = write!(text, ",{mean},{sd},{}", track.count[i]);
-            }
-            text.push('\n');
-        }
         let what = format!("profile of {} streamlines", profile.lines);
-        saved(self.path, &text, what)
+        saved(self.path, what, control, |to| {
+            write!(to, "node,share,x_mm,y_mm,z_mm")?;
+            for name in &self.names {
+                let [mean, sd, count] =
+                    ["mean", "sd", "count"].map(|w| field(&format!("{name} {w}")));
+                write!(to, ",{mean},{sd},{count}")?;
+            }
+            writeln!(to)?;
+            control.begin("Writing the profile", profile.centre.len() as u64);
+            let last = profile.centre.len().saturating_sub(1).max(1) as f32;
+            for (i, [x, y, z]) in profile.centre.iter().enumerate() {
+                control.check()?;
+                write!(to, "{i},{},{x},{y},{z}", i as f32 / last)?;
+                for track in &profile.tracks {
+                    let (mean, sd) = (number(track.mean[i]), number(track.sd[i]));
+                    write!(to, ",{mean},{sd},{}", track.count[i])?;
+                }
+                writeln!(to)?;
+                control.advance(1);
+            }
+            Ok(())
+        })
     }
 }
 
 impl SaveConnectome {
-    pub(super) fn run(self) -> Result<Output, Fault> {
-        let found = &self.connectome;
-        let n = found.nodes.len();
-        if self.what == ConnectomeTable::Value && found.value.is_empty() {
+    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+        let n = self.connectome.nodes.len();
+        if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
             let sentence = "No value was asked for, expected one whose mean to write";
             return Err(Fault::Said(sentence.to_owned()));
         }
-        let mut text = String::new();
-        if self.what == ConnectomeTable::Pairs {
-            text += "number_a,name_a,number_b,name_b,count,length_mm";
-            text += if found.value.is_empty() {
-                "\n"
-            } else {
-                ",value\n"
-            };
-            for a in 0..n {
-                for b in a..n {
-                    let at = found.at(a, b);
-                    if found.count[at] == 0 {
-                        continue;
-                    }
-                    for node in [a, b] {
-                        let (number, name) = (found.nodes[node], field(&self.names[node]));
-                        let _ = write!(text, "{number},{name},");
-                    }
-                    let _ = write!(text, "{},{}", found.count[at], found.length_mm[at]);
-                    if let Some(value) = found.value.get(at) {
-                        let _ = write!(text, ",{value}");
-                    }
-                    text.push('\n');
-                }
-            }
-        } else {
-            text += "label";
-            for name in &self.names {
-                let _ = write!(text, ",{}", field(name));
-            }
-            text.push('\n');
-            for a in 0..n {
-                text += &field(&self.names[a]);
-                for b in 0..n {
-                    let at = found.at(a, b);
-                    let _ = match self.what {
-                        ConnectomeTable::Length => write!(text, ",{}", found.length_mm[at]),
-                        ConnectomeTable::Value => write!(text, ",{}", found.value[at]),
-                        _ => write!(text, ",{}", found.count[at]),
-                    };
-                }
-                text.push('\n');
-            }
-        }
         let what = format!("connections of {n} labels");
-        saved(self.path, &text, what)
+        saved(self.path.clone(), what, control, |to| {
+            control.begin("Writing the connections", n as u64);
+            match self.what {
+                ConnectomeTable::Pairs => self.pairs(to, control),
+                _ => self.matrix(to, control),
+            }
+        })
+    }
+
+    fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+        let found = &self.connectome;
+        let n = found.nodes.len();
+        write!(to, "number_a,name_a,number_b,name_b,count,length_mm")?;
+        writeln!(to, "{}", if found.value.is_empty() { "" } else { ",value" })?;
+        for a in 0..n {
+            control.check()?;
+            for b in a..n {
+                let at = found.at(a, b);
+                if found.count[at] == 0 {
+                    continue;
+                }
+                for node in [a, b] {
+                    let (number, name) = (found.nodes[node], field(&self.names[node]));
+                    write!(to, "{number},{name},")?;
+                }
+                write!(to, "{},{}", found.count[at], found.length_mm[at])?;
+                if let Some(value) = found.value.get(at) {
+                    write!(to, ",{value}")?;
+                }
+                writeln!(to)?;
+            }
+            control.advance(1);
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+        let found = &self.connectome;
+        let n = found.nodes.len();
+        write!(to, "label")?;
+        for name in &self.names {
+            write!(to, ",{}", field(name))?;
+        }
+        writeln!(to)?;
+        for a in 0..n {
+            control.check()?;
+            write!(to, "{}", field(&self.names[a]))?;
+            for b in 0..n {
+                let at = found.at(a, b);
+                match self.what {
+                    ConnectomeTable::Length => write!(to, ",{}", found.length_mm[at])?,
+                    ConnectomeTable::Value => write!(to, ",{}", found.value[at])?,
+                    _ => write!(to, ",{}", found.count[at])?,
+                }
+            }
+            writeln!(to)?;
+            control.advance(1);
+        }
+        Ok(())
     }
 }

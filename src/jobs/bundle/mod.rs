@@ -292,8 +292,8 @@ impl ForBundle {
                 OfBundle::Connected(Arc::new(found))
             }
             Self::SaveTable(save) => return save.run(control),
-            Self::SaveProfile(save) => return save.run(),
-            Self::SaveConnectome(save) => return save.run(),
+            Self::SaveProfile(save) => return save.run(control),
+            Self::SaveConnectome(save) => return save.run(control),
         }))
     }
 }

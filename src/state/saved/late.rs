@@ -1,5 +1,6 @@
 //! Layers of a session whose files are found after it was opened.
 
+use super::held::find_again;
 use super::read::{edits, item, restore};
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
@@ -84,9 +85,9 @@ pub fn one(
         notes.extend(document.shift(id, by, saved.moved_how).err());
     }
     regions_of::find_again(document, id);
-    segments_of::find_again(document);
+    find_again(document, segments_of::make);
     notes.extend(weights_of::attach(document, &absent.read, saved).err());
-    weights_of::find_again(document);
+    find_again(document, weights_of::make);
     Ok(notes)
 }
 
@@ -101,6 +102,6 @@ pub fn weigh(document: &mut Document, absent: &Absent, same: bool) -> Result<(),
         }
         false => {}
     }
-    weights_of::find_again(document);
+    find_again(document, weights_of::make);
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
 //! what is new, the format's version goes up.
 
+mod held;
 mod late;
 mod maps;
 mod pathways_of;

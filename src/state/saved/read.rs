@@ -1,5 +1,6 @@
 //! From a session to the state.
 
+use super::held;
 use super::maps;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
@@ -193,13 +194,21 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
     saved.iter().map(one).collect()
 }
 
-/// A document of a session from what was read for it, with sentences about what is not as it was.
+/// A document of a session, with sentences about what is not as it was, and about what is left out and stays
+/// in the session.
+pub struct Built {
+    pub document: Document,
+    pub notes: Vec<String>,
+    pub left_out: Vec<String>,
+}
+
+/// A document of a session from what was read for it.
 pub fn build(
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
     restored: RestoredLayers,
     absent: Missing,
-) -> (Document, Vec<String>) {
+) -> Built {
     let mut notes = Vec::new();
     let mut document = Document::default();
     fill(&mut document, saved);
@@ -269,11 +278,17 @@ pub fn build(
         }
     }
     pathways_of::put(&mut document, read, saved);
-    missing.extend(segments_of::put(&mut document, read, saved, &mut notes));
+    let mut left_out = Vec::new();
+    let masks = held::put(&mut document, read, saved, ("mask", segments_of::make));
     segments_of::put_surface(&mut document, read, saved, &regions);
-    missing.extend(weights_of::put(&mut document, read, saved, &mut notes));
-    let left_out = regions_of::left_out(&document).into_iter();
-    notes.extend(left_out.map(|(_, sentence)| sentence));
+    weights_of::put(&mut document, read, saved);
+    let maps = held::put(&mut document, read, saved, ("map", weights_of::make));
+    for (sentence, lacking) in masks.into_iter().chain(maps) {
+        left_out.push(sentence);
+        missing.push(lacking);
+    }
+    let others = regions_of::left_out(&document).into_iter();
+    left_out.extend(others.map(|(_, sentence)| sentence));
     document.absent = missing
         .into_iter()
         .filter_map(|(id, why)| {
@@ -283,15 +298,11 @@ pub fn build(
         })
         .collect();
     document.awaited = Some(saved.layers.clone().into());
-    (document, notes)
-}
-
-/// Puts a layer where the session had it among those that are here.
-pub(super) fn insert(document: &mut Document, saved: &SavedDocument, layer: Layer) {
-    let before = saved.layers.iter().take_while(|l| l.id != layer.id.0);
-    let here = before.filter(|l| document.layer(LayerId(l.id)).is_some());
-    let at = here.count().min(document.layers.len());
-    document.layers.insert(at, Arc::new(layer));
+    Built {
+        document,
+        notes,
+        left_out,
+    }
 }
 
 /// What is said of a layer of which a file is not what it was.

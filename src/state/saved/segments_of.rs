@@ -1,7 +1,6 @@
 //! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
 //! hand as its script.
 
-use super::read::{Missing, insert};
 use super::regions_of::{Lacking, Painted, leave_out, region};
 use super::write::Lists;
 use super::{
@@ -294,30 +293,16 @@ fn restored(
     Ok(Layer::new(id, name, Content::Mask(mask), display, recipe))
 }
 
-/// Puts them into a document whose other layers and regions are there; returns those that cannot be.
-pub(super) fn put(
+/// Masks that were segmented.
+pub(super) fn make(
     document: &mut Document,
-    read: &Arc<ReadSession>,
-    saved: &SavedDocument,
-    notes: &mut Vec<String>,
-) -> Missing {
-    let mut missing = Missing::new();
-    for layer in &saved.layers {
-        let Origin::Segmented(from) = &layer.from else {
-            continue;
-        };
-        match restored(document, read, layer, from) {
-            Ok(made) => insert(document, saved, made),
-            Err(why) => {
-                notes.push(format!(
-                    "The mask \"{}\" is left out and stays in the session: {why}",
-                    layer.name
-                ));
-                missing.push((layer.id, why));
-            }
-        }
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Option<Result<Layer, String>> {
+    match &layer.from {
+        Origin::Segmented(from) => Some(restored(document, read, layer, from)),
+        _ => None,
     }
-    missing
 }
 
 /// Puts the surface in the hand into a document whose layers and regions are there: which these are, by
@@ -342,19 +327,6 @@ pub(super) fn put_surface(
             });
             let surface = Lacking::Surface(Box::new(saved.segment.clone()), painted);
             leave_out(document, read, surface, why);
-        }
-    }
-}
-
-/// Masks that lacked a layer that has come.
-pub(super) fn find_again(document: &mut Document) {
-    for absent in document.absent.clone() {
-        let Origin::Segmented(from) = &absent.layer.from else {
-            continue;
-        };
-        if let Ok(made) = restored(document, &absent.read, &absent.layer, from) {
-            document.absent.retain(|a| a.layer.id != absent.layer.id);
-            document.layers.push(Arc::new(made));
         }
     }
 }

@@ -93,14 +93,14 @@ pub(super) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     (items, absent)
 }
 
-/// The snapshots of a session, with sentences about what they lack.
+/// The snapshots of a session, with sentences about what they lack, and others about each by its name.
 pub fn restore(
     content: &Content,
     read: &Arc<ReadSession>,
     restored: &RestoredLayers,
     absent: &Missing,
-) -> (Vec<Arc<Snapshot>>, Vec<String>) {
-    let mut notes = Vec::new();
+) -> (Vec<Arc<Snapshot>>, Vec<String>, Vec<(String, String)>) {
+    let (mut notes, mut said) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
@@ -111,8 +111,9 @@ pub fn restore(
             let why = absent.iter().find(|(key, _)| *key == from);
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }
-        let (document, _) = read::build(saved, read, mine, missing);
-        let name = content.snapshots[number - 1].name.clone();
+        let built = read::build(saved, read, mine, missing);
+        let (document, name) = (built.document, content.snapshots[number - 1].name.clone());
+        said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         let absent = document.absent.iter().map(|a| a.layer.name.clone());
         let names: Vec<String> = absent
             .chain(document.left_out.iter().map(|l| l.what.words()))
@@ -129,7 +130,7 @@ pub fn restore(
             live: None,
         }));
     }
-    (snapshots, notes)
+    (snapshots, notes, said)
 }
 
 /// The snapshot of a state whose tensors are not here yet.

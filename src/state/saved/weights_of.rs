@@ -1,7 +1,6 @@
 //! Weights of streamlines in a session: the weights, the maps, and all that they were fitted from.
 
 use super::maps::{grid_of, saved_grid};
-use super::read::{Missing, insert};
 use super::regions_of::{Lacking, LackingWeights, leave_out};
 use super::write::Lists;
 use super::{Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights};
@@ -125,13 +124,8 @@ fn put_on(
     Ok(())
 }
 
-/// Puts weights and maps into a document whose other layers are there; returns the maps that cannot be.
-pub(super) fn put(
-    document: &mut Document,
-    read: &Arc<ReadSession>,
-    saved: &SavedDocument,
-    notes: &mut Vec<String>,
-) -> Missing {
+/// Puts weights into a document whose streamlines are there.
+pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &SavedDocument) {
     document.filter = saved.filter.clone().sound();
     for layer in &saved.layers {
         if document.layer(LayerId(layer.id)).is_none() {
@@ -140,35 +134,17 @@ pub(super) fn put(
         // What is said of that is said with all that is left out.
         let _ = attach(document, read, layer);
     }
-    let mut missing = Missing::new();
-    for layer in &saved.layers {
-        let Origin::Weights(from) = &layer.from else {
-            continue;
-        };
-        match map(document, read, layer, from) {
-            Ok(made) => insert(document, saved, made),
-            Err(why) => {
-                notes.push(format!(
-                    "The map \"{}\" is left out and stays in the session: {why}",
-                    layer.name
-                ));
-                missing.push((layer.id, why));
-            }
-        }
-    }
-    missing
 }
 
-/// Maps of streamlines that have come.
-pub(super) fn find_again(document: &mut Document) {
-    for absent in document.absent.clone() {
-        let Origin::Weights(from) = &absent.layer.from else {
-            continue;
-        };
-        if let Ok(made) = map(document, &absent.read, &absent.layer, from) {
-            document.absent.retain(|a| a.layer.id != absent.layer.id);
-            document.layers.push(Arc::new(made));
-        }
+/// Maps of streamlines that have weights.
+pub(super) fn make(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Option<Result<Layer, String>> {
+    match &layer.from {
+        Origin::Weights(from) => Some(map(document, read, layer, from)),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Regions made by computation: asked for as controls move, taken in as they come.
 
 use super::drawing::{self, wanted_role};
-use super::tracks;
+use super::{pathways, tracks};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape, VolumeKind};
 use crate::jobs::{ForRegions, Made, Make, Making as Asked, OfRegions, Request, Slot};
@@ -181,6 +181,9 @@ pub fn done(state: &mut State, done: OfRegions, effects: &mut Vec<Effect>) {
         }
         OfRegions::Labelled { layer, role, masks } => {
             labelled(state, LayerId(layer), role, masks, effects);
+        }
+        OfRegions::Pathway { name, role, mask } => {
+            pathways::region_made(state, name, role, mask, effects);
         }
     }
 }

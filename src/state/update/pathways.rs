@@ -2,9 +2,11 @@
 
 use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Role, Shape};
+use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
+use crate::jobs::{
+    FindPathway, ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values,
+};
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
@@ -71,8 +73,15 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             save(state, of, what, path, effects);
         }
         PathwayAction::Region { of, role } => {
-            region(state, of, role);
-            tracks::retrack(state, false, effects);
+            if let Some((found, epsilon, name)) = one(state, of) {
+                let work = ForRegions::Pathway {
+                    found,
+                    epsilon,
+                    name,
+                    role,
+                };
+                effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+            }
         }
         PathwayAction::SwapEnds => {
             swap(state);
@@ -568,12 +577,15 @@ fn save(
     }));
 }
 
-/// Makes a region of a pathway's voxels: what culls streamlines, rays and other pathways.
-fn region(state: &mut State, of: Option<LayerId>, role: Role) {
-    let Some((found, epsilon, name)) = one(state, of) else {
-        return;
-    };
-    let shape = Arc::new(Shape::Mask(found.mask(epsilon)));
+/// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+pub fn region_made(
+    state: &mut State,
+    name: String,
+    role: Role,
+    mask: Mask,
+    effects: &mut Vec<Effect>,
+) {
+    let shape = Arc::new(Shape::Mask(mask));
     let mut id = RegionId(0);
     edit(state, "Region of a pathway", false, |document| {
         id = document.add_region(name, role, shape);
@@ -581,4 +593,5 @@ fn region(state: &mut State, of: Option<LayerId>, role: Role) {
     state.session.selected_region = Some(id);
     "Made a region of the pathway: paths keep to it until its role is changed"
         .clone_into(&mut state.session.status);
+    tracks::retrack(state, false, effects);
 }

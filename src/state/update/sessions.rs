@@ -355,11 +355,19 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         unknown,
         ..
     } = opening;
-    let (snapshots, lacks) = saved::snapshots(&content, &read, &restored, &absent);
+    let (snapshots, lacks, said) = saved::snapshots(&content, &read, &restored, &absent);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
-    let (document, mut notes) = saved::build(&content.document, &read, restored, absent);
+    let built = saved::build(&content.document, &read, restored, absent);
+    let (document, mut notes) = (built.document, built.notes);
+    // What was said of the present document is true of a layer wherever it is.
+    for (name, note) in said {
+        if !notes.iter().any(|known| known.ends_with(&note)) {
+            notes.push(format!("Snapshot {name}: {note}"));
+        }
+    }
+    notes.extend(built.left_out);
     notes.extend(lacks);
     let kept: Vec<_> = std::mem::take(&mut state.session.messages);
     empty(state, effects);

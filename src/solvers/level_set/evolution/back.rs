@@ -24,6 +24,52 @@ struct Before {
     watched: bool,
 }
 
+impl Before {
+    fn of(run: &mut Evolution) -> Result<Self, Error> {
+        Ok(Self {
+            field: run.field()?,
+            inputs: run.inputs.clone(),
+            number: run.number,
+            speeds: run.speeds.clone(),
+            events: run.script.events.clone(),
+            time: run.time,
+            inside: run.inside.clone(),
+            sum: run.sum,
+            history: run.history.clone(),
+            alarm: run.alarm.clone(),
+            // They are not looked at on the way.
+            looks: std::mem::take(&mut run.looks),
+            watched: run.watched,
+        })
+    }
+
+    /// All of it: a field that is kept and not given back would be an error here.
+    fn give_back(self, run: &mut Evolution, backend: &Backend) -> Result<(), Error> {
+        let Self {
+            field,
+            inputs,
+            number,
+            speeds,
+            events,
+            time,
+            inside,
+            sum,
+            history,
+            alarm,
+            looks,
+            watched,
+        } = self;
+        let last = inside.last().copied().unwrap_or(0);
+        run.script.events = events;
+        (run.inputs, run.number, run.speeds) = (inputs, number, speeds);
+        (run.time, run.inside) = (time, inside);
+        (run.history, run.watched) = (history, watched);
+        backend.install(|| run.adopt(&field, last, sum, backend))?;
+        (run.alarm, run.looks) = (alarm, looks);
+        Ok(())
+    }
+}
+
 impl Evolution {
     /// Back to the state after so many steps: that of the run up to there, to the last bit. What a
     /// hand did at that step or later is forgotten. Where that is stopped or fails all is as it was.
@@ -39,25 +85,12 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let before = Before {
-            field: self.field()?,
-            inputs: self.inputs.clone(),
-            number: self.number,
-            speeds: self.speeds.clone(),
-            events: self.script.events.clone(),
-            time: self.time,
-            inside: self.inside.clone(),
-            sum: self.sum,
-            history: self.history.clone(),
-            alarm: self.alarm.clone(),
-            looks: std::mem::take(&mut self.looks),
-            watched: self.watched,
-        };
+        let before = Before::of(self)?;
         self.watched = false;
         let gone = self.gone_back(step, with_changes, backend, control);
-        self.watched = before.watched;
-        if gone.is_err() {
-            self.stay(before, backend)?;
+        match &gone {
+            Ok(()) => self.watched = before.watched,
+            Err(_) => before.give_back(self, backend)?,
         }
         gone
     }
@@ -99,18 +132,6 @@ impl Evolution {
             What::Params(_) | What::Sphere(_) => 1,
         });
         self.inputs.truncate(used.max().unwrap_or(1));
-        Ok(())
-    }
-
-    fn stay(&mut self, before: Before, backend: &Backend) -> Result<(), Error> {
-        let inside = before.inside.last().copied().unwrap_or(0);
-        self.script.events = before.events;
-        (self.inputs, self.number) = (before.inputs, before.number);
-        self.speeds = before.speeds;
-        (self.time, self.inside) = (before.time, before.inside);
-        self.history = before.history;
-        backend.install(|| self.adopt(&before.field, inside, before.sum, backend))?;
-        (self.alarm, self.looks) = (before.alarm, before.looks);
         Ok(())
     }
 

@@ -181,12 +181,19 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .map(|(l, _, _)| l.name.as_str())
         .collect();
     let lines = state.document.layers.iter().filter(|l| l.path.is_some());
+    let filled = |l: &Arc<Layer>| matches!(&l.content, Content::Mask(mask) if mask.count() > 0);
+    let asked = match state.document.layers.iter().any(filled) {
+        true => "",
+        false => {
+            "; without a brain mask only the box of the first image is asked whether it holds them"
+        }
+    };
     for layer in lines {
         if let Content::Tractogram(tractogram) = &layer.content {
             let moved = state.document.moved_words(layer.id);
             let moved = moved.map_or(String::new(), |words| format!("; {words}"));
             let words = streamlines(&layer.name, tractogram, first);
-            report.push(format!("{words}{moved}"));
+            report.push(format!("{words}{moved}{asked}"));
         }
     }
     if !others.is_empty() {
