@@ -1,6 +1,7 @@
 //! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
 //! after a session was saved and opened.
 
+mod commands;
 mod large;
 mod session;
 
@@ -30,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("bundle::a click takes the nearest streamline", clicks),
         test("bundle::profile and matrix in the window", looks),
+        test("bundle::tables_have_commands", commands::commands),
         test("bundle::rulers", rulers),
         test("bundle::a session does the same again", session::session),
         test(

@@ -98,7 +98,7 @@ impl Renderer {
         self.stills = stills;
     }
 
-    /// How much of some panes is drawn, 0 to 1; 1 for those that were never asked for.
+    /// How much of some panes is drawn, 0 to 1; those that were never asked for do not count.
     pub fn share(&self, ids: impl IntoIterator<Item = PaneId>) -> f64 {
         let panes: Vec<&Pane> = ids
             .into_iter()

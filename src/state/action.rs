@@ -8,7 +8,7 @@ use super::glyph_look::GlyphLook;
 use super::making::Source;
 use super::maps::Wanted;
 use super::pathways::PathwayAction;
-use super::pictures::Shot;
+use super::pictures::{Look, Shot};
 use super::sampling::SampleAction;
 use super::segment::SegmentAction;
 use super::settings::Settings;
@@ -277,6 +277,8 @@ pub enum Action {
     RunOnCpu,
     // Everything else
     CopyCommand(super::Recipe),
+    /// Of a picture as it would be taken.
+    CopyPicture(Option<Pane>, Look),
     /// The key was pressed where there is no result: said, since an older command may be pasted.
     NothingToCopy,
     /// What was done, for a paper.

@@ -4,10 +4,13 @@ pub mod commit;
 pub mod pathway;
 pub mod segment;
 mod shape_spec;
+pub mod table;
 
 pub use shape_spec::ShapeSpec;
 
 use super::defaults;
+use super::pictures::Look;
+use super::view::Pane;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
@@ -16,7 +19,7 @@ use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpenin
 use crate::solvers::tensor_fit::{self, Method};
 use crate::solvers::tracking::selection::Said;
 use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -100,6 +103,8 @@ pub enum Recipe {
     Segment(Box<segment::SegmentRecipe>),
     /// Weights of streamlines, and maps of the fit.
     Commit(Box<commit::CommitRecipe>),
+    /// What is asked of streamlines.
+    Table(Box<table::TableRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -434,15 +439,19 @@ fn density_command(
     params: &density::Params,
 ) -> String {
     let arguments = density_arguments(params, template, voxel_mm);
+    let (made, tracks) = streamlines(of);
+    let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
+    format!("{made}arcuate density {tracks}{arguments}")
+}
+
+/// The file of streamlines as commands take it, and the command that makes it where they are in none.
+fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
-        Recipe::File(file) => format!("arcuate density {}{arguments}", path(file)),
-        Recipe::FileAs { file, told } => format!("arcuate density {}{told}{arguments}", path(file)),
+        Recipe::File(file) => (None, path(file)),
+        Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
         of => {
-            let made = Path::new("tracks.trx");
-            format!(
-                "{} && arcuate density tracks.trx{arguments}",
-                of.command_to(made)
-            )
+            let file = Path::new("tracks.trx");
+            (Some(of.command_to(file)), path(file))
         }
     }
 }
@@ -450,6 +459,32 @@ fn density_command(
 /// Without the last digits that a change of unit leaves.
 fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
+}
+
+/// The command of a picture of a session: of a view, or of the whole window, with the crosshair here.
+pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> String {
+    let view = match pane {
+        None => "window",
+        Some(Pane::Axial) => "axial",
+        Some(Pane::Coronal) => "coronal",
+        Some(Pane::Sagittal) => "sagittal",
+        Some(Pane::Scene) => "3d",
+    };
+    let mut text = format!("arcuate render {} --view {view}", path(session));
+    let _ = write!(text, " --at {},{},{}", at.x, at.y, at.z);
+    match look.size_px {
+        Some([x, y]) => text += &format!(" --size {x}x{y}"),
+        None if look.scale > 1 => text += &format!(" --scale {}", look.scale),
+        None => {}
+    }
+    if look.transparent {
+        text += " --transparent";
+    }
+    if let Some(turn) = look.turn {
+        let _ = write!(text, " --turntable {}", turn.frames);
+        text += if turn.film { " --film" } else { "" };
+    }
+    text + " --out view.png"
 }
 
 /// The command that makes all results of a session again.
@@ -468,6 +503,7 @@ impl Recipe {
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
+            Self::Table(asked) => asked.no_command(),
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -488,6 +524,7 @@ impl Recipe {
             Self::Pathway { .. } => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
+            Self::Table(asked) => asked.file(),
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
@@ -500,6 +537,7 @@ impl Recipe {
         match self {
             Self::Segment(made) => made.command(out),
             Self::Commit(made) => made.command(out),
+            Self::Table(asked) => asked.command(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),

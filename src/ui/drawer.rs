@@ -11,6 +11,7 @@ use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
 use super::{Memory, icons};
 use crate::state::bundle::Drawer;
+use crate::state::update::asked_recipe;
 use crate::state::{Action, BundleAction, State};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
 
@@ -124,6 +125,17 @@ fn head(
         let above = Place::Above(at.right_top() - vec2(0.0, 12.0));
         memory.files.type_path(purpose, above, &text);
     }
+    let copy = IconButton::new(
+        icons::TERMINAL,
+        "Copy as command, of what is below the views",
+    )
+    .hint("Copy as command")
+    .disabled(!ready);
+    let place = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
+    if copy.show_at(ui, place).clicked() {
+        actions.extend(asked_recipe(state, drawer).map(Action::CopyCommand));
+    }
+    let at = at.with_min_x(place.left());
     let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
     let words = facts(state, drawer);
     let text = Rect::from_min_max(

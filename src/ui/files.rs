@@ -9,6 +9,7 @@ mod purpose;
 
 pub use purpose::Purpose;
 
+use super::panels;
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
@@ -307,7 +308,7 @@ impl Files {
             Place::Below(at) => (Align2::RIGHT_TOP, at),
         };
         let mut outcome = Typed::Going;
-        let (mut browse, mut completes) = (false, false);
+        let (mut browse, mut completes, mut copies) = (false, false, false);
         let native = self.desktop != Desktop::Without;
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
@@ -325,9 +326,12 @@ impl Files {
                 ui.set_width(width - 24.0);
                 ui.spacing_mut().item_spacing.y = 8.0;
                 completes = field::takes_tab(ui, "Path");
-                (outcome, browse) = contents(ui, state, &mut sheet, native);
+                (outcome, browse, copies) = contents(ui, state, &mut sheet, native);
             });
         });
+        if let (true, Purpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
+            actions.push(Action::CopyPicture(*pane, *look));
+        }
         if completes {
             self.complete(ui.ctx(), &sheet.text);
         }
@@ -347,8 +351,8 @@ impl Files {
     }
 }
 
-/// The inside of the sheet: what happened to it, and whether a dialog is wanted instead.
-fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool) {
+/// The inside of the sheet: what happened to it, whether a dialog is wanted instead, and whether the command.
+fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool, bool) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();
     let row = |ui: &mut Ui, height: f32| {
@@ -477,7 +481,9 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     if cancel.show_at(ui, place).clicked() {
         outcome = Typed::Cancelled;
     }
-    (outcome, browse)
+    let picture = matches!(sheet.purpose, Purpose::Screenshot { .. });
+    let copies = picture && panels::copy_command(ui, buttons, place.right() + 4.0, true);
+    (outcome, browse, copies)
 }
 
 /// As many names as fit a line.

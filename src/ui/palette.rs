@@ -12,6 +12,7 @@ use crate::data::region::RegionId;
 use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
+use crate::state::update::asked_recipe;
 use crate::state::{
     Action, BundleAction, Layout, Leaving, Look, Method, Pane, SessionAction, Slab, State, Task,
     Tool,
@@ -256,6 +257,15 @@ fn entries(state: &State) -> Vec<Entry> {
     add("3-D from the front", "Alt+1", alt(Key::Num1));
     add("3-D from the side", "Alt+3", alt(Key::Num3));
     add("3-D from above", "Alt+7", alt(Key::Num7));
+    for pane in std::iter::once(None).chain(Pane::ALL.map(Some)) {
+        let what = pane.map_or("Window", Pane::name).to_lowercase();
+        let copy = Action::CopyPicture(pane, Look::default());
+        add(
+            &format!("Copy as command: picture, {what}"),
+            "",
+            Run::Act(copy),
+        );
+    }
     for pane in [
         None,
         Some(Pane::Axial),
@@ -279,6 +289,10 @@ fn entries(state: &State) -> Vec<Entry> {
             let open = state.view.drawer != Some(drawer);
             let action = BundleAction::Open(open.then_some(drawer));
             add(name, "", Run::Act(Action::Bundle(action)));
+            if let Some(recipe) = asked_recipe(state, drawer) {
+                let name = format!("Copy as command: {}", drawer.name().to_lowercase());
+                add(&name, "", Run::Act(Action::CopyCommand(recipe)));
+            }
         }
     }
     add("Start the guide", "", Run::Act(Action::StartGuide));

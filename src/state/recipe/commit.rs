@@ -1,6 +1,6 @@
 //! A fit of weights, and the command that makes it.
 
-use super::{Recipe, Source, path};
+use super::{Recipe, Source, path, streamlines};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::operator::{Precision, Way};
@@ -41,14 +41,8 @@ impl CommitRecipe {
     }
 
     pub fn command(&self, out: &Path) -> String {
-        let (made, tracks) = match &*self.of {
-            Recipe::File(file) => (String::new(), path(file)),
-            Recipe::FileAs { file, told } => (String::new(), format!("{}{told}", path(file))),
-            of => {
-                let file = Path::new("tracks.trx");
-                (format!("{} && ", of.command_to(file)), path(file))
-            }
-        };
+        let (made, tracks) = streamlines(&self.of);
+        let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
         let mut text = format!("{made}arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", path(mask));

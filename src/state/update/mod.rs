@@ -28,7 +28,7 @@ mod tensors;
 mod tracks;
 
 pub use basis::{made_live, remake};
-pub use bundle::recipe as edited;
+pub use bundle::{asked as asked_recipe, recipe as edited};
 pub use filter::{
     key as filter_key, recipe_of as weight_recipe, request as weight_request, told as filter_recipe,
 };
@@ -313,6 +313,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::RunOnCpu => backend::run_on_cpu(state, effects),
 
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
+        Action::CopyPicture(pane, look) => pictures::copy(state, pane, look, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
             .clone_into(&mut state.session.status),
         Action::CopyMethods => {

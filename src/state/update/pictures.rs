@@ -2,8 +2,9 @@
 
 use crate::jobs::{Request, Slot};
 use crate::state::action::Effect;
-use crate::state::pictures::{Shot, Turn, Turning};
-use crate::state::{Severity, State};
+use crate::state::pictures::{Look, Shot, Turn, Turning};
+use crate::state::recipe::picture;
+use crate::state::{Pane, Severity, State};
 
 /// Takes one picture, or begins a turn.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
@@ -29,6 +30,19 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
             });
         }
     }
+}
+
+/// Copies the command of a picture, which is of a session: the camera is the one that was saved.
+pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
+    let file = state.session.saving.file.as_ref();
+    let Some(file) = file.filter(|_| !state.is_dirty()) else {
+        let sentence = "The command of a picture is of a session that is saved: save it first";
+        return state.session.say(Severity::Information, sentence);
+    };
+    let text = picture(file, pane, &look.of(pane), state.view.crosshair);
+    effects.push(Effect::CopyText(text));
+    "Command copied: it takes the picture as the session was saved last"
+        .clone_into(&mut state.session.status);
 }
 
 /// The next frame of a turn, and the film after the last.

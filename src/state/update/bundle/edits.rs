@@ -229,9 +229,22 @@ pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
     }
 }
 
+/// The file that an image is, with the command that makes it where it is a map of the fit. `None` where it is
+/// neither, or was moved.
+pub(super) fn filed(layer: &Layer) -> Option<(PathBuf, Option<String>)> {
+    match (&layer.recipe, &layer.path) {
+        (Recipe::File(file), Some(_)) if layer.display.frame == 0 => Some((file.clone(), None)),
+        (recipe @ Recipe::Fit { map, .. }, None) => {
+            let file = PathBuf::from(format!("maps/{map}.nii.gz"));
+            Some((file, Some(recipe.command())))
+        }
+        _ => None,
+    }
+}
+
 /// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
 /// before. `None` where an image is neither, or was moved.
-fn said(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
+pub(super) fn said(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
     let (mut images, mut needs) = (Vec::new(), Vec::new());
     for limit in &sieve.limits {
         let Column::Image(id) = limit.column else {
@@ -240,14 +253,8 @@ fn said(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
         let Some(layer) = document.layer(id) else {
             continue;
         };
-        let file = match (&layer.recipe, &layer.path) {
-            (Recipe::File(file), Some(_)) if layer.display.frame == 0 => file.clone(),
-            (recipe @ Recipe::Fit { map, .. }, None) => {
-                needs.push(recipe.command());
-                PathBuf::from(format!("maps/{map}.nii.gz"))
-            }
-            _ => return None,
-        };
+        let (file, need) = filed(layer)?;
+        needs.extend(need);
         let open = |end: Option<f32>, open: f32| end.unwrap_or(open);
         let low = open(limit.low, f32::NEG_INFINITY);
         let high = open(limit.high, f32::INFINITY);

@@ -1,11 +1,13 @@
 //! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
 
+mod asked;
 mod choose;
 mod edits;
 mod follow;
 mod measure;
 mod save;
 
+pub use asked::asked;
 pub use edits::{keep_marked, recipe};
 pub use follow::follow;
 pub(super) use follow::{regions, rules};
