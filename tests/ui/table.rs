@@ -6,8 +6,8 @@ use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::tracking::StopReason;
-use arcuate::state::bundle::{BundleAction, Column, Drawer, TableView};
-use arcuate::state::{Action, Content, Task, update};
+use arcuate::state::bundle::{BundleAction, ByPtr, Column, Drawer, Sieve, Sifted, TableView};
+use arcuate::state::{Action, Content, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a click takes the row's streamline", clicks),
         test("ui::a range of rows ends where the hand is", ranges),
+        test("ui::what a filter that failed leaves is told", refused),
         test(
             "ui::rows of the table are those that stopped for a reason",
             stopped,
@@ -86,6 +87,8 @@ fn ranges() {
         .left_top()
         + egui::vec2(200.0, 30.0);
     let click = |window: &mut Window, modifiers: Modifiers| {
+        // Long enough after the click before to be none of its two.
+        window.run_steps(30);
         window.hover_at(at);
         window.event(egui::Event::ModifiersChanged(modifiers));
         for pressed in [true, false] {
@@ -108,7 +111,7 @@ fn ranges() {
     window.run();
     let range = click(&mut window, Modifiers::SHIFT);
     let last = *range.last().unwrap();
-    assert!(last > 30);
+    assert!(last > 1, "the table goes to its end");
     assert_eq!(range, (1..=last).collect::<Vec<_>>());
     assert_eq!(click(&mut window, Modifiers::NONE), [last]);
 }
@@ -156,4 +159,36 @@ fn stopped() {
         window.run();
         assert_eq!(stop(&window), wanted);
     }
+}
+
+/// A filter that cannot be done leaves what the one before showed, and nobody takes it for its own.
+fn refused() {
+    let mut window = tabled();
+    let app: &mut App = window.state_mut();
+    let (layer, lines) = app.state.bundle().expect("streamlines");
+    let (layer, lines) = (layer.id, lines.clone());
+    let marks: Vec<bool> = (0..60).map(|i| i < 5).collect();
+    let shown = lines.filtered(&marks);
+    let filter = |app: &mut App, at_most| {
+        let sieve = Sieve {
+            at_most: Some(at_most),
+            ..Sieve::new(layer)
+        };
+        let action = BundleAction::SetSieve {
+            sieve: Some(sieve),
+            phase: Phase::Done,
+        };
+        update(&mut app.state, Action::Bundle(action));
+    };
+    filter(app, 5);
+    app.state.session.bundle.sift.done(Sifted {
+        marks: ByPtr(marks.into()),
+        kept: 5,
+        shown,
+        every: 1,
+    });
+    filter(app, 7);
+    app.state.session.bundle.sift.fail();
+    window.run();
+    window.get_by_label("Shown 5 of 60, as before");
 }

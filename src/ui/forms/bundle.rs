@@ -59,7 +59,12 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 1 => String::new(),
                 every => format!(", 1 in {every} drawn"),
             };
-            format!("{kept} of {all}{some}")
+            // The message says why there is nothing newer.
+            let old = match state.session.bundle.sift.failed() {
+                true => ", as before",
+                false => "",
+            };
+            format!("{kept} of {all}{some}{old}")
         }
         None => all,
     };
