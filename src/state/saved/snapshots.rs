@@ -114,10 +114,10 @@ pub fn restore(
         let built = read::build(saved, read, mine, missing);
         let (document, name) = (built.document, content.snapshots[number - 1].name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
+        // What depends on something else comes after it.
+        let left_out = document.left_out.iter().map(|l| l.what.words());
         let absent = document.absent.iter().map(|a| a.layer.name.clone());
-        let names: Vec<String> = absent
-            .chain(document.left_out.iter().map(|l| l.what.words()))
-            .collect();
+        let names: Vec<String> = left_out.chain(absent).collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
