@@ -14,7 +14,7 @@ use crate::jobs::session::SessionRequest;
 use crate::jobs::{Jobs, Request, Slot};
 use crate::state::{Action, Effect, Job, State, report, update};
 use crate::ui::views::Views;
-use crate::ui::{self, Memory};
+use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
 
@@ -97,6 +97,9 @@ impl eframe::App for App {
         }
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_shots(gpu, ctx);
+            if self.state.document.is_empty() && self.shots.is_idle() {
+                paint_callback::clear(ctx, &mut gpu.renderer.write().callback_resources);
+            }
         }
         if std::mem::take(&mut self.recent_changed)
             && let Some(storage) = frame.storage_mut()

@@ -3,6 +3,7 @@
 
 mod contours;
 mod glyphs;
+mod idle;
 mod loading;
 mod scenes;
 mod slices;
@@ -30,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         streamlines::tests(),
         scenes::tests(),
         loading::tests(),
+        idle::tests(),
         through::tests(),
         volume::tests(),
         glyphs::tests(),

@@ -35,13 +35,18 @@ impl Shots {
     pub fn add(&mut self, shot: Shot, seen: Option<Box<State>>) {
         self.waiting.push_back((shot, seen));
     }
+
+    /// None is being drawn, and none waits.
+    pub fn is_idle(&self) -> bool {
+        self.drawn.is_none() && self.waiting.is_empty()
+    }
 }
 
 impl App {
     /// Goes on with the picture that is being drawn, with what the window's renderer has loaded, or begins the
     /// next. A job writes it.
     pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
-        if self.shots.drawn.is_none() && self.shots.waiting.is_empty() {
+        if self.shots.is_idle() {
             return;
         }
         let resources = &mut gpu.renderer.write().callback_resources;

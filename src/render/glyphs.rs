@@ -145,6 +145,12 @@ impl Glyphs {
         })
     }
 
+    /// Lets go of fields and images, too.
+    pub fn clear(&mut self) {
+        self.kept = Mutex::default();
+        self.candidates = Mutex::default();
+    }
+
     /// Ready to draw; `None` where there is none.
     pub fn ready(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
         let mut uniform = GlyphUniform {

@@ -303,6 +303,10 @@ impl LineStore {
         })
     }
 
+    pub fn clear(&mut self) {
+        self.kept.clear();
+    }
+
     pub fn evict(&mut self, in_use: &HashSet<LineKey>) {
         let idle: Vec<(u64, LineKey, u64)> = self
             .kept

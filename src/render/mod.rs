@@ -401,6 +401,16 @@ impl Renderer {
         self.panes.remove(&id);
     }
 
+    /// Drops all panes and what was loaded for them: to be called where none is shown any more, since
+    /// what is idle is otherwise looked for only when one is drawn.
+    pub fn clear(&mut self) {
+        self.last_ms = self.device_ms();
+        self.panes.clear();
+        self.textures.clear();
+        self.store.clear();
+        self.scenes.glyphs.clear();
+    }
+
     fn view(&self, id: PaneId) -> &wgpu::TextureView {
         &self.panes[&id].view
     }

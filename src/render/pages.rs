@@ -70,6 +70,10 @@ impl Pools {
         self.kept.iter().map(|k| k.buffer.size()).sum()
     }
 
+    pub fn clear(&mut self) {
+        self.kept.clear();
+    }
+
     /// Whatever was drawn so far is on its way to the device.
     pub fn next_picture(&mut self) {
         self.picture += 1;

@@ -188,6 +188,12 @@ impl Textures {
         (key, kept.texture.clone())
     }
 
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.pools.clear();
+        self.owes = false;
+    }
+
     /// Drops what no pane uses, oldest first, until the rest of it fits its budget.
     pub fn evict(&mut self, in_use: &HashSet<Key>) {
         let idle: Vec<(u64, Key, u64)> = self

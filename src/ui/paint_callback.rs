@@ -84,6 +84,14 @@ pub fn put_renderer(resources: &mut CallbackResources, renderer: Renderer) {
     resources.insert(renderer);
 }
 
+/// Lets go of all that was shown: to be called where there is nothing to show any more.
+pub fn clear(ctx: &Context, resources: &mut CallbackResources) {
+    ctx.data_mut(|d| d.remove_by_type::<Shown>());
+    if let Some(renderer) = resources.get_mut::<Renderer>() {
+        renderer.clear();
+    }
+}
+
 /// Whether something is done that is to show at once. A pointer that only wanders is not waited for: it may
 /// never rest.
 fn hand_is_busy(input: &InputState) -> bool {

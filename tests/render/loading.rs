@@ -1,4 +1,4 @@
-//! Drawing only what changed, loading in pieces, small devices, tiles, memory and the window.
+//! Drawing only what changed, loading in pieces, small devices, tiles and the window.
 
 use super::{
     ball, curve, fresh_offscreen, image, lines, offscreen, pane, plain_grid, scene, tractogram,
@@ -22,7 +22,6 @@ pub fn tests() -> Vec<Trial> {
         test("render::small_devices_join_tiles", tiles),
         test("render::large_grids_are_thinned", large_grids),
         test("render::loading_in_pieces_ends_the_same", pieces),
-        test("render::idle_data_is_dropped", idle_data),
         test(
             "render::a_rough_picture_is_followed_by_a_better",
             rough_then_better,
@@ -35,9 +34,9 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const PANE: PaneId = PaneId(1);
+pub const PANE: PaneId = PaneId(1);
 
-fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
+pub fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
     let curves: Vec<_> = (0..streamlines).map(|_| curve(random, 40, 0.5)).collect();
     let count = curves.iter().map(Vec::len).sum::<usize>();
     let values: Vec<f32> = (0..count)
@@ -73,7 +72,7 @@ fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
 }
 
 /// Largest difference between bytes, and the mean.
-fn difference(a: &Picture, b: &Picture) -> (u8, f64) {
+pub fn difference(a: &Picture, b: &Picture) -> (u8, f64) {
     assert_eq!(a.size_px, b.size_px);
     let off = || a.rgba.iter().zip(&b.rgba).map(|(a, b)| a.abs_diff(*b));
     let mean = off().map(f64::from).sum::<f64>() / a.rgba.len() as f64;
@@ -216,21 +215,6 @@ fn pieces() {
     assert!(calls > 2, "{calls}");
     let slowly = fresh.scene(&list).expect("a picture");
     assert_eq!(difference(&at_once, &slowly).0, 0);
-}
-
-fn idle_data() {
-    let mut offscreen = fresh_offscreen();
-    let one = 64 * 64 * 64 * 4;
-    offscreen.renderer.set_idle_budget(3 * one);
-    let grid = plain_grid([64; 3]);
-    let mut list = pane(16, DVec3::splat(32.0), DVec3::X, DVec3::Y, 1.0);
-    for _ in 0..10 {
-        let volume = Volume::scalar(grid.clone(), vec![0.5; 64 * 64 * 64]);
-        list.images = vec![image(&volume, (0.0, 1.0))];
-        offscreen.renderer.slice(&list, PANE);
-        assert!(offscreen.renderer.device_bytes() <= 4 * one);
-    }
-    assert!(offscreen.renderer.device_bytes() >= 4 * one);
 }
 
 /// While moving a slow device draws fewer pixels; at rest the picture is the full one, without a

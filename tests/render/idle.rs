@@ -1,0 +1,64 @@
+//! What stays in memory that no pane shows.
+
+use super::loading::{PANE, busy_scene, difference};
+use super::{fresh_offscreen, image, pane, plain_grid};
+use crate::support::{Random, test};
+use arcuate::data::Volume;
+use arcuate::render::PaneId;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("render::idle_data_is_dropped", idle_data),
+        test("render::nothing_stays_where_nothing_shows", nothing_shows),
+    ]
+}
+
+fn idle_data() {
+    let mut offscreen = fresh_offscreen();
+    let one = 64 * 64 * 64 * 4;
+    offscreen.renderer.set_idle_budget(3 * one);
+    let grid = plain_grid([64; 3]);
+    let mut list = pane(16, DVec3::splat(32.0), DVec3::X, DVec3::Y, 1.0);
+    for _ in 0..10 {
+        let volume = Volume::scalar(grid.clone(), vec![0.5; 64 * 64 * 64]);
+        list.images = vec![image(&volume, (0.0, 1.0))];
+        offscreen.renderer.slice(&list, PANE);
+        assert!(offscreen.renderer.device_bytes() <= 4 * one);
+    }
+    assert!(offscreen.renderer.device_bytes() >= 4 * one);
+}
+
+/// What was shown last is let go of on the device and on the host, whatever may stay idle; shown again it is
+/// the same picture.
+fn nothing_shows() {
+    let mut random = Random::fresh("nothing_shows");
+    let mut offscreen = fresh_offscreen();
+    let renderer = &mut offscreen.renderer;
+    renderer.set_idle_budget(u64::MAX);
+    let list = busy_scene(&mut random, 20);
+    let volume = Volume::scalar(plain_grid([4, 4, 4]), vec![0.5; 64]);
+    let mut slice = pane(32, DVec3::ONE, DVec3::X, DVec3::Y, 0.2);
+    slice.images = vec![image(&volume, (0.0, 1.0))];
+    renderer.scene(&list, PANE);
+    renderer.slice(&slice, PaneId(2));
+    let shown = renderer.read(PANE).expect("a picture");
+    let (bytes, ms) = (renderer.device_bytes(), renderer.device_ms());
+    let values = &list.lines[0].tractogram.0.per_point["value"];
+    assert!(bytes > 0 && Arc::strong_count(values) > 1);
+
+    renderer.clear();
+    assert_eq!(renderer.device_bytes(), 0);
+    assert!(!renderer.busy());
+    assert_eq!(renderer.device_ms(), ms);
+    // The list's own.
+    assert_eq!(Arc::strong_count(values), 1);
+
+    renderer.scene(&list, PANE);
+    renderer.slice(&slice, PaneId(2));
+    assert_eq!(renderer.device_bytes(), bytes);
+    let again = renderer.read(PANE).expect("a picture");
+    assert_eq!(difference(&shown, &again).0, 0);
+}
