@@ -182,7 +182,8 @@ impl Default for Memory {
     }
 }
 
-/// Lays out the window. `views` fills the middle once something is open: it gets a [`Ui`] whose
+/// Lays out the window, each part on a ground of its own: they leave nothing of it free, and a processor
+/// that draws feels every pixel. `views` fills the middle once something is open: it gets a [`Ui`] whose
 /// `max_rect` is its place.
 pub fn show(
     ui: &mut Ui,
@@ -198,8 +199,6 @@ pub fn show(
     take_dropped_files(ui, &mut actions);
 
     let window = ui.max_rect();
-    let p = theme::palette(ui.style());
-    ui.painter().rect_filled(window, 0.0, p.b0);
     let (left, right) = (window.left(), window.right());
     let (top, bottom) = (
         window.top() + space::TOP_BAR,

@@ -360,6 +360,15 @@ fn panes_fill() {
                     assert!(gap >= 1.5, "{gap}");
                 }
             }
+            let panes: Vec<Rect> = panes.iter().map(|p| p.1).collect();
+            let rest = layout::between(area, &panes);
+            for _ in 0..100 {
+                // Panes begin and end at halves.
+                let at = [extent.x, extent.y].map(|n| random.uniform(0.0, n.into()).ceil() as f32);
+                let at = (corner + egui::Vec2::from(at)).round() + egui::Vec2::splat(0.23);
+                let in_one = panes.iter().chain(&rest).filter(|r| r.contains(at)).count();
+                assert_eq!(in_one, usize::from(area.contains(at)), "{at}");
+            }
         }
         let single = layout::panes(arcuate::state::Layout::Single, Pane::Scene, area, 2.0);
         assert_eq!(single[0].0, Pane::Scene);

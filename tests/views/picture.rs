@@ -9,9 +9,11 @@ use arcuate::render::draw_list::ScenePane;
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer};
 use arcuate::solvers::tracking::{self, Fate, StopReason};
-use arcuate::state::{Action, Convention, Pane, State, report, update};
-use arcuate::ui::snapshot::{self, Drawing, Frame};
-use egui::{Vec2, vec2};
+use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
+use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
+use arcuate::ui::theme;
+use arcuate::ui::views::layout;
+use egui::{Pos2, Rect, Ui, Vec2, pos2, vec2};
 use glam::{dvec2, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -50,6 +52,10 @@ pub fn tests() -> Vec<Trial> {
             missed_in_both,
         ),
         test("views::picture knows its parameters", parameters),
+        test(
+            "views::picture of several panes has lines between them",
+            between_panes,
+        ),
     ]
 }
 
@@ -487,4 +493,42 @@ fn parameters() {
         report::name(&Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),
         "MoveCrosshair"
     );
+}
+
+/// What no pane covers is a line to the pixel, however many of them a point has; what one does is its own.
+fn between_panes() {
+    let mut studio = Studio::new();
+    let mut state = state();
+    state.view.light_theme = true;
+    let [r, g, b, _] = theme::LIGHT.line.to_array();
+    let size = vec2(421.0, 333.0);
+    for layout in [Layout::Grid, Layout::SceneFirst] {
+        state.view.layout = layout;
+        for scale in [1.0, 1.25, 1.5] {
+            let add = &mut |ui: &mut Ui, _: &State, views: &mut AddViews| {
+                views(ui, &mut Vec::new());
+            };
+            let picture = snapshot::window(&mut studio.0, &state, size, scale, add).unwrap();
+            let area = Rect::from_min_size(Pos2::ZERO, size);
+            let panes = layout::panes(layout, Pane::Axial, area, scale);
+            let [width, height] = picture.size_px;
+            let mut between = 0;
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let at = pos2(x as f32 + 0.5, y as f32 + 0.5) / scale;
+                if !panes.iter().any(|p| p.1.contains(at)) {
+                    let found = &picture.pixel(x, y)[..3];
+                    assert_eq!(found, [r, g, b], "{layout:?} at {scale}: {x}, {y}");
+                    between += 1;
+                }
+            }
+            assert!(between > 600, "{between}");
+            let scene = panes.iter().find(|p| p.0 == Pane::Scene).unwrap().1;
+            let scene = scene.shrink(0.5 / scale);
+            for at in [scene.min, scene.right_top(), scene.left_bottom(), scene.max] {
+                let at = at * scale;
+                let found = picture.pixel(at.x as u32, at.y as u32);
+                assert_eq!(found, [255; 4], "{layout:?} at {scale}: {at}");
+            }
+        }
+    }
 }

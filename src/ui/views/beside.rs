@@ -9,7 +9,7 @@ use crate::render::build::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
-use egui::{Align2, Color32, Id, Rect, Sense, Ui, WidgetInfo, vec2};
+use egui::{Align2, Id, Rect, Sense, Ui, WidgetInfo, vec2};
 use glam::DVec2;
 
 const FIRST: u32 = 700;
@@ -31,7 +31,6 @@ impl Views {
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-        painter.rect_filled(rect, 0.0, Color32::BLACK);
         if let Some(list) = build::segment::speed_slice(state, pane, size_of) {
             let ctx = ui.ctx().clone();
             let id = PaneId(FIRST + u32::from(self.still));

@@ -59,6 +59,30 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
     }
 }
 
+/// What panes leave of an area, in rectangles that do not overlap.
+pub fn between(area: Rect, panes: &[Rect]) -> Vec<Rect> {
+    panes.iter().fold(vec![area], |left, &pane| {
+        left.into_iter().flat_map(|r| around(r, pane)).collect()
+    })
+}
+
+/// What a pane leaves of a rectangle: above and below it, and left and right of it.
+fn around(all: Rect, pane: Rect) -> Vec<Rect> {
+    let pane = all.intersect(pane);
+    if !pane.is_positive() {
+        return vec![all];
+    }
+    let beside = Rect::from_x_y_ranges(all.x_range(), pane.y_range());
+    let mut rest = vec![
+        all.with_max_y(pane.top()),
+        all.with_min_y(pane.bottom()),
+        beside.with_max_x(pane.left()),
+        beside.with_min_x(pane.right()),
+    ];
+    rest.retain(Rect::is_positive);
+    rest
+}
+
 /// Where the speeds stand in [`Layout::Beside`]: beside the slice of the image.
 pub fn beside(panes: &[(Pane, Rect)], area: Rect) -> Option<(Pane, Rect)> {
     let (pane, slice) = panes.first()?;

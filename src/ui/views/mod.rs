@@ -36,7 +36,8 @@ use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
 use crate::ui::theme;
 use crate::ui::widgets::focus;
-use egui::{Event, Id, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use egui::emath::GuiRounding as _;
+use egui::{Color32, Event, Id, Mesh, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
 use hands::Drag;
 
@@ -108,8 +109,6 @@ impl Views {
             self.take_enter(ui, state);
             self.drawing_keys(ui, state, actions);
         }
-        ui.painter()
-            .rect_filled(area, 0.0, theme::palette(ui.style()).line);
         if state.view.layout == Layout::Mosaic {
             self.mosaic(ui, area, state, actions);
             ui.advance_cursor_after_rect(area);
@@ -120,6 +119,9 @@ impl Views {
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
         self.panes.clone_from(&panes);
         let speeds = (view.layout == Layout::Beside).then(|| layout::beside(&panes, area));
+        let speeds = speeds.flatten();
+        let covered = panes.iter().chain(&speeds).map(|p| p.1);
+        fill_between(ui, area, covered, theme::palette(ui.style()).line);
         let mut hovered = None;
         let comparing = state.session.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.seen(state)));
@@ -150,7 +152,7 @@ impl Views {
                 painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
             }
         }
-        if let Some(place) = speeds.flatten() {
+        if let Some(place) = speeds {
             self.speeds(ui, place, state, actions);
         }
         if hovered.is_none() {
@@ -277,6 +279,19 @@ impl Views {
 
 pub(in crate::ui) fn pane_widget(pane: Pane) -> Id {
     Id::unique(("view", pane))
+}
+
+/// Fills what is left of an area by panes: each of them has a picture whenever it is shown, and that covers
+/// all of it.
+fn fill_between(ui: &Ui, area: Rect, panes: impl Iterator<Item = Rect>, colour: Color32) {
+    let on_pixels = |rect: Rect| rect.round_to_pixels(ui.pixels_per_point());
+    let panes: Vec<Rect> = panes.map(on_pixels).collect();
+    // Thin rectangles would be drawn as lines with soft ends.
+    let mut mesh = Mesh::default();
+    for rest in layout::between(on_pixels(area), &panes) {
+        mesh.add_colored_rect(rest, colour);
+    }
+    ui.painter().add(mesh);
 }
 
 /// Steps that a wheel makes over `rect`: whole ones, the rest is kept for later.

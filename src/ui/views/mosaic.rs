@@ -2,7 +2,7 @@
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
-use super::{Views, ink, rings, slice_paint};
+use super::{Views, fill_between, ink, rings, slice_paint};
 use crate::render::PaneId;
 use crate::state::{Action, Pane, State};
 use crate::ui::format::{fixed, with_unit};
@@ -64,7 +64,6 @@ impl Views {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        ui.painter().rect_filled(area, 0.0, Color32::BLACK);
         let pane = state.view.mosaic_pane();
         let (Some(axis), framed) = (pane.normal_axis(), state.document.framed()) else {
             return;
@@ -77,6 +76,7 @@ impl Views {
             Pane::Axial | Pane::Scene => (extent.x, extent.y),
         };
         let cells = cells(area, places.len(), wide as f32, high as f32);
+        fill_between(ui, area, cells.iter().copied(), Color32::BLACK);
         self.panes = vec![(pane, area)];
         // One copy, in which the crosshair goes from slice to slice.
         let mut seen = state.clone();

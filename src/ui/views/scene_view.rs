@@ -172,7 +172,6 @@ impl Views {
         list.moving = (list.moving || self.snap.is_some()) && !self.still;
         let ctx = ui.ctx().clone();
         let painter = ui.painter().clone();
-        painter.rect_filled(rect, 0.0, crate::ui::theme::palette(ui.style()).canvas);
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));

@@ -11,7 +11,7 @@ use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
-use egui::{Color32, CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
+use egui::{CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
 /// A rim is taken from within this distance, points.
@@ -84,7 +84,6 @@ impl Views {
             path_under::ask(ui, &slice, actions);
         }
         let painter = ui.painter().clone();
-        painter.rect_filled(rect, 0.0, Color32::BLACK);
         let ctx = ui.ctx().clone();
         painter.add(pixels(&ctx, rect, self.pane_id(pane), List::Slice(list)));
         self.slice_overlay(ui, &slice, legend, hovered);
