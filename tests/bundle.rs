@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("bundle::a filter follows its regions and values", filters),
         test("bundle::a rule on an image has a command", by_image),
         test("bundle::rows are sorted and chosen", table),
+        test("bundle::what is saved is counted in words", saved),
         test(
             "bundle::what is deleted comes back, and goes again",
             deletes,
@@ -340,6 +341,17 @@ fn table() {
     assert_eq!(rows.next(), Some("streamline,length,weight,y"));
     assert_eq!(rows.next(), Some("10,40,10,10.5"));
     assert_eq!(rows.count(), 19);
+}
+
+fn saved() {
+    let mut desk = Desk::new(1_200);
+    desk.window
+        .act(Action::SelectLayer(Some(desk.layer("all"))));
+    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
+    let said = &desk.window.state.session.status;
+    let words = "Saved table of 1\u{202F}200 streamlines, ";
+    assert!(said.starts_with(words), "{said}");
 }
 
 fn deletes() {

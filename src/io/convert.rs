@@ -2,6 +2,7 @@
 
 use super::format::{Content, Format};
 use super::scalars::{self, Beside};
+use super::words::counted;
 use super::{
     Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, surface,
     tck, trx,
@@ -127,16 +128,10 @@ impl Plan {
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
         let (what, written) = match &self.held {
-            Opened::Tractogram(tractogram, _) => {
-                let what = match tractogram.len() {
-                    1 => "1 streamline".to_owned(),
-                    n => format!("{n} streamlines"),
-                };
-                (
-                    what,
-                    streamlines(tractogram, format, output, replace, command, control)?.0,
-                )
-            }
+            Opened::Tractogram(tractogram, _) => (
+                counted(tractogram.len(), "streamline"),
+                streamlines(tractogram, format, output, replace, command, control)?.0,
+            ),
             Opened::Volume(volume, _) => {
                 // What an image does not hold goes beside it; a surface has no labels.
                 let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());

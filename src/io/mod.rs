@@ -49,7 +49,7 @@ mod voxels;
 pub mod vtk;
 pub mod vtp;
 mod whole;
-mod words;
+pub(crate) mod words;
 
 pub use error::Error;
 pub use fibres::FibreInfo;

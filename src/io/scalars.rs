@@ -6,6 +6,7 @@ use super::fibres::{FibreInfo, free_name};
 use super::source::read_text;
 use super::surface::one_line;
 use super::whole::Whole;
+use super::words::{self, counted};
 use super::{DISCLAIMER, Error, atomic, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -91,8 +92,11 @@ fn prepare_points(
     let count = count.and_then(|(_, value)| value.trim().parse::<usize>().ok());
     if let Some(count) = count.filter(|count| *count != tractogram.len()) {
         let (found, expected) = (
-            format!("{count} streamlines"),
-            format!("{}, of which the values are", tractogram.len()),
+            counted(count, "streamline"),
+            format!(
+                "{}, of which the values are",
+                words::count(tractogram.len() as u64)
+            ),
         );
         return Err(Error::malformed(beside, found, expected));
     }
@@ -323,8 +327,9 @@ fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
     let values = values?;
     if values.len() != streamlines {
         return Err(format!(
-            "{} numbers for {streamlines} streamlines",
-            values.len()
+            "{} for {}",
+            counted(values.len(), "number"),
+            counted(streamlines, "streamline")
         ));
     }
     Ok(values)

@@ -1,5 +1,11 @@
 //! Numbers in the sentences of files.
 
+/// `1 streamline`, `81 920 streamlines`.
+pub(crate) fn counted(n: usize, one: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", count(n as u64))
+}
+
 /// Digits in groups of three, as everywhere: `683 319`.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();

@@ -5,6 +5,7 @@ use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
 use crate::io::convert::{Converted, check_output, streamlines, with_values};
 use crate::io::scalars::{self, Beside};
+use crate::io::words::counted;
 use crate::io::{self, Format};
 use std::path::{Path, PathBuf};
 
@@ -143,10 +144,10 @@ pub(super) fn save_tractogram(
         .partition(|b| b.holds(&tractogram));
     with_values(&tractogram, path, &beside, command, control)?;
     let kind = match Values::are_in(&tractogram) {
-        true => "rays",
-        false => "streamlines",
+        true => "ray",
+        false => "streamline",
     };
-    let mut what = format!("{} {kind}", tractogram.len());
+    let mut what = counted(tractogram.len(), kind);
     let names = |some: &[Beside], name: fn(&Beside) -> String| {
         some.iter().map(name).collect::<Vec<_>>().join(", ")
     };
@@ -233,7 +234,7 @@ pub(super) fn save_with_values(
     tractogram.per_streamline.remove(LENGTH);
     let (written, losses) = streamlines(&tractogram, format, path, replace, command, control)?;
     Ok(Converted {
-        what: format!("{} streamlines", tractogram.len()),
+        what: counted(tractogram.len(), "streamline"),
         written,
         notes: Vec::new(),
         losses,

@@ -352,7 +352,8 @@ impl SaveLabels {
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!("{count} regions as labels{said}, with their names in {name}");
         if shared > 0 {
-            what += &format!("; {shared} voxels of several regions went to the first of them");
+            let shared = io::words::counted(shared, "voxel");
+            what += &format!("; {shared} of several regions went to the first of them");
         }
         Ok(Output::Saved(Saved {
             path: self.path,

@@ -522,7 +522,7 @@ impl Request {
                 path,
             } => {
                 io::scalars::save_weights(&path, &tractogram, &name).map_err(|e| e.to_string())?;
-                saved(path, format!("{} weights", tractogram.len()), None)
+                saved(path, io::words::counted(tractogram.len(), "weight"), None)
             }
             Self::SaveVolume {
                 volume,

@@ -4,6 +4,7 @@ use super::super::fault::Fault;
 use super::super::{Output, Saved};
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
+use crate::io::words::counted;
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::Profile;
@@ -95,7 +96,7 @@ fn saved(
 
 impl SaveTable {
     pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
-        let what = format!("table of {} streamlines", self.order.len());
+        let what = format!("table of {}", counted(self.order.len(), "streamline"));
         saved(self.path, what, control, |to| {
             write!(to, "streamline")?;
             for (name, _) in &self.columns {
@@ -127,7 +128,7 @@ impl SaveTable {
 impl SaveProfile {
     pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
         let profile = &self.profile;
-        let what = format!("profile of {} streamlines", profile.lines);
+        let what = format!("profile of {}", counted(profile.lines, "streamline"));
         saved(self.path, what, control, |to| {
             write!(to, "node,share,x_mm,y_mm,z_mm")?;
             for name in &self.names {

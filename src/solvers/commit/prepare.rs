@@ -11,6 +11,7 @@ use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
+use crate::solvers::tracking::words;
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -67,9 +68,10 @@ impl Demand {
         let gb = |bytes: u64| bytes as f64 / 1e9;
         let every = (self.bytes as f64 / free.max(1) as f64).ceil();
         input(format!(
-            "{streamlines} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are \
-             free; take every {every:.0}th streamline, or a mask",
-            self.segments,
+            "{} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are free; take \
+             every {every:.0}th streamline, or a mask",
+            words::count(streamlines as f64),
+            words::count(self.segments as f64),
             gb(self.bytes),
             gb(free)
         ))

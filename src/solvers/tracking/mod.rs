@@ -55,7 +55,7 @@ mod sample;
 pub(super) mod seeding;
 pub mod selection;
 pub(super) mod spline;
-mod words;
+pub(super) mod words;
 
 pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};

@@ -11,6 +11,7 @@ use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
 use crate::state::update::weight_recipe;
+use crate::state::words::count;
 use std::sync::Arc;
 
 impl Lists<'_> {
@@ -102,8 +103,8 @@ fn put_on(
     if lines.len() != values.len() {
         return Err(format!(
             "they are of {} streamlines, and there are {}",
-            values.len(),
-            lines.len()
+            count(values.len() as u64),
+            count(lines.len() as u64)
         ));
     }
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
