@@ -161,7 +161,9 @@ fn lacking() {
     assert!(said.contains("Of snapshot 1, these are not here"), "{said}");
     assert!(said.contains("weights of Tracks"), "{said}");
     let words = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
-    assert!(said.contains(words), "{said}");
+    let absent = &snapshot(&again, 0).document.absent;
+    let whys: Vec<_> = absent.iter().map(|a| (&a.layer.name, &a.why)).collect();
+    assert!(said.contains(words), "{said} {whys:?}");
 }
 
 fn tensors() {

@@ -440,7 +440,7 @@ fn edited() {
     act(&mut window, FilterAction::RunAnew);
     let cold = weighed(&window).figures.clone();
     let ratio = warm.objective / cold.objective;
-    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio} {warm:?} {cold:?}");
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
     // By themselves: where nothing but what was deleted ran, the signal is not asked for any more, and no
     // other weight hangs on it.
