@@ -17,6 +17,7 @@ use crate::solvers::density;
 use crate::solvers::tracking::selection::Edit;
 use glam::DAffine3;
 use serde_json::Value;
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +52,38 @@ impl Wording {
 impl std::fmt::Debug for Wording {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.value().fmt(f)
+    }
+}
+
+/// Takes the words of a session for what they say: whoever reads them, since lists of streamlines that were
+/// chosen by hand may be long. What that is only the one who asked knows.
+#[derive(Clone)]
+pub struct Parser(Arc<dyn Fn(Value) -> Parsed + Send + Sync>);
+
+impl Parser {
+    pub fn new<T: Any + Send + Sync>(parse: impl Fn(Value) -> T + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |words| Parsed::new(parse(words))))
+    }
+}
+
+impl std::fmt::Debug for Parser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Parser")
+    }
+}
+
+/// What a [`Parser`] gave.
+#[derive(Clone, Debug)]
+pub struct Parsed(Arc<dyn Any + Send + Sync>);
+
+impl Parsed {
+    pub fn new<T: Any + Send + Sync>(parsed: T) -> Self {
+        Self(Arc::new(parsed))
+    }
+
+    /// `None` where another kind was asked for.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
     }
 }
 
@@ -127,7 +160,7 @@ pub enum ToSum {
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     pub path: PathBuf,
-    pub content: Value,
+    pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
     pub program: String,
     pub computed_on: String,
@@ -235,6 +268,7 @@ pub enum SessionRequest {
     Read {
         path: PathBuf,
         strict: bool,
+        parser: Parser,
     },
     /// Some of a session's files are there now; the others that are missing may be beside them.
     Relocate {
@@ -326,9 +360,11 @@ impl SessionRequest {
                     revision: draft.revision,
                 }
             }
-            Self::Read { path, strict } => {
-                SessionOutput::Read(Arc::new(work::read(&path, strict, control)?))
-            }
+            Self::Read {
+                path,
+                strict,
+                parser,
+            } => SessionOutput::Read(Arc::new(work::read(&path, strict, &parser, control)?)),
             Self::Relocate { files, to } => {
                 SessionOutput::Relocated(work::relocate(files, to, control)?)
             }

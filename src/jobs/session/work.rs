@@ -4,8 +4,8 @@ use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
-    StoredNumbers, ToSum, Unread,
+    Draft, Found, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers, Store,
+    Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -212,7 +212,12 @@ fn put(path: &Path, mut session: SessionFile) -> Result<(), String> {
     Ok(())
 }
 
-pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, String> {
+pub fn read(
+    path: &Path,
+    strict: bool,
+    parser: &Parser,
+    control: &Control,
+) -> Result<ReadSession, String> {
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
@@ -267,7 +272,7 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         });
     }
     Ok(ReadSession {
-        content: session.content,
+        content: (parser.0)(session.content),
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,

@@ -24,6 +24,7 @@ use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
 use crate::state::update::edited;
 use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
+use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,8 +32,10 @@ use std::sync::Arc;
 
 /// The content of a session, and the names of what it holds that is not known here. An error is the
 /// beginning of a sentence.
-pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
-    let content: Content = serde_json::from_value(read.content.clone())
+pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
+
+pub fn parse(words: Value) -> Parse {
+    let content = Content::deserialize(&words)
         .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
@@ -52,8 +55,8 @@ pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
     let mut unknown = Vec::new();
-    compare("", &read.content, &known, &mut unknown);
-    Ok((content, unknown))
+    compare("", &words, &known, &mut unknown);
+    Ok((Arc::new(content), unknown))
 }
 
 /// Names of members of the first that the second lacks.

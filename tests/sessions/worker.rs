@@ -1,0 +1,88 @@
+//! What takes long when a session is opened is done before the window has it.
+
+use super::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::io::trx;
+use arcuate::jobs::session::{Parser, SessionOutput, SessionRequest};
+use arcuate::jobs::{Event, Outcome, Output, Request};
+use arcuate::state::saved::Parse;
+use arcuate::state::{Action, Effect, Phase, update};
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("sessions::a worker takes in the words", words)]
+}
+
+fn up(mm: f64) -> DAffine3 {
+    DAffine3::from_translation(DVec3::new(0.0, 0.0, mm))
+}
+
+/// Streamlines that were moved, and a snapshot of where they had been moved before.
+fn session(folder: &Path) -> PathBuf {
+    let (file, path) = (folder.join("lines.trx"), folder.join("s.arcuate"));
+    let lines = Tractogram::new(vec![[1.0, 2.0, 3.0], [1.0, 2.0, 4.0]], vec![0, 2]);
+    trx::save(&file, &lines, &Control::new()).expect("saved");
+    let mut window = Window::new();
+    window.act(Action::Open(vec![file]));
+    let layer = window.state.document.layers[0].id;
+    let phase = Phase::Done;
+    for mm in [10.0, 20.0] {
+        let by = up(mm);
+        window.act(Action::ShiftLayer { layer, by, phase });
+        if mm == 10.0 {
+            window.act(Action::TakeSnapshot);
+        }
+    }
+    window.save(&path);
+    path
+}
+
+/// Has the one thing done that the window asks for.
+fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
+    let asked = effects.drain(..).find_map(|effect| match effect {
+        Effect::Submit(request) => Some(request),
+        _ => None,
+    });
+    let job = window.jobs.submit(asked.expect("a request"));
+    let event = window.jobs.wait(&job, |_| {});
+    match &event.outcome {
+        Outcome::Done(Output::Session(output)) => (event.clone(), output.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::new();
+    let mut effects = update(&mut window.state, Action::Open(vec![path.clone()]));
+    let (event, output) = done(&mut window, &mut effects);
+    let SessionOutput::Read(read) = output else {
+        panic!("{output:?}")
+    };
+    let Some(Ok((content, unknown))) = read.content.get::<Parse>() else {
+        panic!("a session")
+    };
+    assert!(unknown.is_empty(), "{unknown:?}");
+    update(&mut window.state, Action::Event(event));
+    let opening = window.state.session.saving.opening.as_ref();
+    assert!(Arc::ptr_eq(&opening.expect("opened").content, content));
+
+    let request = SessionRequest::Read {
+        path,
+        strict: false,
+        parser: Parser::new(|_| std::thread::current().id()),
+    };
+    let mut asked = vec![Effect::Submit(Request::Session(request))];
+    let SessionOutput::Read(read) = done(&mut window, &mut asked).1 else {
+        panic!("read")
+    };
+    let by = read.content.get::<ThreadId>().expect("a thread");
+    assert_ne!(*by, std::thread::current().id());
+}
