@@ -5,10 +5,11 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
-use arcuate::jobs::session::{Parser, SessionOutput, SessionRequest};
+use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
 use arcuate::jobs::{Event, Outcome, Output, Request};
+use arcuate::state::bundle::lines_of;
 use arcuate::state::saved::Parse;
-use arcuate::state::{Action, Effect, Phase, update};
+use arcuate::state::{Action, Document, Effect, Phase, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,10 @@ use std::sync::Arc;
 use std::thread::ThreadId;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::a worker takes in the words", words)]
+    vec![
+        test("sessions::a worker takes in the words", words),
+        test("sessions::a worker moves streamlines", moved),
+    ]
 }
 
 fn up(mm: f64) -> DAffine3 {
@@ -85,4 +89,35 @@ fn words() {
     };
     let by = read.content.get::<ThreadId>().expect("a thread");
     assert_ne!(*by, std::thread::current().id());
+}
+
+fn moved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::new();
+    let mut effects = update(&mut window.state, Action::Open(vec![path]));
+    let (event, _) = done(&mut window, &mut effects);
+    effects = update(&mut window.state, Action::Event(event));
+    let (event, output) = done(&mut window, &mut effects);
+    let SessionOutput::Loaded(restored) = output else {
+        panic!("{output:?}")
+    };
+    update(&mut window.state, Action::Event(event));
+    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+        panic!("{restored:?}")
+    };
+    assert_eq!(moved.len(), 2);
+    let same = |document: &Document, mm: f64| {
+        let there = moved.iter().find(|(by, _)| *by == up(mm));
+        let there = &there.expect("moved").1.as_ref().expect("room").points;
+        assert_eq!(there[0], [1.0, 2.0, 3.0 + mm as f32]);
+        let layer = &document.layers[0];
+        assert_eq!(document.moved_by(layer.id), up(mm));
+        assert!(std::ptr::eq(
+            &*lines_of(layer).expect("streamlines").points,
+            &**there
+        ));
+    };
+    same(&window.state.document, 20.0);
+    same(&window.state.session.snapshots[0].document, 10.0);
 }

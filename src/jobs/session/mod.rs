@@ -189,6 +189,8 @@ pub enum Item {
         told: Told,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
+        /// Where streamlines are wanted, too.
+        moves: Vec<DAffine3>,
         /// What it was, where that has not been looked at.
         entry: Option<Box<Entry>>,
     },
@@ -219,6 +221,8 @@ pub enum Restored {
         notes: Vec<String>,
         /// It is not what it was; in the words of [`Standing::Changed`].
         changed: Option<String>,
+        /// Its streamlines elsewhere; an error is a sentence.
+        moved: Vec<(DAffine3, Result<Tractogram, String>)>,
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
@@ -236,6 +240,27 @@ impl Restored {
             } => Some(tractogram),
             _ => None,
         }
+    }
+
+    /// All of them, wherever they are.
+    pub(in crate::jobs) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
+        let elsewhere = match self {
+            Self::File { moved, .. } => &**moved,
+            _ => &[],
+        };
+        let there = elsewhere
+            .iter()
+            .filter_map(|(_, there)| there.as_ref().ok());
+        self.curves().into_iter().chain(there)
+    }
+
+    /// The streamlines of a layer elsewhere, if they were wanted there.
+    pub fn moved_to(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
+        let Self::File { moved, .. } = self else {
+            return Ok(None);
+        };
+        let found = moved.iter().find(|(to, _)| *to == by);
+        found.map(|(_, there)| there.clone()).transpose()
     }
 }
 

@@ -9,6 +9,7 @@
 mod held;
 mod late;
 mod maps;
+mod moved_of;
 mod pathways_of;
 mod read;
 mod regions_of;

@@ -2,6 +2,7 @@
 
 use super::held;
 use super::maps;
+use super::moved_of;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
 use super::segments_of;
@@ -12,7 +13,7 @@ use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
 use crate::data::turn::Turn;
-use crate::io::{Told, ToldAffine};
+use crate::io::Told;
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
@@ -102,6 +103,7 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (more, lost) = snapshots::items(content, read);
     items.extend(more);
     absent.extend(lost);
+    snapshots::add_moves(content, &mut items);
     (items, absent)
 }
 
@@ -140,6 +142,7 @@ pub(super) fn item(
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
+            moves: layer.by().into_iter().collect(),
             entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
@@ -222,18 +225,13 @@ pub fn build(
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| restore(of, one)) {
-            Ok((layer, said)) => {
+        match one.and_then(|one| Ok((of.there(&one)?, restore(of, one)?))) {
+            Ok((there, (layer, said))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
                 document.layers.push(Arc::new(layer));
-                if let Some(rows) = &of.moved
-                    && let Err(why) =
-                        document.shift(LayerId(id), ToldAffine::of_rows(rows), of.moved_how)
-                {
-                    notes.push(why);
-                }
+                notes.extend(moved_of::lay(&mut document, of, there).err());
             }
             Err(why) => missing.push((id, why)),
         }
@@ -245,14 +243,7 @@ pub fn build(
             continue;
         }
         let steps = edits(read, &layer.edits).unwrap_or_default();
-        if !steps.is_empty() {
-            let base = document.layer(id).map(|l| l.recipe.clone());
-            let recipe = base.map(|base| edited(&document, base, &steps));
-            if let Some(recipe) = recipe {
-                document.edit_layer(id, |l| l.recipe = recipe);
-            }
-            document.edits.insert(id, Arc::new(steps.clone()));
-        }
+        put_edits(&mut document, id, &steps);
         let Origin::Kept(curves) = &layer.from else {
             continue;
         };
@@ -306,6 +297,17 @@ pub fn build(
         notes,
         left_out,
     }
+}
+
+/// Notes what was done to a layer's streamlines, which is done to them already.
+pub(super) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
+    let base = document.layer(id).map(|l| l.recipe.clone());
+    let Some(base) = base.filter(|_| !steps.is_empty()) else {
+        return;
+    };
+    let recipe = edited(document, base, steps);
+    document.edit_layer(id, |l| l.recipe = recipe);
+    document.edits.insert(id, Arc::new(steps.to_vec()));
 }
 
 /// What is said of a layer of which a file is not what it was.
