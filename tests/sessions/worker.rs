@@ -7,9 +7,9 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
 use arcuate::jobs::{Event, Outcome, Output, Request};
-use arcuate::state::bundle::lines_of;
+use arcuate::state::bundle::{BundleAction, How, lines_of};
 use arcuate::state::saved::Parse;
-use arcuate::state::{Action, Document, Effect, Phase, update};
+use arcuate::state::{Action, Document, Effect, Phase, SessionAction, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::a worker takes in the words", words),
         test("sessions::a worker moves streamlines", moved),
+        test(
+            "sessions::edited streamlines that are found later lie where they were moved",
+            later,
+        ),
     ]
 }
 
@@ -30,7 +34,8 @@ fn up(mm: f64) -> DAffine3 {
 /// Streamlines that were moved, and a snapshot of where they had been moved before.
 fn session(folder: &Path) -> PathBuf {
     let (file, path) = (folder.join("lines.trx"), folder.join("s.arcuate"));
-    let lines = Tractogram::new(vec![[1.0, 2.0, 3.0], [1.0, 2.0, 4.0]], vec![0, 2]);
+    let points: Vec<[f32; 3]> = [3.0, 4.0, 7.0, 8.0].map(|z| [1.0, 2.0, z]).to_vec();
+    let lines = Tractogram::new(points, vec![0, 2, 4]);
     trx::save(&file, &lines, &Control::new()).expect("saved");
     let mut window = Window::new();
     window.act(Action::Open(vec![file]));
@@ -120,4 +125,41 @@ fn moved() {
     };
     same(&window.state.document, 20.0);
     same(&window.state.session.snapshots[0].document, 10.0);
+}
+
+fn later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::opened(&path);
+    let layer = window.state.document.layers[0].id;
+    window.act(Action::SelectLayer(Some(layer)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0],
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.save(&path);
+    let [from, to] = ["lines.trx", "others.trx"].map(|name| folder.path().join(name));
+    std::fs::rename(&from, &to).expect("renamed");
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    assert_eq!(window.state.document.absent.len(), 1);
+    let restore = Action::Session(SessionAction::Restore { layer, path: to });
+    let mut effects = update(&mut window.state, restore);
+    let (event, output) = done(&mut window, &mut effects);
+    update(&mut window.state, Action::Event(event));
+    let SessionOutput::Loaded(restored) = output else {
+        panic!("{output:?}")
+    };
+    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+        panic!("{restored:?}")
+    };
+    let document = &window.state.document;
+    assert_eq!(document.moved_by(layer), up(20.0), "{}", window.said());
+    let there = &moved[0].1.as_ref().expect("room").points;
+    assert_eq!(there[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
+    let here = lines_of(&document.layers[0]).expect("streamlines");
+    assert!(std::ptr::eq(&*here.points, &**there));
+    assert!(document.edits.contains_key(&layer));
 }
