@@ -55,8 +55,8 @@ impl std::fmt::Debug for Wording {
     }
 }
 
-/// Takes the words of a session for what they say: whoever reads them, since lists of streamlines that were
-/// chosen by hand may be long. What that is only the one who asked knows.
+/// Takes in the words of a session where they are read: lists of streamlines that were chosen by hand may be
+/// long. What it makes of them only the one who asked knows.
 #[derive(Clone)]
 pub struct Parser(Arc<dyn Fn(Value) -> Parsed + Send + Sync>);
 
