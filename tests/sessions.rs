@@ -12,6 +12,7 @@ mod recovery;
 mod replay;
 mod segment;
 mod snapshots;
+mod worker;
 
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
-    let own = own.chain(snapshots::tests());
+    let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }

@@ -81,21 +81,21 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
 /// Writes a file.
 ///
 /// `write` fills it; an `std::io::Error` becomes a sentence about `path`. `verify` receives the
-/// temporary file, complete and flushed, and says in words what differs. On any error the temporary
-/// file is removed and a file that was there before is untouched.
-pub fn write_verified(
+/// temporary file, complete and flushed, and says in words what differs, or that it was cancelled. On any
+/// error the temporary file is removed and a file that was there before is untouched.
+pub fn write_verified<E: Into<Unlike>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stop>,
-    verify: impl FnOnce(&Path) -> Result<(), String>,
+    verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), Error> {
     prepare(path, write, verify)?.put()
 }
 
 /// Does all of that but the last step.
-pub fn prepare(
+pub fn prepare<E: Into<Unlike>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stop>,
-    verify: impl FnOnce(&Path) -> Result<(), String>,
+    verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<Ready, Error> {
     let failed = |e: &std::io::Error| Error::writing(path, e);
     let target = target(path)?;
@@ -116,12 +116,7 @@ pub fn prepare(
             })
         }
     };
-    let verified = written.and_then(|()| {
-        verify(&temporary.0).map_err(|why| Error::ReadBack {
-            path: path.to_owned(),
-            why,
-        })
-    });
+    let verified = written.and_then(|()| verify(&temporary.0).map_err(|e| e.into().of(path)));
     verified?;
     Ok(Ready {
         temporary,
@@ -134,10 +129,10 @@ pub fn prepare(
 /// old one, if there is one that `may_replace` says is of the same kind. Whatever fails, the name holds
 /// the old folder or the whole new one; only a power cut between two renames can leave neither, and
 /// then both are there under temporary names.
-pub fn write_folder_verified(
+pub fn write_folder_verified<E: Into<Unlike>>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Stop>,
-    verify: impl FnOnce(&Path) -> Result<(), String>,
+    verify: impl FnOnce(&Path) -> Result<(), E>,
     may_replace: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
     // With a slash at its end the name of a file would be that of nothing.
@@ -149,10 +144,7 @@ pub fn write_folder_verified(
         Stop::Io(e) => failed(&e),
         Stop::Error(e) => e,
     })?;
-    verify(&temporary.0).map_err(|why| Error::ReadBack {
-        path: path.to_owned(),
-        why,
-    })?;
+    verify(&temporary.0).map_err(|e| e.into().of(path))?;
     if old {
         // Renamed onto, then removed with it.
         let aside = TemporaryFolder::beside(path).map_err(|e| failed(&e))?;
@@ -241,6 +233,48 @@ impl From<Error> for Stop {
 impl From<crate::compute::Cancelled> for Stop {
     fn from(_: crate::compute::Cancelled) -> Self {
         Self::Error(Error::Cancelled)
+    }
+}
+
+/// Why a file that was written is not kept.
+#[derive(Debug)]
+pub enum Unlike {
+    /// How it differs from what it was to hold.
+    Differs(String),
+    Cancelled,
+}
+
+impl Unlike {
+    fn of(self, path: &Path) -> Error {
+        match self {
+            Self::Differs(why) => Error::ReadBack {
+                path: path.to_owned(),
+                why,
+            },
+            Self::Cancelled => Error::Cancelled,
+        }
+    }
+}
+
+impl From<String> for Unlike {
+    fn from(why: String) -> Self {
+        Self::Differs(why)
+    }
+}
+
+/// Of reading it back.
+impl From<Error> for Unlike {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Cancelled => Self::Cancelled,
+            error => Self::Differs(error.to_string()),
+        }
+    }
+}
+
+impl From<crate::compute::Cancelled> for Unlike {
+    fn from(_: crate::compute::Cancelled) -> Self {
+        Self::Cancelled
     }
 }
 
@@ -407,8 +441,8 @@ pub fn write_rows(
         },
         |written| match checksum::of_file(written, control) {
             Ok(found) if found == *sum.borrow() => Ok(()),
-            Ok(_) => Err("the text differs".to_owned()),
-            Err(e) => Err(e.to_string()),
+            Ok(_) => Err(Unlike::Differs("the text differs".to_owned())),
+            Err(e) => Err(e.into()),
         },
     )
 }

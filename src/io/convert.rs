@@ -264,5 +264,6 @@ pub fn with_values(
         control.check()?;
         files.push(values.prepare(files[0].file(), tractogram)?);
     }
+    control.check()?;
     atomic::put_together(files)
 }

@@ -373,14 +373,14 @@ pub(super) fn prepare(
             }
             Ok(file.write_all(&little_endian(&[f32::INFINITY; 3]))?)
         },
-        |written| {
-            let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+        |written| -> Result<(), atomic::Unlike> {
+            let (found, _) = read(written, &control.silent())?;
             let same = |a: &[f32; 3], b: &[f32; 3]| a.map(f32::to_bits) == b.map(f32::to_bits);
             let points = found.points.iter().zip(&*tractogram.points);
             if found.offsets == tractogram.offsets && points.into_iter().all(|(a, b)| same(a, b)) {
-                Ok(())
+                Ok(control.check()?)
             } else {
-                Err("its streamlines differ".to_owned())
+                Err("its streamlines differ".to_owned().into())
             }
         },
     )

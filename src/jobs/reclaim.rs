@@ -66,7 +66,7 @@ fn brought(output: &Output) -> Vec<&Tractogram> {
         Output::Session(SessionOutput::Remade { tractogram, .. }) => vec![tractogram],
         Output::Session(SessionOutput::Loaded(restored)) => {
             let read = restored.iter().filter_map(|(_, one)| one.as_ref().ok());
-            read.filter_map(Restored::curves).collect()
+            read.flat_map(Restored::all_curves).collect()
         }
         _ => Vec::new(),
     }

@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::files::places_that_cannot_be_written", unwritable),
         test("io::files::replaced_as_a_whole", replaced),
         test("io::files::cancelled_write", cancelled),
+        test("io::files::cancelled while it is read back", cancelled_late),
         test("io::files::wrong_names", wrong_names),
         test("io::files::content_against_the_name", misnamed),
         test("io::files::converted_whole_or_not_at_all", whole_or_nothing),
@@ -208,7 +209,7 @@ fn failed_write() {
                     file.write_all(&vec![1; bytes])?;
                     Err(Stop::Io(kind.into()))
                 },
-                |_| panic!("a broken file is not verified"),
+                |_| -> Result<(), String> { panic!("a broken file is not verified") },
             );
             let text = sentence(&failing.expect_err("it failed"));
             assert!(text.contains(words), "{text}");
@@ -317,6 +318,48 @@ fn cancelled() {
     let fibres = tck::save(&folder.path().join("a.tck"), &line, "", &control);
     assert_eq!(fibres, Err(Error::Cancelled));
     assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+/// Once all is written nothing but the reading back looks whether anybody still wants the file.
+fn cancelled_late() {
+    const LINES: usize = 10_000;
+    const POINTS: usize = 100 * LINES;
+    let points: Vec<[f32; 3]> = (0..POINTS).map(|i| [(i % 100) as f32, 1.0, 2.0]).collect();
+    let offsets: Vec<u64> = (0..=LINES as u64).map(|i| 100 * i).collect();
+    let lines = Tractogram::new(points, offsets);
+    let grid = Grid::axis_aligned([100; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let image = Volume::scalar(Arc::new(grid), vec![1.0; 1_000_000]);
+    // What each has told of its progress when it has looked for the last time.
+    for (name, written) in [
+        ("a.tck", LINES),
+        ("a.trk", LINES),
+        ("a.trx", 12 * POINTS + 4 * LINES),
+        ("a.vtk", POINTS),
+        ("a.vtp", POINTS),
+        ("a.nii", image.values.len()),
+        ("a.nii.gz", image.values.len()),
+    ] {
+        let stopped = || {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let (path, control) = (folder.path().join(name), Control::new());
+            let outcome = std::thread::scope(|scope| {
+                let saved = scope.spawn(|| match Format::named(&path) {
+                    Some(Format::Nifti) => nifti::save_volume(&path, &image, "", &control),
+                    _ => io::fibres::save(&path, &lines, "", &control),
+                });
+                while control.progress().done < written as u64 && !saved.is_finished() {
+                    std::thread::yield_now();
+                }
+                control.cancel();
+                saved.join().expect("no panic")
+            });
+            // Whoever was late finds it whole.
+            let there = if outcome.is_ok() { vec![name] } else { vec![] };
+            assert_eq!(names(folder.path()), there);
+            outcome == Err(Error::Cancelled)
+        };
+        assert!((0..20).any(|_| stopped()), "{name}");
+    }
 }
 
 fn wrong_names() {
@@ -479,7 +522,7 @@ fn together() {
     let at = |name: &str| folder.path().join(name);
     let ready = |name: &str| {
         let write = |file: &mut _| Ok(std::io::Write::write_all(file, b"new")?);
-        atomic::prepare(&at(name), write, |_| Ok(())).expect("prepared")
+        atomic::prepare(&at(name), write, |_| Ok::<(), String>(())).expect("prepared")
     };
     let names = || {
         let all = std::fs::read_dir(folder.path()).expect("a folder");

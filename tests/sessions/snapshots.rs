@@ -8,6 +8,7 @@ use arcuate::io::nifti;
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::filter::FilterAction;
+use arcuate::state::saving::Changed;
 use arcuate::state::session::Snapshot;
 use arcuate::state::{Action, Document, Phase, SessionAction, Task};
 use glam::dvec3;
@@ -156,6 +157,10 @@ fn lacking() {
     let other = Mask::new(other.grid.clone(), all);
     nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
     let mut again = Window::opened(&path);
+    let opening = again.state.session.saving.opening.as_ref();
+    let index = opening.expect("it is being opened").wrong().next();
+    let (index, answer) = (index.expect("the mask").0, Changed::UseAsItIs);
+    again.session(SessionAction::Answer { index, answer });
     again.session(SessionAction::OpenAnyway);
     let said = again.said();
     assert!(said.contains("Of snapshot 1, these are not here"), "{said}");

@@ -3,7 +3,9 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::jobs::Request;
-use arcuate::jobs::session::{Entry, Found, LeftBehind, ReadSession, SessionRequest, Standing};
+use arcuate::jobs::session::{
+    Entry, Found, LeftBehind, Parsed, ReadSession, SessionRequest, Standing,
+};
 use arcuate::state::saving::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
 use egui::{Key, Modifiers};
@@ -111,7 +113,7 @@ fn opening(state: &State) -> Opening {
     };
     let read = ReadSession {
         path: PathBuf::from("/data/s.arcuate"),
-        content: draft.content.value(),
+        content: Parsed::new(()),
         program: String::new(),
         computed_on: String::new(),
         files: vec![Found {
@@ -124,11 +126,11 @@ fn opening(state: &State) -> Opening {
         numbers: Vec::new(),
         results: Vec::new(),
     };
-    let (content, unknown) = saved::parse(&read).expect("a session");
+    let (content, unknown) = saved::parse(draft.content.value()).expect("a session");
     assert!(unknown.is_empty(), "{unknown:?}");
     Opening {
         read: Arc::new(read),
-        content: Arc::new(content),
+        content,
         recovered: false,
         asking: true,
         moved: false,

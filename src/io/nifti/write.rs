@@ -122,7 +122,7 @@ fn save(
             }
             Ok(())
         },
-        |written| verify(written, grid, frames, voxels),
+        |written| verify(written, grid, frames, voxels, control),
     )
 }
 
@@ -290,15 +290,21 @@ fn truncated(text: &str, bytes: usize) -> &str {
 }
 
 /// Reads the written file as any image and compares every value and the affine.
-fn verify(written: &Path, grid: &Grid, frames: usize, voxels: &Voxels<'_>) -> Result<(), String> {
-    let (volume, _) = super::read(written, &Control::new()).map_err(|e| e.to_string())?;
+fn verify(
+    written: &Path,
+    grid: &Grid,
+    frames: usize,
+    voxels: &Voxels<'_>,
+    control: &Control,
+) -> Result<(), atomic::Unlike> {
+    let (volume, _) = super::read(written, &control.silent())?;
     let expected_frames = if matches!(voxels, Voxels::Colour(_)) {
         3
     } else {
         frames
     };
     if volume.grid.shape != grid.shape || volume.frames != expected_frames {
-        return Err("its sizes differ".to_owned());
+        return Err("its sizes differ".to_owned().into());
     }
     // Float32 affine: half a unit in the last place of the largest coordinate, with a margin.
     let reach = grid
@@ -306,7 +312,7 @@ fn verify(written: &Path, grid: &Grid, frames: usize, voxels: &Voxels<'_>) -> Re
         .iter()
         .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
     if !volume.grid.same_space(grid, 1e-6 * reach) {
-        return Err("its affine differs".to_owned());
+        return Err("its affine differs".to_owned().into());
     }
     let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     let equal = match voxels {
@@ -327,8 +333,8 @@ fn verify(written: &Path, grid: &Grid, frames: usize, voxels: &Voxels<'_>) -> Re
             .all(|(&a, &b)| byte(a) == byte(b)),
     };
     if equal {
-        Ok(())
+        Ok(control.check()?)
     } else {
-        Err("its values differ".to_owned())
+        Err("its values differ".to_owned().into())
     }
 }

@@ -12,6 +12,7 @@ mod write;
 pub(super) use write::renamed;
 pub use write::save;
 
+use super::atomic::Unlike;
 use super::fibres::{FibreInfo, free_name};
 use super::whole::Whole;
 use super::{Error, fibres};
@@ -354,7 +355,13 @@ fn tolerance_mm(tractogram: &Tractogram, grid: &Grid) -> f32 {
 }
 
 /// Compares a file with what it was to hold.
-fn verify(written: &Path, tractogram: &Tractogram, grid: &Grid) -> Result<(), String> {
-    let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
-    fibres::difference(&found, tractogram, tolerance_mm(tractogram, grid))
+fn verify(
+    written: &Path,
+    tractogram: &Tractogram,
+    grid: &Grid,
+    control: &Control,
+) -> Result<(), Unlike> {
+    let (found, _) = read(written, &control.silent())?;
+    fibres::difference(&found, tractogram, tolerance_mm(tractogram, grid))?;
+    Ok(control.check()?)
 }

@@ -146,7 +146,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             encoder.finish()?;
             Ok(())
         },
-        |written| verify(written, tractogram, grid),
+        |written| verify(written, tractogram, grid, control),
     )
 }
 

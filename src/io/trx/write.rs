@@ -44,7 +44,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         return atomic::write_folder_verified(
             path,
             |folder| members(&mut Sink::Folder(folder), tractogram, control),
-            |written| verify(written, tractogram),
+            |written| verify(written, tractogram, control),
             is_folder,
         );
     }
@@ -66,7 +66,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
                 (filled, _) => filled,
             }
         },
-        |written| verify(written, tractogram),
+        |written| verify(written, tractogram, control),
     )
 }
 
@@ -76,8 +76,12 @@ pub fn means_folder(path: &Path) -> bool {
     ends.is_some_and(|&b| std::path::is_separator(b.into())) || is_folder(path)
 }
 
-fn verify(written: &Path, tractogram: &Tractogram) -> Result<(), String> {
-    let (found, _) = read(written, &Control::new()).map_err(|e| e.to_string())?;
+fn verify(
+    written: &Path,
+    tractogram: &Tractogram,
+    control: &Control,
+) -> Result<(), atomic::Unlike> {
+    let (found, _) = read(written, &control.silent())?;
     difference(&found, tractogram, 0.0)?;
     let names = Names::of(tractogram);
     let pairs = [
@@ -93,16 +97,16 @@ fn verify(written: &Path, tractogram: &Tractogram) -> Result<(), String> {
         if names.iter().all(|(old, new)| old == new) {
             same_values(found, expected)?;
         } else if found.len() != expected.len() {
-            return Err("some values are missing".to_owned());
+            return Err("some values are missing".to_owned().into());
         }
     }
     let groups = names.groups.iter().all(|(old, new)| {
         found.groups.get(new).map(|m| &**m) == tractogram.groups.get(old).map(|m| &**m)
     });
     if groups {
-        Ok(())
+        Ok(control.check()?)
     } else {
-        Err("its groups differ".to_owned())
+        Err("its groups differ".to_owned().into())
     }
 }
 

@@ -39,11 +39,12 @@ pub fn save(
     atomic::write_verified(
         path,
         |file| write(file, tractogram, command, control),
-        |written| {
-            let (found, _) = read(written, None, &Control::new()).map_err(|e| e.to_string())?;
+        |written| -> Result<(), atomic::Unlike> {
+            let (found, _) = read(written, None, &control.silent())?;
             difference(&found, tractogram, 0.0)?;
             same_values(&found.per_point, &tractogram.per_point)?;
-            same_values(&found.per_streamline, &tractogram.per_streamline)
+            same_values(&found.per_streamline, &tractogram.per_streamline)?;
+            Ok(control.check()?)
         },
     )
 }

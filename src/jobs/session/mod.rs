@@ -17,6 +17,7 @@ use crate::solvers::density;
 use crate::solvers::tracking::selection::Edit;
 use glam::DAffine3;
 use serde_json::Value;
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +52,38 @@ impl Wording {
 impl std::fmt::Debug for Wording {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.value().fmt(f)
+    }
+}
+
+/// Takes in the words of a session where they are read: lists of streamlines that were chosen by hand may be
+/// long. What it makes of them only the one who asked knows.
+#[derive(Clone)]
+pub struct Parser(Arc<dyn Fn(Value) -> Parsed + Send + Sync>);
+
+impl Parser {
+    pub fn new<T: Any + Send + Sync>(parse: impl Fn(Value) -> T + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |words| Parsed::new(parse(words))))
+    }
+}
+
+impl std::fmt::Debug for Parser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Parser")
+    }
+}
+
+/// What a [`Parser`] gave.
+#[derive(Clone, Debug)]
+pub struct Parsed(Arc<dyn Any + Send + Sync>);
+
+impl Parsed {
+    pub fn new<T: Any + Send + Sync>(parsed: T) -> Self {
+        Self(Arc::new(parsed))
+    }
+
+    /// `None` where another kind was asked for.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
     }
 }
 
@@ -127,7 +160,7 @@ pub enum ToSum {
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     pub path: PathBuf,
-    pub content: Value,
+    pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
     pub program: String,
     pub computed_on: String,
@@ -156,6 +189,8 @@ pub enum Item {
         told: Told,
         /// What was done to streamlines since.
         edits: Vec<Edit>,
+        /// Where streamlines are wanted, too.
+        moves: Vec<DAffine3>,
         /// What it was, where that has not been looked at.
         entry: Option<Box<Entry>>,
     },
@@ -186,6 +221,8 @@ pub enum Restored {
         notes: Vec<String>,
         /// It is not what it was; in the words of [`Standing::Changed`].
         changed: Option<String>,
+        /// Its streamlines elsewhere; an error is a sentence.
+        moved: Vec<(DAffine3, Result<Tractogram, String>)>,
     },
     Head(Arc<phantom::Demo>),
     Curves(Tractogram),
@@ -203,6 +240,27 @@ impl Restored {
             } => Some(tractogram),
             _ => None,
         }
+    }
+
+    /// All of them, wherever they are.
+    pub(in crate::jobs) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
+        let elsewhere = match self {
+            Self::File { moved, .. } => &**moved,
+            _ => &[],
+        };
+        let there = elsewhere
+            .iter()
+            .filter_map(|(_, there)| there.as_ref().ok());
+        self.curves().into_iter().chain(there)
+    }
+
+    /// The streamlines of a layer elsewhere, if they were wanted there.
+    pub fn moved_to(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
+        let Self::File { moved, .. } = self else {
+            return Ok(None);
+        };
+        let found = moved.iter().find(|(to, _)| *to == by);
+        found.map(|(_, there)| there.clone()).transpose()
     }
 }
 
@@ -235,6 +293,7 @@ pub enum SessionRequest {
     Read {
         path: PathBuf,
         strict: bool,
+        parser: Parser,
     },
     /// Some of a session's files are there now; the others that are missing may be beside them.
     Relocate {
@@ -326,9 +385,11 @@ impl SessionRequest {
                     revision: draft.revision,
                 }
             }
-            Self::Read { path, strict } => {
-                SessionOutput::Read(Arc::new(work::read(&path, strict, control)?))
-            }
+            Self::Read {
+                path,
+                strict,
+                parser,
+            } => SessionOutput::Read(Arc::new(work::read(&path, strict, &parser, control)?)),
             Self::Relocate { files, to } => {
                 SessionOutput::Relocated(work::relocate(files, to, control)?)
             }

@@ -4,8 +4,8 @@ use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, ReadSession, Restored, RestoredLayers, Store, Stored,
-    StoredNumbers, ToSum, Unread,
+    Draft, Found, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers, Store,
+    Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -13,7 +13,7 @@ use crate::io::recovery;
 use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, Standing, Sum};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
-use crate::solvers::tracking::selection::{Edit, apply};
+use crate::solvers::tracking::selection::{self, Edit, apply};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -212,7 +212,12 @@ fn put(path: &Path, mut session: SessionFile) -> Result<(), String> {
     Ok(())
 }
 
-pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, String> {
+pub fn read(
+    path: &Path,
+    strict: bool,
+    parser: &Parser,
+    control: &Control,
+) -> Result<ReadSession, String> {
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let session = session::read(&path).map_err(sentence)?;
@@ -267,7 +272,7 @@ pub fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession,
         });
     }
     Ok(ReadSession {
-        content: session.content,
+        content: (parser.0)(session.content),
         program: session.program,
         computed_on: session.computed_on,
         results: session.results,
@@ -322,6 +327,7 @@ fn file(
             told,
             notes,
             changed: None,
+            moved: Vec::new(),
         }),
         _ => Err(format!("Nothing was read: {}", path.display())),
     }
@@ -358,6 +364,7 @@ fn edited(
             told,
             notes,
             changed,
+            moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
             let left = apply(&tractogram, edits, memory, backend, control);
@@ -369,10 +376,37 @@ fn edited(
                 told,
                 notes,
                 changed,
+                moved,
             })
         }
         restored => Ok(restored),
     }
+}
+
+/// With streamlines where they were moved.
+fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
+    if let Restored::File {
+        loaded: Loaded::Tractogram(tractogram),
+        path,
+        moved,
+        ..
+    } = &mut restored
+    {
+        let sound = |by: &&DAffine3| by.is_finite() && **by != DAffine3::IDENTITY;
+        *moved = moves
+            .iter()
+            .filter(sound)
+            .map(|by| {
+                let there = selection::moved(tractogram, *by, memory_for_curves());
+                let there = there.map_err(|e| format!("{e}: {}", path.display()));
+                if let Ok(there) = &there {
+                    there.bounds();
+                }
+                (*by, there)
+            })
+            .collect();
+    }
+    restored
 }
 
 pub fn load(
@@ -393,10 +427,12 @@ pub fn load(
                 gradients,
                 told,
                 edits,
+                moves,
                 entry,
             } => file(&path, &gradients, &told, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
-                .and_then(|restored| edited(restored, &edits, backend, control)),
+                .and_then(|restored| edited(restored, &edits, backend, control))
+                .map(|restored| elsewhere(restored, &moves)),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
                 _ => {
@@ -412,12 +448,13 @@ pub fn load(
             },
             Item::Density { of, by, on, params } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
-                let of = of
-                    .and_then(|(_, one)| one.as_ref().ok())
-                    .and_then(Restored::curves);
-                let of = of.map(|t| match by == DAffine3::IDENTITY {
-                    true => t.clone(),
-                    false => t.moved(by),
+                let of = of.and_then(|(_, one)| one.as_ref().ok());
+                let of = of.and_then(|one| {
+                    let there = one.moved_to(by).ok().flatten();
+                    there.or_else(|| match by == DAffine3::IDENTITY {
+                        true => one.curves().cloned(),
+                        false => one.curves().map(|t| t.moved(by)),
+                    })
                 });
                 density(of.as_ref(), &on, &params, backend, control)
             }

@@ -1,15 +1,13 @@
 //! Layers of a session whose files are found after it was opened.
 
 use super::held::find_again;
-use super::read::{edits, item, restore};
+use super::read::{edits, item, put_edits, restore};
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
-use super::{regions_of, segments_of, weights_of};
-use crate::io::ToldAffine;
+use super::{moved_of, regions_of, segments_of, weights_of};
 use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::Document;
 use crate::state::document::LayerId;
-use crate::state::update::edited;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +26,7 @@ pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
             gradients,
             told,
             edits,
+            moves,
             ..
         } => Ok(Item::File {
             // Another file may lie there.
@@ -36,6 +35,7 @@ pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
             gradients,
             told,
             edits,
+            moves,
         }),
         item => Ok(item),
     }
@@ -68,22 +68,18 @@ pub fn one(
         ) => Some(not_what_it_was(&found.entry, path, why)),
         _ => saved.replaced.clone(),
     };
-    let (mut layer, mut notes) = restore(saved, restored)?;
+    let there = saved.there(&restored)?;
+    let (layer, mut notes) = restore(saved, restored)?;
     if let Some(said) = replaced {
         notes.push(said.clone());
         document.replaced.insert(id, said);
     }
     let steps = edits(&absent.read, &saved.edits)?;
-    if !steps.is_empty() {
-        layer.recipe = edited(document, layer.recipe, &steps);
-        document.edits.insert(id, Arc::new(steps));
-    }
     document.absent.retain(|a| a.layer.id != saved.id);
     document.layers.push(Arc::new(layer));
-    if let Some(rows) = &saved.moved {
-        let by = ToldAffine::of_rows(rows);
-        notes.extend(document.shift(id, by, saved.moved_how).err());
-    }
+    // What was edited is what was opened no more, and could not be moved.
+    notes.extend(moved_of::lay(document, saved, there).err());
+    put_edits(document, id, &steps);
     regions_of::find_again(document, id);
     find_again(document, segments_of::make);
     notes.extend(weights_of::attach(document, &absent.read, saved).err());

@@ -2,6 +2,7 @@
 
 use super::held;
 use super::maps;
+use super::moved_of;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
 use super::segments_of;
@@ -12,7 +13,7 @@ use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
 use crate::data::turn::Turn;
-use crate::io::{Told, ToldAffine};
+use crate::io::Told;
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
@@ -24,6 +25,7 @@ use crate::state::recipe::{FitRecipe, RegionSpec, Source};
 use crate::state::session::Curves;
 use crate::state::update::edited;
 use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
+use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,8 +33,10 @@ use std::sync::Arc;
 
 /// The content of a session, and the names of what it holds that is not known here. An error is the
 /// beginning of a sentence.
-pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
-    let content: Content = serde_json::from_value(read.content.clone())
+pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
+
+pub fn parse(words: Value) -> Parse {
+    let content = Content::deserialize(&words)
         .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
@@ -52,8 +56,8 @@ pub fn parse(read: &ReadSession) -> Result<(Content, Vec<String>), String> {
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
     let mut unknown = Vec::new();
-    compare("", &read.content, &known, &mut unknown);
-    Ok((content, unknown))
+    compare("", &words, &known, &mut unknown);
+    Ok((Arc::new(content), unknown))
 }
 
 /// Names of members of the first that the second lacks.
@@ -99,6 +103,7 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (more, lost) = snapshots::items(content, read);
     items.extend(more);
     absent.extend(lost);
+    snapshots::add_moves(content, &mut items);
     (items, absent)
 }
 
@@ -137,6 +142,7 @@ pub(super) fn item(
                 affine: None,
             },
             edits: edits(read, &layer.edits)?,
+            moves: layer.by().into_iter().collect(),
             entry: None,
         }),
         Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
@@ -219,18 +225,13 @@ pub fn build(
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| restore(of, one)) {
-            Ok((layer, said)) => {
+        match one.and_then(|one| Ok((of.there(&one)?, restore(of, one)?))) {
+            Ok((there, (layer, said))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
                 document.layers.push(Arc::new(layer));
-                if let Some(rows) = &of.moved
-                    && let Err(why) =
-                        document.shift(LayerId(id), ToldAffine::of_rows(rows), of.moved_how)
-                {
-                    notes.push(why);
-                }
+                notes.extend(moved_of::lay(&mut document, of, there).err());
             }
             Err(why) => missing.push((id, why)),
         }
@@ -242,14 +243,7 @@ pub fn build(
             continue;
         }
         let steps = edits(read, &layer.edits).unwrap_or_default();
-        if !steps.is_empty() {
-            let base = document.layer(id).map(|l| l.recipe.clone());
-            let recipe = base.map(|base| edited(&document, base, &steps));
-            if let Some(recipe) = recipe {
-                document.edit_layer(id, |l| l.recipe = recipe);
-            }
-            document.edits.insert(id, Arc::new(steps.clone()));
-        }
+        put_edits(&mut document, id, &steps);
         let Origin::Kept(curves) = &layer.from else {
             continue;
         };
@@ -303,6 +297,17 @@ pub fn build(
         notes,
         left_out,
     }
+}
+
+/// Notes what was done to a layer's streamlines, which is done to them already.
+pub(super) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
+    let base = document.layer(id).map(|l| l.recipe.clone());
+    let Some(base) = base.filter(|_| !steps.is_empty()) else {
+        return;
+    };
+    let recipe = edited(document, base, steps);
+    document.edit_layer(id, |l| l.recipe = recipe);
+    document.edits.insert(id, Arc::new(steps.to_vec()));
 }
 
 /// What is said of a layer of which a file is not what it was.

@@ -93,6 +93,22 @@ pub(super) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     (items, absent)
 }
 
+/// Where snapshots had streamlines that are read once for several documents.
+pub(super) fn add_moves(content: &Content, items: &mut Items) {
+    for (number, document) in documents(content).skip(1) {
+        for layer in &document.layers {
+            let Some(by) = layer.by() else { continue };
+            let from = source(content, number, layer);
+            let item = items.iter_mut().find(|(key, _)| *key == from);
+            if let Some((_, Item::File { moves, .. })) = item
+                && !moves.contains(&by)
+            {
+                moves.push(by);
+            }
+        }
+    }
+}
+
 /// The snapshots of a session, with sentences about what they lack, and others about each by its name.
 pub fn restore(
     content: &Content,

@@ -3,7 +3,9 @@
 mod later;
 
 use super::{edit, fitting, opening};
-use crate::jobs::session::{ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing};
+use crate::jobs::session::{
+    Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing,
+};
 use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
@@ -196,7 +198,13 @@ fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Eff
     state.session.forget_failures(Slot::Load);
     state.session.saving.recovering = recovered;
     let strict = state.session.saving.strict;
-    submit(effects, SessionRequest::Read { path, strict });
+    let parser = Parser::new(saved::parse);
+    let request = SessionRequest::Read {
+        path,
+        strict,
+        parser,
+    };
+    submit(effects, request);
 }
 
 pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &mut Vec<Effect>) {
@@ -282,9 +290,11 @@ fn summary(layers: usize, document: &Document) -> String {
 }
 
 fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
-    let (content, unknown) = match saved::parse(&read) {
-        Ok(parsed) => parsed,
-        Err(why) => {
+    let (content, unknown) = match read.content.get::<saved::Parse>() {
+        Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
+        // Asked for by nobody.
+        None => return,
+        Some(Err(why)) => {
             let path = read.path.display();
             let sentence = format!("{why}, expected one as Arcuate saves it: {path}");
             return state.session.failed(Slot::Load, sentence);
@@ -306,7 +316,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
     }
     let opening = Opening {
         read,
-        content: Arc::new(content),
+        content,
         recovered,
         asking: false,
         moved: false,
