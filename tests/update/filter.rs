@@ -412,8 +412,7 @@ fn along() {
 
 fn edited() {
     let mut window = opened();
-    // Bundles and the water around them are nearly one: by the usual stop the objective may be percents
-    // from its least.
+    // By the usual stop the objective may be percents from its least: bundles and water are nearly one.
     set(&mut window, |p| {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-6, 0.0, 20_000);
     });
