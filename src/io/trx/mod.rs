@@ -221,6 +221,9 @@ struct Arrays<'a> {
     per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
 }
 
+/// Points, and where they are cut.
+type Lines = (Shared<[f32; 3]>, Arc<[u64]>);
+
 impl<'a> Arrays<'a> {
     fn new(path: &'a Path, control: &'a Control) -> Self {
         Self {
@@ -413,7 +416,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The points and where they are cut; a file without any may leave both arrays out.
-    fn lines(&mut self, info: &mut FibreInfo) -> Result<(Shared<[f32; 3]>, Arc<[u64]>), Error> {
+    fn lines(&mut self, info: &mut FibreInfo) -> Result<Lines, Error> {
         let path = self.path;
         let missing = |what: &str| {
             Error::malformed(

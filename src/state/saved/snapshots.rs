@@ -109,14 +109,23 @@ pub(super) fn add_moves(content: &Content, items: &mut Items) {
     }
 }
 
-/// The snapshots of a session, with sentences about what they lack, and others about each by its name.
+/// What [`restore`] gives.
+pub struct Restored {
+    pub snapshots: Vec<Arc<Snapshot>>,
+    /// Sentences about what they lack.
+    pub lacks: Vec<String>,
+    /// Others, each with the name of the snapshot that it is about.
+    pub said: Vec<(String, String)>,
+}
+
+/// The snapshots of a session, with what is said of them.
 pub fn restore(
     content: &Content,
     read: &Arc<ReadSession>,
     restored: &RestoredLayers,
     absent: &Missing,
-) -> (Vec<Arc<Snapshot>>, Vec<String>, Vec<(String, String)>) {
-    let (mut notes, mut said) = (Vec::new(), Vec::new());
+) -> Restored {
+    let (mut lacks, mut said) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
@@ -138,7 +147,7 @@ pub fn restore(
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = some_of(&names, NAMED);
-            notes.push(format!("Of snapshot {name}, these are not here: {names}"));
+            lacks.push(format!("Of snapshot {name}, these are not here: {names}"));
         }
         snapshots.push(Arc::new(Snapshot {
             name,
@@ -146,7 +155,11 @@ pub fn restore(
             live: None,
         }));
     }
-    (snapshots, notes, said)
+    Restored {
+        snapshots,
+        lacks,
+        said,
+    }
 }
 
 /// The snapshot of a state whose tensors are not here yet.

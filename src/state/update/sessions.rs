@@ -365,7 +365,8 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         unknown,
         ..
     } = opening;
-    let (snapshots, lacks, said) = saved::snapshots(&content, &read, &restored, &absent);
+    let told = saved::snapshots(&content, &read, &restored, &absent);
+    let (snapshots, lacks, said) = (told.snapshots, told.lacks, told.said);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
