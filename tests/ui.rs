@@ -94,6 +94,23 @@ fn click(window: &mut Window, name: &str) {
     window.run();
 }
 
+/// A click with keys held, long enough after the one before to be no double click.
+fn click_with(window: &mut Window, pos: egui::Pos2, modifiers: egui::Modifiers) {
+    window.run_steps(30);
+    window.hover_at(pos);
+    window.event(egui::Event::ModifiersChanged(modifiers));
+    for pressed in [true, false] {
+        window.event(egui::Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers,
+        });
+    }
+    window.event(egui::Event::ModifiersChanged(egui::Modifiers::NONE));
+    window.run();
+}
+
 fn submitted(window: &Window) -> Vec<&Request> {
     let effects = window.state().effects.iter();
     effects

@@ -1,6 +1,6 @@
 //! The list of regions, however many, and the panels that make them.
 
-use super::{App, Window, click, small_scan, tracking, window};
+use super::{App, Window, click, click_with, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
@@ -138,18 +138,7 @@ fn several() {
     // On the name: in the middle of a row lies its role.
     let with = |window: &mut Window, name: &str, modifiers: Modifiers| {
         let at = window.get_by_label(name).rect().left_center() + egui::vec2(40.0, 0.0);
-        window.hover_at(at);
-        window.event(egui::Event::ModifiersChanged(modifiers));
-        for pressed in [true, false] {
-            window.event(egui::Event::PointerButton {
-                pos: at,
-                button: egui::PointerButton::Primary,
-                pressed,
-                modifiers,
-            });
-        }
-        window.event(egui::Event::ModifiersChanged(Modifiers::NONE));
-        window.run();
+        click_with(window, at, modifiers);
     };
     with(&mut window, "Include region Area 3", Modifiers::NONE);
     with(&mut window, "Include region Area 6", Modifiers::SHIFT);

@@ -1,7 +1,7 @@
 //! The table of streamlines: what a click takes is what the row shows, however the rows are sorted; rows by
 //! why streamlines stopped.
 
-use super::{App, Window, click, window};
+use super::{App, Window, click, click_with, window};
 use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
@@ -87,20 +87,7 @@ fn ranges() {
         .left_top()
         + egui::vec2(200.0, 30.0);
     let click = |window: &mut Window, modifiers: Modifiers| {
-        // Long enough after the click before to be none of its two.
-        window.run_steps(30);
-        window.hover_at(at);
-        window.event(egui::Event::ModifiersChanged(modifiers));
-        for pressed in [true, false] {
-            window.event(egui::Event::PointerButton {
-                pos: at,
-                button: egui::PointerButton::Primary,
-                pressed,
-                modifiers,
-            });
-        }
-        window.event(egui::Event::ModifiersChanged(Modifiers::NONE));
-        window.run();
+        click_with(window, at, modifiers);
         let chosen = window.state().state.chosen().expect("some are chosen");
         let marks = chosen.marks.0.iter().enumerate();
         let marked: Vec<usize> = marks.filter(|(_, m)| **m).map(|(i, _)| i).collect();

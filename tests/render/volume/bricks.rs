@@ -117,15 +117,28 @@ fn as_image() {
         let found = offscreen
             .scene(&with(vec![surface(&field)], eye))
             .expect("a picture");
-        let differ = |(x, y): &(u32, u32)| off(&found, &expected, *x, *y) > 6;
-        let count = pixels().filter(differ).count();
+        // At edges of the picture of the body a ray may just miss what another one meets.
+        let edge = |x: u32, y: u32| {
+            let around = (y.saturating_sub(1)..=(y + 1).min(SIZE - 1))
+                .flat_map(|v| (x.saturating_sub(1)..=(x + 1).min(SIZE - 1)).map(move |u| (u, v)));
+            let values = around.map(|(u, v)| expected.pixel(u, v)[0]);
+            let (low, high) = values.fold((255, 0), |(l, h), v| (v.min(l), v.max(h)));
+            high - low > 24
+        };
         let seen = pixels()
             .filter(|(x, y)| found.pixel(*x, *y)[0] > 60)
             .count();
-        println!("bricks of {brick}: {count} of {seen} pixels differ");
-        // Rays begin a voxel further out: their samples lie elsewhere, and at edges of the picture of the
-        // body a ray may just miss what another one meets.
-        assert!(seen > 1200 && count * 100 <= seen, "{count} of {seen}");
+        let edges = pixels().filter(|(x, y)| edge(*x, *y)).count();
+        let differ = pixels().filter(|(x, y)| off(&found, &expected, *x, *y) > 6);
+        let (at_edges, within): (Vec<_>, Vec<_>) = differ.partition(|(x, y)| edge(*x, *y));
+        println!(
+            "bricks of {brick}: {} of {seen} pixels differ, {} of {edges} at edges",
+            within.len(),
+            at_edges.len()
+        );
+        // Rays begin a voxel further out: their samples lie elsewhere.
+        assert!(seen > 1200 && within.len() * 500 <= seen, "{within:?}");
+        assert!(at_edges.len() * 10 <= edges, "{at_edges:?}");
     }
 }
 
