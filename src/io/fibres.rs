@@ -19,17 +19,24 @@ pub struct FibreInfo {
     pub taken: Option<Space>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// Those of them that tell what was not read.
+    pub unread: Vec<String>,
 }
 
 /// Lists of values that a file may bring: each takes up to 200 bytes besides its values, however few these
 /// are.
 pub(super) const MOST_LISTS: usize = 1 << 16;
 
+/// The last value of this name.
+pub(super) fn property<'a>(properties: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    let found = properties.iter().rev().find(|(k, _)| k == key);
+    found.map(|(_, value)| value.as_str())
+}
+
 impl FibreInfo {
     /// The last value of a header line.
     pub fn property(&self, key: &str) -> Option<&str> {
-        let found = self.properties.iter().rev().find(|(k, _)| k == key);
-        found.map(|(_, value)| value.as_str())
+        property(&self.properties, key)
     }
 
     pub(super) fn add(&mut self, key: &str, value: impl ToString) {
@@ -43,12 +50,18 @@ impl FibreInfo {
             .push(sentence.into().chars().map(plain).collect());
     }
 
+    /// Warns of something that the file holds, or should hold, and that was not read.
+    pub(super) fn miss(&mut self, sentence: impl Into<String>) {
+        self.warn(sentence);
+        self.unread.extend(self.warnings.last().cloned());
+    }
+
     /// Tells of a number that differs from the announced one, and of streamlines that no length or
     /// direction can be given to.
     pub(super) fn check(&mut self, tractogram: &Tractogram, announced: Option<u64>) {
         let found = tractogram.len();
         if let Some(stated) = announced.filter(|&n| n != found as u64) {
-            self.warn(format!(
+            self.miss(format!(
                 "The header announces {stated} streamlines; the file holds {found}"
             ));
         }

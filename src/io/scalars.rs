@@ -1,8 +1,10 @@
 //! Values that belong to a streamline file: MRtrix track scalars (TSF, one value a point) and weights
 //! (text, one value a line for each streamline). A value NAME of `fibres.tck` lies in
-//! `fibres.NAME.tsf` or `fibres.NAME.weights.txt`; where there is only one, without NAME.
+//! `fibres.NAME.tsf` or `fibres.NAME.weights.txt`; where there is only one, without NAME. Both repeat the
+//! TCK's `timestamp`, weights in a remark: values of streamlines that were there before are not taken
+//! for those of the ones that are there now.
 
-use super::fibres::{FibreInfo, free_name};
+use super::fibres::{FibreInfo, free_name, property};
 use super::source::read_text;
 use super::surface::one_line;
 use super::whole::Whole;
@@ -16,6 +18,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
+/// What says which streamlines values are of.
+const STAMP: &str = "timestamp";
 /// Letters of a number, with room for blanks: what a file of weights may be long for each.
 const LETTERS: u64 = 64;
 
@@ -52,7 +56,11 @@ impl Beside {
     ) -> Result<atomic::Ready, Error> {
         match self.per_point {
             true => prepare_points(&self.path, tck, tractogram, &self.name),
-            false => prepare_weights(&self.path, tractogram, &self.name),
+            false => {
+                let properties = tck::read_properties(tck)?;
+                let stamp = property(&properties, STAMP);
+                prepare_weights(&self.path, tractogram, &self.name, stamp)
+            }
         }
     }
 }
@@ -86,10 +94,9 @@ fn prepare_points(
         ));
     }
     let properties = tck::read_properties(beside)?;
-    let stamp = properties.iter().find(|(key, _)| key == "timestamp");
-    let stamp = stamp.map_or("0", |(_, value)| value.as_str());
-    let count = properties.iter().find(|(key, _)| key == "count");
-    let count = count.and_then(|(_, value)| value.trim().parse::<usize>().ok());
+    let stamp = property(&properties, STAMP).unwrap_or("0");
+    let count = property(&properties, "count");
+    let count = count.and_then(|value| value.trim().parse::<usize>().ok());
     if let Some(count) = count.filter(|count| *count != tractogram.len()) {
         let (found, expected) = (
             counted(count, "streamline"),
@@ -101,7 +108,7 @@ fn prepare_points(
         return Err(Error::malformed(beside, found, expected));
     }
     let start = format!(
-        "{MAGIC}\ntimestamp: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {:010}\n",
+        "{MAGIC}\n{STAMP}: {stamp}\nname: {name}\ncomments: {DISCLAIMER}\ndatatype: Float32LE\ncount: {:010}\n",
         tractogram.len()
     );
     let mut bytes = tck::ended(start).into_bytes();
@@ -117,18 +124,22 @@ fn prepare_points(
 /// Writes the per-streamline values `name`, one number a line, in the order of the streamlines, below
 /// remarks (`#`), which MRtrix and NumPy skip.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
-    prepare_weights(path, tractogram, name)?.put()
+    prepare_weights(path, tractogram, name, None)?.put()
 }
 
 fn prepare_weights(
     path: &Path,
     tractogram: &Tractogram,
     name: &str,
+    stamp: Option<&str>,
 ) -> Result<atomic::Ready, Error> {
     let Some(values) = tractogram.per_streamline.get(name) else {
         return Err(missing(path, name));
     };
     let mut text = format!("# {DISCLAIMER}\n");
+    if let Some(stamp) = stamp {
+        text += &format!("# {STAMP}: {}\n", one_line(stamp));
+    }
     if let Some(words) = tractogram.codes.get(name) {
         text += &format!("# {}\n", one_line(&key_line(name, words)));
     }
@@ -225,24 +236,49 @@ pub(super) fn beside(
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
                 }
-                Err(why) => info.warn(format!("{name} was not used: {why}")),
+                Err(why) => info.miss(format!("{name} was not used: {why}")),
             }
         } else if let Some(rest) = ["weights.txt", "weights.csv"]
             .iter()
             .find_map(|e| rest.strip_suffix(e))
         {
-            match weights(&path, tractogram.len()) {
+            let own = weights(&path, tractogram.len()).and_then(|(values, stamp)| match stamp {
+                Some(stamp) => same_stamp(Some(&stamp), info).map(|()| values),
+                // Other programs write none.
+                None => Ok(values),
+            });
+            match own {
                 Ok(values) => {
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
-                Err(why) => info.warn(format!("{name} was not used: {why}")),
+                Err(why) => info.miss(format!("{name} was not used: {why}")),
             }
         }
     }
     // One that was stopped is not one that is not used.
     control.check()?;
     Ok(tractogram)
+}
+
+/// Why values that have this stamp are not those of the streamlines.
+fn same_stamp(own: Option<&str>, of: &FibreInfo) -> Result<(), String> {
+    // The same moment may be written with more digits or fewer.
+    let moment = |stamp: Option<&str>| {
+        let text = stamp?.trim();
+        let number = text.parse::<f64>().map(|n| n.to_string());
+        Some(number.unwrap_or_else(|_| text.to_owned()))
+    };
+    let (own, theirs) = (moment(own), moment(of.property(STAMP)));
+    if own == theirs {
+        return Ok(());
+    }
+    let said = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
+    Err(format!(
+        "it belongs to other streamlines ({STAMP} {}, expected {})",
+        said(own),
+        said(theirs)
+    ))
 }
 
 /// Values of a TSF file and the name it gives them, or why they are not those of the streamlines.
@@ -260,20 +296,7 @@ fn points(
         properties: tck::properties(path, &header, MAGIC).map_err(words)?,
         ..FibreInfo::default()
     };
-    let stamp = |info: &FibreInfo| {
-        let text = info.property("timestamp")?.trim().to_owned();
-        // The same moment may be written with more digits or fewer.
-        Some(text.parse::<f64>().map_or(text, |n| n.to_string()))
-    };
-    let (own, theirs) = (stamp(&info), stamp(of));
-    if own != theirs {
-        let said = |stamp: Option<String>| stamp.unwrap_or_else(|| "none".to_owned());
-        return Err(format!(
-            "it belongs to other streamlines (timestamp {}, expected {})",
-            said(own),
-            said(theirs)
-        ));
-    }
+    same_stamp(info.property(STAMP), of)?;
     let numbers = tck::numbers(path, &info).map_err(words)?;
     let offset = tck::offset(path, &info, header_bytes as u64).map_err(words)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
@@ -307,13 +330,15 @@ fn points(
 
 /// A file of one number for each of so many streamlines.
 pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
-    weights(path, streamlines).map_err(|why| {
+    let read = weights(path, streamlines).map(|(values, _)| values);
+    read.map_err(|why| {
         Error::malformed(path, why, "one number for each streamline, in their order")
     })
 }
 
-/// Numbers between blanks, commas or line ends; lines that begin with `#` are remarks.
-fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
+/// Numbers between blanks, commas or line ends; what follows a `#` is a remark. With the stamp of the
+/// streamlines that they are of, where one is told.
+fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
     let limit = (streamlines as u64).saturating_mul(LETTERS) + (1 << 16);
     let text = read_text(path, limit).map_err(|e| e.to_string())?;
     let lines = text
@@ -332,5 +357,8 @@ fn weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, String> {
             counted(streamlines, "streamline")
         ));
     }
-    Ok(values)
+    let remarks = text.lines().filter_map(|l| l.strip_prefix('#'));
+    let mut remarks = remarks.filter_map(|r| r.trim().strip_prefix(STAMP)?.strip_prefix(':'));
+    let stamp = remarks.next().map(|s| s.trim().to_owned());
+    Ok((values, stamp))
 }

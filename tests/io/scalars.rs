@@ -5,6 +5,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::key_line;
+use arcuate::io::scalars::Beside;
 use arcuate::io::{self, fibres, scalars, tck};
 use arcuate::solvers::tracking::StopReason;
 use libtest_mimic::Trial;
@@ -15,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::scalars::of_another_file_are_refused", another_file),
         test("io::scalars::files_say_what_they_are_for", said_in_files),
         test("io::scalars::no_two_in_one_file", alike),
+        test("io::scalars::of_what_was_replaced_are_refused", replaced),
         test("io::scalars::the_readme_has_the_key", readme),
     ]
 }
@@ -78,6 +80,44 @@ fn said_in_files() {
     assert_eq!(again.codes["stop_end"], plain.codes["stop_end"]);
     assert_eq!(again.filtered(&[true, false, true]).key(), plain.key());
     assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
+}
+
+/// What lies beside a TCK that was replaced is not taken for values of the new streamlines.
+fn replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let read = || match io::open(&at("a.tck"), &Control::new()) {
+        Ok(io::Opened::Tractogram(tractogram, info)) => (tractogram, info.warnings),
+        other => panic!("{other:?}"),
+    };
+    let save = |tractogram: &Tractogram, beside: &[Beside]| {
+        let control = Control::new();
+        io::convert::with_values(tractogram, &at("a.tck"), beside, "arcuate", &control)
+            .expect("saved");
+    };
+    let first = lines(3).with_per_streamline("w", vec![1.0, 2.0, 3.0]);
+    let names = ["cm".to_owned(), "w".to_owned()];
+    let beside = scalars::files(&at("a.tck"), names[..1].iter(), names[1..].iter());
+    save(&first, &beside);
+    let (found, warnings) = read();
+    assert_eq!(warnings, [""; 0]);
+    assert_eq!(*found.per_streamline["w"], [1.0, 2.0, 3.0]);
+    assert_eq!(*found.per_point["cm"], [1.0; 6]);
+    save(&lines(3), &[]);
+    let (found, warnings) = read();
+    assert!(found.per_streamline.is_empty() && found.per_point.is_empty());
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    for (warning, file) in warnings.iter().zip(["a.cm.tsf", "a.w.weights.txt"]) {
+        let expected = format!("{file} was not used: it belongs to other streamlines (timestamp ");
+        assert!(warning.starts_with(&expected), "{warning}");
+    }
+    // Of another program: by their number alone.
+    std::fs::write(
+        at("a.w.weights.txt"),
+        "# command_history: tcksift2\n4 5 6\n",
+    )
+    .expect("written");
+    assert_eq!(*read().0.per_streamline["w"], [4.0, 5.0, 6.0]);
 }
 
 /// The numbers of reasons to stop are those that the README lists.
