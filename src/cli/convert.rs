@@ -75,11 +75,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
     runner.tell(&text);
-    if options.strict && !plan.losses.is_empty() {
+    let missing = plan.missing();
+    if options.strict && !missing.is_empty() {
         return Err(Failure::new(format!(
             "Nothing was written: with --strict the output has to hold everything that is in {}; {}",
             options.input.display(),
-            plan.losses.join("; ")
+            missing.join("; ")
         )));
     }
     let (from, to) = (options.input.display(), options.output.display());

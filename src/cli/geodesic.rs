@@ -3,7 +3,7 @@
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
-use crate::jobs::{Output, Request, Shoot, Shot, Values};
+use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
 use crate::state::words::{self, count};
@@ -252,13 +252,8 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
-    curves.check_out(runner)?;
+    curves.check_out(true, runner)?;
     check_lengths(&options.params().walk)?;
-    let values = Values::measures();
-    let beside = values.beside(&curves.out);
-    for values in &beside {
-        runner.may_write(&values.path)?;
-    }
     let medium = options.medium();
     if medium.is_too_coarse() {
         eprintln!(
@@ -289,7 +284,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         recipe,
         wall_ms,
     };
-    curves.save(&tracked, values, runner)?;
+    let files = curves.save(&tracked, runner)?;
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
@@ -303,8 +298,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let (mut value, mut text) = summary(&tracked, &shot);
-    let beside = beside.iter().map(|values| &*values.path);
-    let files: Vec<_> = std::iter::once(&*curves.out).chain(beside).collect();
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {

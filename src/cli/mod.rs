@@ -89,7 +89,7 @@ under the name asked for.";
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]
-#[command(version, after_help = format!("{EXAMPLES} {DISCLAIMER}."), args_conflicts_with_subcommands = true)]
+#[command(version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
 pub struct Arguments {
     #[command(flatten)]
     pub global: Global,

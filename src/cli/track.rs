@@ -60,26 +60,32 @@ pub struct CurveOptions {
 }
 
 impl CurveOptions {
-    /// Refuses a file that cannot be written, before the work.
-    pub fn check_out(&self, runner: &Runner) -> Result<(), Failure> {
+    /// Refuses files that cannot be written, before the work. `rays`: with their measures.
+    pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
-        runner.may_make(&self.out)
+        runner.may_make(&self.out)?;
+        let beside = Values::to_come(rays).beside(&self.out);
+        beside.iter().try_for_each(|b| runner.may_write(&b.path))
     }
 
-    pub fn save(
-        &self,
-        tracked: &Tracked,
-        values: Values,
-        runner: &mut Runner,
-    ) -> Result<(), Failure> {
+    /// Writes the curves and, beside a TCK, all their values. Returns the files.
+    pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<Vec<PathBuf>, Failure> {
+        let kept = &tracked.output.kept;
+        let values = Values::of(kept);
+        for refusal in values.refusals(kept, &self.out) {
+            eprintln!("arcuate: {refusal}");
+        }
+        let beside = values.beside(&self.out).into_iter();
+        let beside = beside.filter(|b| b.holds(kept)).map(|b| b.path);
+        let files = std::iter::once(self.out.clone()).chain(beside).collect();
         runner.run(Request::SaveTractogram {
-            tractogram: tracked.output.kept.clone(),
+            tractogram: kept.clone(),
             path: self.out.clone(),
             command: tracked.recipe.command_to(&self.out),
             values,
             revision: 0,
         })?;
-        Ok(())
+        Ok(files)
     }
 }
 
@@ -468,15 +474,18 @@ pub fn key(tracked: &Tracked, out: &Path) -> String {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
-    curves.check_out(runner)?;
+    curves.check_out(false, runner)?;
     check_lengths(&curves.track.params())?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
-    curves.save(&tracked, Values::default(), runner)?;
+    let files = curves.save(&tracked, runner)?;
     let (mut value, mut text) = summary(&tracked, "streamlines");
     value["file"] = json!(curves.out);
+    value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
-    text += &format!("{}\n", curves.out.display());
+    for file in files {
+        text += &format!("{}\n", file.display());
+    }
     text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
         eprintln!("arcuate: {why}");

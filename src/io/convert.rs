@@ -115,6 +115,11 @@ pub fn plan(
 }
 
 impl Plan {
+    /// What of the input the output will not hold: what was not read of it, and what is left out.
+    pub fn missing(&self) -> Vec<String> {
+        [self.held.unread(), &self.losses].concat()
+    }
+
     pub fn input(&self) -> &Path {
         &self.input
     }

@@ -266,6 +266,14 @@ impl Opened {
             Self::Tractogram(_, info) => &info.warnings,
         }
     }
+
+    /// Those of them that tell what was not read.
+    fn unread(&self) -> &[String] {
+        match self {
+            Self::Volume(..) => &[],
+            Self::Tractogram(_, info) => &info.unread,
+        }
+    }
 }
 
 /// Opens an image or a streamline file. Progress is in bytes of the file on disk.

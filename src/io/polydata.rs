@@ -123,13 +123,13 @@ impl Polydata {
             used.iter().filter(|&&u| u).count()
         };
         if used < points {
-            info.warn(format!(
+            info.miss(format!(
                 "{} points belong to no line; they were not used",
                 points - used
             ));
         }
         if self.cells_before + self.cells_behind > 0 {
-            info.warn(format!(
+            info.miss(format!(
                 "{} vertices or surfaces beside the lines were not used",
                 self.cells_before + self.cells_behind
             ));

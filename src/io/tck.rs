@@ -314,7 +314,7 @@ fn lines<const N: usize>(
     }
     if !parts.last().is_some_and(|p| p.ended) {
         let torn = !body_bytes.is_multiple_of(3 * N);
-        info.warn(match torn {
+        info.miss(match torn {
             true => "The file ends within a point; it was cut off",
             false => "The file has no end mark; it may have been cut off",
         });

@@ -89,7 +89,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         if values.len() == tractogram.len() {
             tractogram = tractogram.with_per_streamline("cluster", values);
         } else {
-            info.warn(format!(
+            info.miss(format!(
                 "The file numbers {} clusters for {} streamlines; they were not used",
                 values.len(),
                 tractogram.len()

@@ -58,12 +58,19 @@ impl Values {
         }
     }
 
-    /// The measures of rays, and no more.
-    pub fn measures() -> Self {
-        let names = || vec![Self::MEASURE.to_owned()];
+    /// All that tracking may give, or shooting of rays.
+    pub fn to_come(rays: bool) -> Self {
+        let measure = rays.then_some(Self::MEASURE);
+        let names = |own: &[&str]| {
+            own.iter()
+                .copied()
+                .chain(measure)
+                .map(str::to_owned)
+                .collect()
+        };
         Self {
-            points: names(),
-            lines: names(),
+            points: names(&["fa"]),
+            lines: names(&["seed", "stop_start", "stop_end", "target", "repetition"]),
         }
     }
 

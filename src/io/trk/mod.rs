@@ -187,7 +187,7 @@ fn records(
     let mut at = 0;
     while at < body.len() {
         if header.count > 0 && records.len() == header.count as usize {
-            info.warn(format!(
+            info.miss(format!(
                 "The file goes on for {} bytes behind its streamlines; they were not used",
                 body.len() - at
             ));

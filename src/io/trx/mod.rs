@@ -255,7 +255,7 @@ impl<'a> Arrays<'a> {
             "dps" => {
                 let longer = self.bytes(name, self.lines.saturating_add(1));
                 let columns = if longer == Some(part.length) {
-                    info.warn(format!(
+                    info.miss(format!(
                         "{} has one value more than there are streamlines; the last was not used",
                         part.name
                     ));
@@ -279,7 +279,7 @@ impl<'a> Arrays<'a> {
                     Ok(())
                 }
                 None => {
-                    info.warn(format!(
+                    info.miss(format!(
                         "{} is no part of a TRX; it was not used",
                         part.name
                     ));
@@ -440,7 +440,7 @@ impl<'a> Arrays<'a> {
         if used == points.len() {
             return Ok((points, offsets));
         }
-        info.warn(format!(
+        info.miss(format!(
             "The last {} points belong to no streamline; they were not used",
             points.len() - used
         ));

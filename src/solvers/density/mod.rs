@@ -105,6 +105,13 @@ pub fn density(
                 .into(),
         ));
     }
+    if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
+        return Err(Error::Input(format!(
+            "The number of streamlines sent is {sent}, fewer than the {} that are there; give how many \
+             were sent from the seeds, or leave it out for counts",
+            tractogram.len()
+        )));
+    }
     let bytes = bytes(grid, params);
     if let Some(free) = memory.filter(|&free| bytes > free) {
         let [x, y, z] = grid.shape;
