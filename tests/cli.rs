@@ -435,6 +435,14 @@ fn phantom_round() {
         here,
     );
     assert_eq!(track["seeds"], 500);
+    // TCK holds points alone: values lie beside it.
+    for value in ["fa.tsf", "seed.weights.txt", "stop_end.weights.txt"] {
+        let file = here.join("t").with_extension(value);
+        assert!(file.exists(), "{}", file.display());
+        let files = track["files"].as_array().expect("files");
+        let named = |f: &Value| f.as_str().is_some_and(|f| f.ends_with(value));
+        assert!(files.iter().any(named), "{value}");
+    }
     let info = json(&["info", "t.tck"], here);
     assert_eq!(info["files"][0]["streamlines"], track["kept"]);
     // The command that the report gives makes the same file.

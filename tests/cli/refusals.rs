@@ -2,10 +2,10 @@
 
 use super::{arcuate, json, refuses, small_head};
 use crate::support::test;
-use arcuate::cli::Arguments;
+use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Volume};
-use arcuate::io::nifti;
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::{fibres, nifti};
 use clap::Parser as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -18,6 +18,9 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::wrong_numbers_are_named", wrong_numbers),
         test("cli::errors say what is wrong", sentences),
+        test("cli::what is cut off stops --strict", cut_off),
+        test("cli::fewer sent than there are", sent),
+        test("cli::options before a command", options_first),
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
         test("cli::nothing_is_overwritten_unasked", overwriting),
@@ -195,6 +198,51 @@ fn sentences() {
     let output = arcuate(&["convert", "t.tck", "/proc/c.tck"], here);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("may not be written to"), "{said}");
+}
+
+/// A file that was cut off is converted with a word, and with `--strict` not at all.
+fn cut_off() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
+    let bytes = std::fs::read(here.join("t.tck")).expect("a file");
+    std::fs::write(here.join("t.tck"), &bytes[..bytes.len() - 30]).expect("written");
+    let strict = ["convert", "t.tck", "s.trx", "--strict"];
+    refuses_last(&strict, &["--strict", "t.tck", "cut off"], here);
+    assert!(!here.join("s.trx").exists());
+    let done = json(&["convert", "t.tck", "t.trx"], here);
+    let notes = done["notes"].as_array().expect("notes");
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.as_str().is_some_and(|n| n.contains("cut off"))),
+        "{done}"
+    );
+}
+
+/// More streamlines than were sent.
+fn sent() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let both = Tractogram::new(vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]], vec![0, 2, 4]);
+    fibres::save(&here.join("t.tck"), &both, "", &Control::new()).expect("written");
+    let map = ["density", "t.tck", "--voxel", "1", "--out", "d.nii.gz"];
+    refuses(
+        &[&map[..], &["--sent", "1"]].concat(),
+        &["is 1", "the 2 that"],
+        here,
+    );
+    json(&[&map[..], &["--sent", "2"]].concat(), here);
+}
+
+/// Options of all commands stand before the command as well as behind it.
+fn options_first() {
+    let parsed = |line: &str| Arguments::try_parse_from(line.split(' ')).expect(line);
+    let info = parsed("arcuate --quiet --threads 2 info a.nii --json");
+    assert!(matches!(info.command, Some(Subcommand::Info(_))) && info.files.is_empty());
+    assert!(info.global.quiet && info.global.json && info.global.threads == Some(2));
+    let window = parsed("arcuate --threads 2 a.nii info");
+    assert!(window.command.is_none() && window.files.len() == 2);
 }
 
 /// As [`refuses`], and tells something else before.
