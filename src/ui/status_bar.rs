@@ -4,6 +4,7 @@ use super::forms::commit::expected_end;
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
+use crate::state::pictures::Turning;
 use crate::state::{Action, Job, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::{Duration, Instant};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Estimates of the end are averaged over about this, seconds.
 const SLUGGISH_S: f64 = 4.0;
+/// In place of a job's ticket.
+const TURN: u64 = u64::MAX;
 /// An estimate of the end needs this much experience.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
@@ -28,6 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         free.min.x = position(ui, free, state, narrow) + 24.0;
     }
     match slowest(state) {
+        _ if state.session.turning.is_some() => turning(ui, free, state, actions),
         Some(job) => running(ui, free, job, actions),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
@@ -103,8 +107,28 @@ fn slowest(state: &State) -> Option<&Job> {
         .min_by_key(|j| j.started)
 }
 
+/// A turn, of which each picture is a job.
+fn turning(ui: &mut Ui, free: Rect, state: &State, actions: &mut Vec<Action>) {
+    let Some(Turning { turn, done, .. }) = &state.session.turning else {
+        return;
+    };
+    let label = "Drawing a turn";
+    let mut words = format!("{label} · {done} of {} pictures", turn.frames);
+    let pace = (u64::from(*done), u64::from(turn.frames));
+    if let Some(left) = left(ui, TURN, label, pace) {
+        words = format!("{words} · {} left", duration(left));
+    }
+    let shown = Shown {
+        label,
+        words,
+        share: Some(*done as f32 / turn.frames as f32),
+        slot: Slot::Picture,
+        ticket: TURN,
+    };
+    working(ui, free, shown, actions);
+}
+
 fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
-    let p = theme::palette(ui.style());
     let progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
     let open = job.slot == Slot::Commit && progress.stage == job.label;
@@ -113,33 +137,6 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
         false => progress.fraction(),
     };
     let elapsed = job.started.elapsed();
-
-    let cancel_font = theme::medium(size::LABEL);
-    let width = paint::width(ui, "Cancel", cancel_font.clone()) + 16.0;
-    let place = paint::at_right(free, vec2(width, 20.0));
-    let id = ui.make_persistent_id(("cancel", job.ticket));
-    let response = ui.interact(place, id, Sense::click());
-    let fill = if response.hovered() { p.b3 } else { p.b2 };
-    paint::field(ui.painter(), p, place, fill);
-    paint::centre(ui.painter(), place, "Cancel", cancel_font, p.t1);
-    paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CONTROL);
-    let name = format!("Cancel {}", job.label.to_lowercase());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-    if response.clicked() {
-        actions.push(Action::CancelJob(job.slot));
-    }
-    response.on_hover_text("Esc");
-
-    let bar = Rect::from_center_size(
-        pos2(place.left() - 12.0 - 60.0, free.center().y),
-        vec2(120.0, 3.0),
-    );
-    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
-    let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
-    response.widget_info(|| WidgetInfo {
-        value: share.map(f64::from),
-        ..WidgetInfo::labeled(Role::ProgressIndicator, true, &job.label)
-    });
 
     let mut words = job.label.clone();
     if let Some(stage) = told_stage(&job.label, &progress.stage) {
@@ -159,6 +156,61 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
             words = format!("{words} · {} left", duration(left));
         }
     }
+    let shown = Shown {
+        label: &job.label,
+        words,
+        share,
+        slot: job.slot,
+        ticket: job.ticket,
+    };
+    working(ui, free, shown, actions);
+}
+
+/// Work that goes on, and how it is stopped.
+struct Shown<'a> {
+    label: &'a str,
+    words: String,
+    share: Option<f32>,
+    slot: Slot,
+    ticket: u64,
+}
+
+fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let Shown {
+        label,
+        words,
+        share,
+        slot,
+        ticket,
+    } = shown;
+    let cancel_font = theme::medium(size::LABEL);
+    let width = paint::width(ui, "Cancel", cancel_font.clone()) + 16.0;
+    let place = paint::at_right(free, vec2(width, 20.0));
+    let id = ui.make_persistent_id(("cancel", ticket));
+    let response = ui.interact(place, id, Sense::click());
+    let fill = if response.hovered() { p.b3 } else { p.b2 };
+    paint::field(ui.painter(), p, place, fill);
+    paint::centre(ui.painter(), place, "Cancel", cancel_font, p.t1);
+    paint::focus_ring(ui.painter(), p, &response, place, theme::radius::CONTROL);
+    let name = format!("Cancel {}", label.to_lowercase());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    if response.clicked() {
+        actions.push(Action::CancelJob(slot));
+    }
+    response.on_hover_text("Esc");
+
+    let bar = Rect::from_center_size(
+        pos2(place.left() - 12.0 - 60.0, free.center().y),
+        vec2(120.0, 3.0),
+    );
+    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+    let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
+    response.widget_info(|| WidgetInfo {
+        value: share.map(f64::from),
+        ..WidgetInfo::labeled(Role::ProgressIndicator, true, label)
+    });
+
     let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
     let shown = paint::right(
         ui.painter(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use arcuate::compute::Control;
-use arcuate::jobs::Job;
+use arcuate::jobs::{Job, Output, Saved};
 use arcuate::state::{Look, Shot, Turn};
 use std::f64::consts::TAU;
 use std::time::Instant;
@@ -73,6 +73,20 @@ fn escape() {
     assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
 }
 
+/// The last picture of a turn is in its file.
+fn picture_saved() -> Action {
+    Action::Event(Event {
+        slot: Slot::Save,
+        ticket: 99,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(Output::Saved(Saved {
+            path: PathBuf::from("/tmp/t-001.png"),
+            what: "picture".to_owned(),
+            revision: None,
+        })),
+    })
+}
+
 /// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
 fn stopped() {
     let begun = |ticket| {
@@ -99,10 +113,14 @@ fn stopped() {
         Action::CancelJob(Slot::Picture)
     )));
     assert!(state.session.turning.is_none());
+    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = begun(2);
     // First the turn, whose present picture is finished, then that.
     assert!(update(&mut state, Action::Escape).is_empty());
     assert!(state.session.turning.is_none());
+    assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
+    update(&mut state, picture_saved());
+    assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
     assert!(cancels(&update(&mut state, Action::Escape)));
     let mut state = begun(3);
     update(&mut state, Action::ShotTaken(3, Ok(())));

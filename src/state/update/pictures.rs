@@ -6,9 +6,13 @@ use crate::state::pictures::{Look, Shot, Turn, Turning};
 use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State};
 
+const STOPPED: &str = "Stopped after ";
+const OF_A_TURN: &str = " pictures of a turn";
+
 /// Takes one picture, or begins a turn.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
+    state.session.status.clear();
     let look = shot.look.of(shot.pane);
     let shot = Shot { look, ..shot };
     match look.turn {
@@ -55,12 +59,11 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let done = turning.done + 1;
     let Turning { turn, .. } = turning;
     if done < turn.frames {
-        state.session.status = format!("Picture {done} of {}: Esc stops", turn.frames);
         state.session.turning = Some(Turning { done, ..turning });
         return;
     }
     state.session.turning = None;
-    state.session.status = format!("{} pictures of a turn", turn.frames);
+    state.session.status = format!("{}{OF_A_TURN}", turn.frames);
     if turn.film {
         let path = &turning.shot.path;
         let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
@@ -78,8 +81,23 @@ pub fn stop(state: &mut State) -> bool {
         return false;
     };
     let Turning { done, turn, .. } = turning;
-    state.session.status = format!("Stopped after {done} of {} pictures", turn.frames);
+    state.session.status = format!("{STOPPED}{done} of {} pictures", turn.frames);
     true
+}
+
+/// Ends a turn at once: the picture that is being drawn does not come.
+pub fn cancelled(state: &mut State) {
+    let drawn = state.session.jobs.iter().any(|j| j.slot == Slot::Picture);
+    if let Some(turning) = state.session.turning.as_mut().filter(|_| drawn) {
+        turning.done = turning.done.saturating_sub(1);
+    }
+    stop(state);
+}
+
+/// Whether the end of a turn is told, which says more than that its last picture was saved.
+pub fn turn_is_told(state: &State) -> bool {
+    let status = &state.session.status;
+    status.starts_with(STOPPED) || status.ends_with(OF_A_TURN)
 }
 
 /// A picture is drawn; where it could not be, the rest of a turn cannot either.

@@ -2,8 +2,8 @@
 
 use super::moved;
 use super::{
-    axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, rays, segment,
-    sessions, tensors, tracks,
+    axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, pictures, rays,
+    segment, sessions, tensors, tracks,
 };
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
@@ -232,7 +232,13 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             if revision == Some(state.session.revision) {
                 state.session.unsaved = false;
             }
-            state.session.status = format!("Saved {what}, read back and equal: {}", path.display());
+            // The last picture of a turn that has ended.
+            let of_turn =
+                pictures::turn_is_told(state) && path.extension().is_some_and(|e| e == "png");
+            if !of_turn {
+                state.session.status =
+                    format!("Saved {what}, read back and equal: {}", path.display());
+            }
         }
     }
 }

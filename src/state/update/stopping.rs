@@ -34,7 +34,7 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
         Slot::Pathway => pathways::stopped(state),
         Slot::Segment => segment::stopped(state),
         // With it the rest of a turn.
-        Slot::Picture => drop(pictures::stop(state)),
+        Slot::Picture => pictures::cancelled(state),
         _ => {}
     }
 }
