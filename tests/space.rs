@@ -3,8 +3,8 @@
 use crate::io::made::Made;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::data::{AffineSource, Grid, Mask, Tractogram};
-use arcuate::io::Opened;
+use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
+use arcuate::io::{Opened, nifti};
 use arcuate::state::space::{Item, What, compared, disagreements};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -229,6 +229,18 @@ fn shifts() {
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
         let found = said(&[("t1", What::Image(&unknown))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
+        // Moving it tells nothing of them; a file has it where it was moved to.
+        let by = DAffine3::from_translation(random.direction() * 30.0);
+        let by = by * DAffine3::from_quat(random.rotation());
+        let moved = unknown.moved(by).expect("regular");
+        let found = said(&[("t1", What::Image(&moved))]);
+        assert!(found[0].contains("left and right are unknown"), "{found:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("moved.nii");
+        let volume = Volume::scalar(Arc::new(moved.clone()), vec![1.0; 729]);
+        nifti::save_volume(&path, &volume, "", &Control::new()).expect("written");
+        let again = nifti::read_grid(&path, &Control::new()).expect("read");
+        assert!(again.same_space(&moved, 1e-3));
     }
 }
 

@@ -85,15 +85,14 @@ impl Grid {
         })
     }
 
-    /// The same voxels, moved in the world; `None` where that leaves no volume.
+    /// The `xform_code` of NIfTI for a place that another image gave.
+    pub const ALIGNED: i16 = 2;
+
+    /// The same voxels, moved in the world; `None` where that leaves no volume. What was not known of
+    /// left and right is not known now.
     pub fn moved(&self, by: DAffine3) -> Option<Self> {
-        let made = Self::new(
-            self.shape,
-            by * self.world_from_voxel,
-            AffineSource::Computed,
-        )?;
-        // Aligned with another image.
-        Some(made.with_space_code(2))
+        let made = Self::new(self.shape, by * self.world_from_voxel, self.source)?;
+        Some(made.with_space_code(Self::ALIGNED))
     }
 
     pub fn with_space_code(self, space_code: i16) -> Self {

@@ -98,7 +98,10 @@ impl Together {
                     true => VALUE_HOLLOWS,
                     false => HOLLOWS[0],
                 };
-                [deep, HOLLOWS[1], 0.0, 0.0]
+                // Behind slices that are seen through lies the background, which is no hollow.
+                let slices = list.slices.iter().flat_map(|s| &s.images);
+                let opaque = slices.map(|i| i.opacity).reduce(f32::max).unwrap_or(1.0);
+                [deep * opaque, HOLLOWS[1], 0.0, 0.0]
             },
         };
         let buffer = gpu.uniform(&uniform);

@@ -7,6 +7,7 @@ use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{
     ById, LineColour, LineStyle, Lines, Outline, ScenePane, SliceQuad, Solid, SolidShape,
 };
+use arcuate::render::offscreen::Offscreen;
 use glam::{DMat4, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test("render::slices_are_cut_out", cut_out),
         test("render::slices_are_cut_out_aslant", cut_out_aslant),
         test("render::slices_lose_their_black", lose_black),
+        test("render::faint slices have faint hollows", faint_hollows),
         test("render::outline_is_a_rim", outline_is_a_rim),
         test("render::outline_ends_at_slices", outline_ends_at_slices),
         test("render::faint_lines_blend", faint_lines),
@@ -312,6 +314,40 @@ fn lose_black() {
         let found = picture.pixel(40, 40);
         assert!(apart(found, expected) <= 1, "{value} {found:?}");
     }
+}
+
+/// The corner between two slices is dark as far as they are opaque: white on white.
+fn faint_hollows() {
+    let mut offscreen = offscreen();
+    let origin = DVec3::splat(-15.5);
+    let grid = Grid::axis_aligned([32; 3], DVec3::ONE, origin).expect("regular");
+    let count = grid.voxel_count();
+    let white = Volume::scalar(Arc::new(grid), vec![1.0; count]);
+    let darkest = |opacity: f32, offscreen: &mut Offscreen| {
+        let mut list = scene(160, DVec3::new(-180.0, -230.0, 60.0));
+        list.background = [255; 3];
+        let along = quad(&white, None);
+        let across = SliceQuad {
+            origin: DVec3::new(0.0, along.origin.x, along.origin.z),
+            edge_u: DVec3::Y * along.edge_u.x,
+            ..along.clone()
+        };
+        list.slices = vec![along, across];
+        for image in list.slices.iter_mut().flat_map(|s| &mut s.images) {
+            image.opacity = opacity;
+        }
+        let picture = offscreen.scene(&list).expect("a picture");
+        let all = (0..160 * 160).map(|i| picture.pixel(i % 160, i / 160)[0]);
+        all.min().expect("pixels")
+    };
+    let [whole, faint] = [1.0, 0.3].map(|opacity| darkest(opacity, &mut offscreen));
+    assert!(whole < 180, "{whole}");
+    // As much of the light as of the slice.
+    let expected = 255.0 - 0.3 * (255.0 - f64::from(whole));
+    assert!(
+        (f64::from(faint) - expected).abs() < 2.0,
+        "{faint} {expected}"
+    );
 }
 
 fn outlined(size: u32) -> ScenePane {

@@ -226,7 +226,8 @@ impl Bytes {
         for a in 4..8 {
             self.f32(76 + 4 * a, 1.0);
         }
-        if grid.source == AffineSource::Pixdim {
+        // Unless it was moved.
+        if grid.source == AffineSource::Pixdim && grid.space_code != Grid::ALIGNED {
             return;
         }
         let code = grid.space_code.to_le_bytes();

@@ -3,6 +3,7 @@
 use super::{ByPtr, Chosen, Column, Origin, Sifted};
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::state::document::{Content, Layer, LayerId};
+use crate::state::filter::WEIGHT;
 use crate::state::{Recipe, State};
 use std::sync::Arc;
 
@@ -124,6 +125,7 @@ impl State {
                 "fa" => "FA".to_owned(),
                 "cm" => "CM".to_owned(),
                 "target" => "Target".to_owned(),
+                WEIGHT => "Weight".to_owned(),
                 "stop_start" => "Start stopped".to_owned(),
                 "stop_end" => "End stopped".to_owned(),
                 name => name.to_owned(),
