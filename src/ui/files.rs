@@ -428,6 +428,12 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
             Note::new(p, Severity::Warning, &text).show(ui)
         });
     }
+    if let Some(text) = sheet.purpose.partly(state) {
+        ui.scope(|ui| {
+            ui.set_width(width);
+            Note::new(p, Severity::Information, &text).show(ui)
+        });
+    }
     let of = match &sheet.purpose {
         Purpose::Tracks { layer, .. } => Some(*layer),
         Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => {

@@ -8,6 +8,7 @@ use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::bundle::Drawer;
+use crate::state::update::sifted_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State,
 };
@@ -234,7 +235,7 @@ fn context_menu(
         .icon(icons::TERMINAL)
         .show(ui)
     {
-        actions.push(Action::CopyCommand(layer.recipe.clone()));
+        actions.extend(sifted_recipe(state, layer).map(Action::CopyCommand));
         ui.close();
     }
     naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);

@@ -1,10 +1,12 @@
 //! What lies under the views has a command that makes the same file.
 
 use super::{Desk, limit, weight};
+use arcuate::compute::Control;
+use arcuate::io;
 use arcuate::state::bundle::{
     Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, Sieve, TableView,
 };
-use arcuate::state::update::asked_recipe;
+use arcuate::state::update::{asked_recipe, sifted_recipe};
 use arcuate::state::{Action, BundleAction, Phase};
 use std::path::Path;
 use std::process::Command;
@@ -80,6 +82,37 @@ pub fn commands() {
         assert!(own.len() > 2, "{own:?}");
         assert_eq!(own, made, "{command}");
     }
+    // What is exported of a filtered layer is what the filter leaves, as its command makes it.
+    let own = desk.folder.path().join("tracks.tck");
+    desk.window.act(Action::SaveTracks {
+        layer: Some(all),
+        path: own.clone(),
+    });
+    let state = &desk.window.state;
+    assert!(
+        state.session.messages.is_empty(),
+        "{:?}",
+        state.session.messages
+    );
+    let layer = state.document.layer(all).expect("a layer");
+    let command = sifted_recipe(state, layer).expect("a recipe").command();
+    run(&command, folder.path());
+    let [own, made] = [own, folder.path().join("tracks.tck")].map(|path| {
+        match io::open(&path, &Control::new()).expect("streamlines") {
+            io::Opened::Tractogram(lines, _) => lines,
+            other => panic!("{other:?}"),
+        }
+    });
+    let kept = desk.shown().len();
+    assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
+    assert!(own.points == made.points && own.per_streamline == made.per_streamline);
+    desk.window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: None,
+        phase: Phase::Done,
+    }));
+    let layer = desk.window.state.document.layer(all).expect("a layer");
+    let whole = sifted_recipe(&desk.window.state, layer).expect("a recipe");
+    assert!(whole.command().starts_with("arcuate info "));
     // What is in no file is named.
     desk.window.act(Action::ShiftLayer {
         layer: desk.layer("y"),

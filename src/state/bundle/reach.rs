@@ -45,6 +45,19 @@ impl State {
         (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
     }
 
+    /// Whether a filter is on for this layer.
+    pub fn sieved(&self, layer: LayerId) -> bool {
+        let sieve = self.document.bundle.sieve.as_ref();
+        sieve.is_some_and(|s| s.layer == layer)
+    }
+
+    /// What the filter leaves as it is now; `None` where that is not known.
+    pub fn passing(&self, layer: LayerId) -> Option<&Sifted> {
+        let sift = &self.session.bundle.sift;
+        let at_rest = sift.asked().is_none() && !sift.failed();
+        self.sifted(layer).filter(|_| at_rest)
+    }
+
     /// Those that are chosen, of the layer as it is.
     pub fn chosen(&self) -> Option<&Chosen> {
         let chosen = self.session.bundle.chosen.as_ref()?;

@@ -1,6 +1,6 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
-use super::{basis, edit, tracks};
+use super::{basis, edit, sifted_recipe, tracks};
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Values};
@@ -131,7 +131,11 @@ pub fn keep(state: &mut State) {
 }
 
 /// Saves a layer's streamlines, or the live ones.
+/// Of a layer that is filtered: what the filter leaves.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
+    if let Some(id) = layer.filter(|id| state.sieved(*id)) {
+        return save_sifted(state, id, path, effects);
+    }
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(t) => Some((t.clone(), l.recipe.command())),
@@ -156,6 +160,29 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     let revision = state.session.revision;
     let tractogram = with_grid(state, tractogram);
     write(tractogram, path, command, revision, effects);
+    state.session.guide_done(GuideStep::Save);
+}
+
+fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    let layer = state.document.layer(id).cloned();
+    let marks = state.passing(id).map(|s| s.marks.0.clone());
+    let recipe = layer.as_deref().and_then(|l| sifted_recipe(state, l));
+    let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
+        return state.session.say(
+            Severity::Information,
+            "What the filter leaves is not known: wait for it or change it, then export again",
+        );
+    };
+    let Content::Tractogram(tractogram) = &layer.content else {
+        return;
+    };
+    effects.push(Effect::Submit(Request::SaveWithValues {
+        tractogram: with_grid(state, tractogram.clone()),
+        only: Some(marks),
+        path,
+        command: recipe.command(),
+        replace: true,
+    }));
     state.session.guide_done(GuideStep::Save);
 }
 

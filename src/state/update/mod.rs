@@ -28,7 +28,7 @@ mod tensors;
 mod tracks;
 
 pub use basis::{made_live, remake};
-pub use bundle::{asked as asked_recipe, recipe as edited};
+pub use bundle::{asked as asked_recipe, recipe as edited, sifted as sifted_recipe};
 pub use filter::{
     key as filter_key, recipe_of as weight_recipe, request as weight_request, told as filter_recipe,
 };

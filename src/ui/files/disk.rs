@@ -2,7 +2,7 @@
 //! window's thread.
 
 use super::Purpose;
-use crate::state::{Completed, SavePlace, Values};
+use crate::state::{Completed, SavePlace};
 use std::path::{Path, PathBuf};
 
 /// What would be overwritten.
@@ -137,18 +137,15 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
 /// Where values go that are written with streamlines of this name, a line each.
 pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
     const MOST: usize = 4;
-    let Purpose::Tracks {
-        measured, values, ..
-    } = purpose
-    else {
+    let Purpose::Tracks { measured, .. } = purpose else {
         return Vec::new();
     };
-    let beside = values.beside(path);
+    let beside = purpose.beside(path);
     let mut lines: Vec<String> = beside
         .iter()
-        .map(|values| {
-            let name = values.path.file_name().unwrap_or_default();
-            format!("{}: {}", Values::words(values), name.to_string_lossy())
+        .map(|(words, path)| {
+            let name = path.file_name().unwrap_or_default();
+            format!("{words}: {}", name.to_string_lossy())
         })
         .collect();
     if lines.len() > MOST {

@@ -12,6 +12,7 @@ use crate::state::{
     Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks,
     SegmentAction, SessionAction, Shot, State, Turn, Values,
 };
+use crate::ui::format;
 use std::path::{Path, PathBuf};
 
 /// Ends the names of sessions.
@@ -26,6 +27,8 @@ pub enum Purpose {
         layer: Option<LayerId>,
         measured: bool,
         values: Values,
+        /// Only what the filter leaves.
+        filtered: bool,
     },
     Layer {
         layer: LayerId,
@@ -89,13 +92,50 @@ impl Purpose {
             layer,
             measured: tractogram.is_some_and(Values::are_in),
             values: tractogram.map(Values::of).unwrap_or_default(),
+            filtered: layer.is_some_and(|id| state.sieved(id)),
         }
+    }
+
+    /// Where values go beside streamlines of this name, each in words.
+    pub(super) fn beside(&self, path: &Path) -> Vec<(String, PathBuf)> {
+        let beside = match self {
+            Self::Tracks {
+                values,
+                filtered: false,
+                ..
+            } => values.beside(path),
+            Self::Tracks { values, .. } => values.named(path),
+            Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
+            _ => Vec::new(),
+        };
+        let said = beside.into_iter().map(|b| (Values::words(&b), b.path));
+        said.collect()
     }
 
     /// Of the streamlines that are weighed.
     pub fn filter(state: &State, what: FilterFile) -> Self {
         let lines = state.document.filtered().map(|(_, lines)| lines);
         Self::Filter(what, lines.map(Values::of).unwrap_or_default())
+    }
+
+    /// How many streamlines of a layer are written while a filter is on.
+    pub(super) fn partly(&self, state: &State) -> Option<String> {
+        let Self::Tracks {
+            layer: Some(layer),
+            filtered: true,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let some = state.passing(*layer)?.kept;
+        let Content::Tractogram(lines) = &state.document.layer(*layer)?.content else {
+            return None;
+        };
+        let [some, all] = [some, lines.len()].map(|n| format::count(n as u64));
+        Some(format!(
+            "{some} of {all} streamlines: those that the filter leaves. Switch it off to export all"
+        ))
     }
 
     /// All that would be written under this name.
@@ -116,12 +156,7 @@ impl Purpose {
             }
             _ => {}
         }
-        let beside = match self {
-            Self::Tracks { values, .. } => values.beside(path),
-            Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
-            _ => Vec::new(),
-        };
-        files.extend(beside.into_iter().map(|b| b.path));
+        files.extend(self.beside(path).into_iter().map(|(_, path)| path));
         files
     }
 

@@ -25,7 +25,7 @@ use super::layers;
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
-use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
+use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe, sifted_recipe};
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -45,14 +45,14 @@ pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
 
 /// The recipe of what the task's panel is about.
 pub fn recipe(state: &State) -> Option<Recipe> {
-    let shown = || shown_layer(state).map(|l| l.recipe.clone());
+    let shown = || shown_layer(state).and_then(|l| sifted_recipe(state, l));
     match state.view.task {
         Task::View => shown(),
         Task::Pathways => pathway_recipe(state, None),
         Task::Segment => segment_recipe(state),
         Task::Filter => filter_recipe(state),
         Task::Track => {
-            let selected = || selected_tracks(state).map(|l| l.recipe.clone());
+            let selected = || selected_tracks(state).and_then(|l| sifted_recipe(state, l));
             match state.session.live {
                 // A command that does not make what the controls say would be wrong unseen.
                 Some(_) => state.final_live().map(|l| l.recipe.clone()),
@@ -82,7 +82,9 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
         if commit::weighs(state) {
             commit::ask(state, memory, FilterFile::Weights, place);
         }
-    } else if state.view.task == Task::Track && selected_tracks(state).is_none() {
+    } else if state.view.task == Task::Track
+        && (state.session.live.is_some() || selected_tracks(state).is_none())
+    {
         // As the button, which says why.
         let live = state.final_live();
         if live.is_none_or(|l| l.output.kept.is_empty()) {

@@ -374,7 +374,7 @@ pub fn foot(
         Some(Standing::Final) if empty => Some("No streamline was kept"),
         Some(Standing::Final) => None,
     };
-    let chosen = super::selected_tracks(state).is_some();
+    let chosen = live.is_none() && super::selected_tracks(state).is_some();
     let buttons = vec![
         Button::primary("Keep as layer")
             .icon(icons::PLUS)

@@ -117,6 +117,19 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
     })))
 }
 
+/// What the filter leaves of a layer, as the command line makes it, or the layer's own recipe; `None` while
+/// values that the filter needs are on their way.
+pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
+    let mut parts = Parts {
+        state,
+        layer,
+        needs: Vec::new(),
+        options: String::new(),
+        unfiled: None,
+    };
+    parts.streamlines()
+}
+
 impl Parts<'_> {
     fn lacks(&mut self, what: &str) {
         self.unfiled.get_or_insert_with(|| what.to_owned());

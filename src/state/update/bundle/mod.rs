@@ -7,7 +7,7 @@ mod follow;
 mod measure;
 mod save;
 
-pub use asked::asked;
+pub use asked::{asked, sifted};
 pub use edits::{keep_marked, recipe};
 pub use follow::follow;
 pub(super) use follow::{regions, rules};
