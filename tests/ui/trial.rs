@@ -1,12 +1,12 @@
 //! What a user's trial of the rays found: lost digits, rows that jump, a guide and a dialog that forget.
 
 use super::rays::{measured, rays, shot};
-use super::{Window, click, small_scan, submitted, type_over, window};
+use super::{App, Window, click, small_scan, submitted, tracking, type_over, window};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::document::LineColouring;
-use arcuate::state::{Action, Phase, State, Task};
+use arcuate::state::{Action, Content, Phase, State, Task, update};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
             remembered,
         ),
         test("ui::what is opened begins at its top", begins),
+        test("ui::export in Track is of the live result", live_first),
     ]
 }
 
@@ -202,6 +203,35 @@ fn remembered() {
     let next = path(&window);
     assert_eq!(Path::new(&next).parent(), Some(folder.path()), "{next}");
     assert!(next.ends_with(".trx"), "{next}");
+}
+
+/// As the command beside it, whatever layer is selected.
+fn live_first() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    let app: &mut App = window.state_mut();
+    update(&mut app.state, Action::KeepTracks);
+    let layers = &app.state.document.layers;
+    let kept = layers
+        .iter()
+        .rev()
+        .find(|l| matches!(l.content, Content::Tractogram(_)));
+    let kept = kept.expect("a layer").id;
+    update(&mut app.state, Action::SelectLayer(Some(kept)));
+    assert!(app.state.final_live().is_some());
+    window.run();
+    click(&mut window, "Export…");
+    let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
+    let path = field.accesskit_node().value().unwrap_or_default();
+    type_over(&mut window, &path);
+    let patience = std::time::Instant::now();
+    while submitted(&window).is_empty() {
+        assert!(patience.elapsed().as_secs() < 10, "no answer");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        window.run();
+    }
+    let mut actions = window.state().actions.iter();
+    let live = |a: &Action| matches!(a, Action::SaveTracks { layer: None, .. });
+    assert!(actions.any(live));
 }
 
 fn counted_once() {
