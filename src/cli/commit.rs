@@ -2,7 +2,7 @@
 
 use super::inputs::streamlines;
 use super::options::{
-    ScanOptions, ToldOptions, make_folder, not_negative, noted, noted_volume, positive,
+    ScanOptions, ToldOptions, make_folder, not_negative, noted, noted_volume, positive, whole,
 };
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
@@ -130,7 +130,7 @@ pub struct Options {
     #[arg(long)]
     pub raw_kernels: bool,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value = "1000")]
+    #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
     /// End where the objective changes by less than this share
     #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]

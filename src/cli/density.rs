@@ -1,6 +1,6 @@
 //! `arcuate density`: visit maps and track-density images.
 
-use super::options::{ToldOptions, positive};
+use super::options::{ToldOptions, positive, whole};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -40,7 +40,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "visits")]
     pub measure: MeasureName,
     /// Divide by the number of streamlines that were sent
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub sent: Option<u64>,
     /// Three volumes, by direction
     #[arg(long)]

@@ -1,10 +1,11 @@
 //! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
 
-use super::options::{FitOptions, ToldOptions, positive};
+use super::options::{FitOptions, ToldOptions, positive, whole};
 use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
 use crate::data::turn::Turn;
 use crate::io;
+use crate::io::words::counted;
 use crate::jobs::{Output, Request};
 use crate::solvers::gradient_check::Verdict;
 use crate::state::defaults;
@@ -45,7 +46,7 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub fit: FitOptions,
     /// Fibres to start with each of them
-    #[arg(long, value_name = "N", default_value_t = defaults::gradient_check().seeds)]
+    #[arg(long, value_name = "N", default_value_t = defaults::gradient_check().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub seeds: usize,
     /// Fibres start at this FA
     #[arg(long, value_name = "FA", default_value_t = defaults::gradient_check().min_fa, value_parser = positive)]
@@ -128,8 +129,8 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
     let image = super::inputs::image(path, &ToldOptions::default(), runner)?;
     if image.frames != TensorLayout::VOLUMES {
         return Err(Failure::new(format!(
-            "Found {} volumes, expected the six of a tensor image: {}",
-            image.frames,
+            "Found {}, expected the six volumes of a tensor image: {}",
+            counted(image.frames, "volume"),
             path.display()
         )));
     }

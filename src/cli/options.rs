@@ -211,6 +211,11 @@ pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("expected a number, found \"{text}\""))
 }
 
+pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
+}
+
 pub fn positive(text: &str) -> Result<f64, String> {
     let parsed = text
         .parse::<f64>()

@@ -1,6 +1,6 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
-use super::options::positive;
+use super::options::{positive, whole};
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control};
 use crate::data::labels::Labels;
@@ -24,7 +24,7 @@ truth.json, in a fraction of the time.";
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Another seed is another head
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
     /// Signal of white matter without weighting over the noise's σ, or off
     #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]

@@ -1,6 +1,6 @@
 //! `arcuate region`: what the window does with regions, as masks and label maps.
 
-use super::options::{not_reversed, shape};
+use super::options::{not_reversed, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
@@ -33,7 +33,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
     /// Which volume of it, from 0
-    #[arg(long, value_name = "N", default_value = "0", requires = "image")]
+    #[arg(long, value_name = "N", default_value = "0", requires = "image", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
     /// Voxels with values from LOW to HIGH, both included
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = range, requires = "image", conflicts_with_all = ["fill", "label"])]

@@ -1,6 +1,6 @@
 //! `arcuate segment`: a level set from spheres, masks or values, and runs again from their scripts.
 
-use super::options::{make_folder, noted_volume, shape};
+use super::options::{make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
@@ -47,7 +47,7 @@ pub struct Options {
     #[arg(required_unless_present = "script", conflicts_with = "script")]
     pub image: Option<PathBuf>,
     /// Which volume of it, from 0
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
     /// Voxels within R (default: 2) of a world point, mm: their mean is the target; 1.5 standard deviations, or a quarter of the image's range if that is more, the tolerance
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
@@ -131,10 +131,10 @@ pub struct Options {
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub rescaling: Option<f32>,
     /// Steps between two redistancings; 0: none [default: 20]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub redistance_every: Option<u32>,
     /// Most steps; it ends sooner where the surface stands still
-    #[arg(long, value_name = "N", default_value = "1000")]
+    #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub steps: u64,
     /// Goes on where the surface leaks
     #[arg(long)]

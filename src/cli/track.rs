@@ -1,6 +1,6 @@
 //! `arcuate track`: streamlines between regions.
 
-use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive};
+use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
@@ -209,11 +209,6 @@ fn length(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok();
     let sound = number.filter(|v| v.is_finite() && *v >= 0.0);
     sound.ok_or_else(|| format!("expected a number from 0, found \"{text}\""))
-}
-
-fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
 }
 
 fn seeding(text: &str) -> Result<Seeding, String> {

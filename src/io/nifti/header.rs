@@ -176,7 +176,9 @@ impl Header {
             return Err(Error::malformed(
                 &path,
                 format!("{found} bytes, which is no NIfTI file"),
-                format!("at least a header of {BYTES_1} bytes"),
+                format!(
+                    "at least a header of {BYTES_1} bytes; copy the file again, or give it the ending of its format"
+                ),
             ));
         }
         let size = [bytes[0], bytes[1], bytes[2], bytes[3]];
