@@ -65,6 +65,14 @@ impl<'a> Headless<'a> {
         Ok(())
     }
 
+    /// Says on standard error what the window warns of: of files, mostly.
+    pub fn tell_warnings(&self) {
+        let messages = self.state.session.messages.iter();
+        for message in messages.filter(|m| m.severity == Severity::Warning) {
+            eprintln!("arcuate: {}", message.text);
+        }
+    }
+
     /// Runs a request that no action stands for.
     pub fn request(&mut self, request: Request) -> Result<(), Failure> {
         self.carry_out(vec![Effect::Submit(request)])

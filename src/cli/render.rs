@@ -219,7 +219,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if let Some(at) = options.at {
         window.act(Action::MoveCrosshair(at))?;
+        let moved = window.state.view.crosshair;
+        if moved != at {
+            let [at, moved] = [at, moved].map(|p| format!("{:.1}, {:.1}, {:.1}", p.x, p.y, p.z));
+            eprintln!(
+                "arcuate: The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+            );
+        }
     }
+    window.tell_warnings();
     let state = window.state;
     let mut pictures = Pictures::new()?;
     let look = (options.size, options.scale, options.transparent);

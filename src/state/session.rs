@@ -282,6 +282,8 @@ pub struct Session {
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: Exports,
+    /// The same before what is being exported: a place that took no file is not remembered.
+    pub exports_before: Option<Exports>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
     /// Masks on their way to files.
@@ -349,6 +351,7 @@ impl Session {
             settings: Settings::default(),
             recent: Vec::new(),
             exports: Exports::default(),
+            exports_before: None,
             selected_region: None,
             selected_layer: None,
             exporting: Vec::new(),

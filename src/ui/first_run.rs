@@ -68,7 +68,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                     .max_rect(place.expand2(vec2(space::INSET, 0.0))),
             );
             recovery::show(&mut notes, state, actions);
-            panels::messages(&mut notes, state, actions);
+            panels::messages(&mut notes, state, |_| true, actions);
             ui.add_space(notes.min_rect().height());
         }
         let cards = column(ui, CARDS);

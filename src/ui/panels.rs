@@ -5,7 +5,7 @@ use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
 use super::widgets::{paint, section};
 use super::{List, Memory, crosshair, forms, guide, icons, layers, recovery, regions};
-use crate::state::{Action, Severity, State, Task};
+use crate::state::{Action, Message, Severity, State, Task};
 use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
 
 const ACTIONS: f32 = 50.0;
@@ -154,17 +154,18 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         pos2(panel.left() + 1.0, panel.top()),
         pos2(panel.right(), foot.top()),
     );
+    let body = errors(ui, body, state, actions);
     super::part(ui, "task", body, |ui| {
         scroll(ui, state.view.task.name(), |ui| {
             let notes = state.session.guide.is_some()
-                || !state.session.messages.is_empty()
+                || state.session.messages.iter().any(|m| !is_error(m))
                 || recovery::any(state);
             if notes {
                 ui.add_space(space::INSET);
             }
             guide::show(ui, state, memory, actions);
             recovery::show(ui, state, actions);
-            messages(ui, state, actions);
+            messages(ui, state, |m| !is_error(m), actions);
             if notes {
                 ui.add_space(-8.0);
                 section::end(ui);
@@ -211,12 +212,37 @@ pub const ON_CPU: &str = "Run on the CPU";
 /// Messages that are shown in full; older ones are only counted.
 const NOTES: usize = 3;
 
-/// The latest messages as notes that can be dismissed.
-pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+fn is_error(message: &Message) -> bool {
+    message.severity == Severity::Error
+}
+
+/// Errors above what is scrolled, where they are seen; returns the place that is left.
+fn errors(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> Rect {
+    if !state.session.messages.iter().any(is_error) {
+        return body;
+    }
+    let mut place = UiBuilder::new().id_salt("errors").max_rect(body);
+    place.layout = Some(egui::Layout::top_down(egui::Align::Min));
+    let mut notes = ui.new_child(place);
+    notes.spacing_mut().item_spacing.y = 0.0;
+    notes.add_space(space::INSET);
+    messages(&mut notes, state, is_error, actions);
+    let below = notes.min_rect().bottom().clamp(body.top(), body.bottom());
+    Rect::from_min_max(pos2(body.left(), below), body.max)
+}
+
+/// The latest messages of a kind as notes that can be dismissed.
+pub fn messages(
+    ui: &mut Ui,
+    state: &State,
+    wanted: impl Fn(&Message) -> bool,
+    actions: &mut Vec<Action>,
+) {
     let p = theme::palette(ui.style());
-    let messages = &state.session.messages;
+    let messages = state.session.messages.iter().enumerate();
+    let messages: Vec<_> = messages.filter(|(_, m)| wanted(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
-    for (i, message) in messages.iter().enumerate().skip(older) {
+    for &(i, message) in &messages[older..] {
         let mut note = Note::new(p, message.severity, &message.text).dismissable();
         if message.on_card {
             note = note.action(ON_CPU);
@@ -232,7 +258,7 @@ pub fn messages(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let note = Note::new(p, Severity::Information, &text).action("Dismiss all");
         if note.show(ui) == Some(Answer::Taken) {
             // From the last, so that the numbers of the others stay.
-            actions.extend((0..messages.len()).rev().map(Action::DismissMessage));
+            actions.extend(messages.iter().rev().map(|m| Action::DismissMessage(m.0)));
         }
     }
 }

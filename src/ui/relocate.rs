@@ -56,7 +56,7 @@ fn contents(
     let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
     let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
-    let head = format!("{}: {}", title(missing, changed), name.to_string_lossy());
+    let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
     leaving::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {

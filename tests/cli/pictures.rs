@@ -1,9 +1,10 @@
 //! Pictures without a window: what many of them cost.
 
+use super::arcuate;
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Volume};
-use arcuate::io::nifti;
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::{nifti, tck};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -12,10 +13,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "cli::pictures of many regions take no memory each",
-        many,
-    )]
+    vec![
+        test("cli::pictures of many regions take no memory each", many),
+        test("cli::pictures tell what they do not show", told),
+    ]
+}
+
+/// A point outside of what is open, and streamlines that were cut off.
+fn told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]], vec![0, 2, 4]);
+    let tck = here.join("a.tck");
+    tck::save(&tck, &lines, "", &Control::new()).expect("written");
+    let whole = std::fs::read(&tck).expect("read");
+    std::fs::write(&tck, &whole[..whole.len() - 20]).expect("written");
+    let line = ["render", "a.tck", "--size", "64x64", "--out", "a.png"];
+    let at = ["--at", "900,900,900"];
+    let output = arcuate(&[&line[..], &at].concat(), here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    for words in ["cut off", "900.0, 900.0, 900.0 lies outside"] {
+        assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
+    }
 }
 
 /// The most that a process has held, kB; 0 once it is gone.

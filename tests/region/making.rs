@@ -119,6 +119,7 @@ fn threshold_follows() {
         assert_eq!(window.count(), ball(f64::from(high)));
         assert_eq!(window.state.document.regions.len(), 1);
     }
+    assert_eq!(window.state.document.regions[0].role, Role::Region);
     window.act(Action::Undo);
     assert!(window.state.document.regions.is_empty(), "one step");
     window.act(Action::Redo);

@@ -173,7 +173,7 @@ fn changed() {
     read.files.extend([other.clone(), other]);
     state.session.saving.opening = Some(opening);
     let mut window = window(state, [1280.0, 800.0]);
-    window.get_by_label("3 files are missing or changed: s.arcuate");
+    window.get_by_label("s.arcuate: 3 files are missing or changed");
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5");
     let answer = |w: &Window| {
         let opening = w.state().state.session.saving.opening.as_ref();

@@ -24,6 +24,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::a_success_hides_no_failure", two_saves),
         test("update::saves::the window writes no long lists", long_lists),
         test(
+            "update::saves::a folder that took no file is not remembered",
+            failed_folder,
+        ),
+        test(
             "update::saves::regions_are_drawn_by_a_job",
             regions_by_a_job,
         ),
@@ -110,6 +114,25 @@ fn kept_streamlines() {
 fn errors(window: &Window) -> Vec<String> {
     let messages = window.state.session.messages.iter();
     messages.map(|m| m.text.clone()).collect()
+}
+
+fn failed_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::fitted();
+    let region = window.place(Role::Seed, DVec3::ZERO);
+    let mut save = |path: PathBuf| {
+        window.act(Action::SaveRegion { region, path });
+        let session = &window.state.session;
+        (session.exports.clone(), session.status.clone())
+    };
+    let (good, _) = save(folder.path().join("a.nii.gz"));
+    assert_eq!(good.folder.as_deref(), Some(folder.path()));
+    let (after, status) = save(folder.path().join("nowhere/b.nii.gz"));
+    assert_eq!(after, good);
+    assert!(status.starts_with("Not saved: "), "{status}");
+    let (next, status) = save(folder.path().join("c.nii.gz"));
+    assert_eq!(next.last["region"], "c.nii.gz");
+    assert!(status.starts_with("Saved "), "{status}");
 }
 
 /// Rays go to several files: where one cannot be written all others stay as they were.

@@ -222,10 +222,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         true => format.losses(&Values::written(tractogram.clone())),
     };
     losses.extend(values.refusals(tractogram, path));
-    // What we make has the grid of the scan, which is at hand; a file's own is known from it alone.
-    if layer.is_some() {
-        losses.extend(format.grid_loss(tractogram));
-    }
+    losses.extend(format.grid_loss(tractogram));
     losses
 }
 

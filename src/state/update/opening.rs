@@ -403,6 +403,17 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
 /// Something is being saved: the next goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
+    let before = state.session.exports.clone();
+    state.session.exports_before.get_or_insert(before);
     state.session.exports.remember(what, path);
     effects.push(Effect::Store);
+}
+
+/// It was not saved: that folder is not suggested again, and the status line says what the message does.
+pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
+    state.session.status = format!("Not saved: {why}");
+    if let Some(before) = state.session.exports_before.take() {
+        state.session.exports = before;
+        effects.push(Effect::Store);
+    }
 }

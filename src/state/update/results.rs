@@ -97,6 +97,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if event.slot == Slot::Device {
                 backend::not_opened(state);
             }
+            if event.slot == Slot::Save {
+                opening::export_failed(state, &why, effects);
+            }
             state.session.failed(event.slot, why);
         }
         Outcome::CardFailed(failure) => {
@@ -227,6 +230,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             what,
             revision,
         }) => {
+            state.session.exports_before = None;
             tracks::exported(state, &path);
             // What changed after a file was asked for is not in it.
             if revision == Some(state.session.revision) {

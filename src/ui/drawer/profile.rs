@@ -95,11 +95,11 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         });
     }
     let start = settings.start.and_then(|id| state.document.region(id));
-    let shown = start.map_or("Left, back or lower end", |r| &r.name);
+    let shown = start.map_or("Left, back or lower", |r| &r.name);
     let help = "The end that is 0 %: by direction, or the one nearer to a region";
     let chosen = select_row(ui, "Starts at", help, shown, |ui| {
         let mut chosen = None;
-        let item = menu::Item::new("Left, back or lower end");
+        let item = menu::Item::new("Left, back or lower");
         if item.chosen(start.is_none()).show(ui) {
             chosen = Some(None);
         }

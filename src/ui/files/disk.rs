@@ -72,8 +72,17 @@ pub fn wrong(purpose: &Purpose, path: &Path) -> Option<String> {
         };
         return Some(format!("Expected a name that ends in .{listed}"));
     }
-    let folder = path.parent().filter(|f| !f.is_dir())?;
-    Some(format!("There is no folder {}", folder.display()))
+    let folder = path.parent()?;
+    if !folder.is_dir() {
+        return Some(format!("There is no folder {}", folder.display()));
+    }
+    let refused = !SavePlace::takes_files(folder);
+    refused.then(|| {
+        format!(
+            "No file can be made in {}, choose another folder",
+            folder.display()
+        )
+    })
 }
 
 /// Why nothing can be read under a name.

@@ -5,22 +5,29 @@ use crate::jobs::Slot;
 use crate::jobs::bundle::{
     ConnectomeTable, ForBundle, Named, SaveConnectome, SaveProfile, SaveTable,
 };
-use crate::state::bundle::Shown;
+use crate::state::bundle::{Column, Shown};
 use crate::state::session::Severity;
 use crate::state::{Effect, State};
 use std::path::PathBuf;
 
 const NOT_YET: &str = "It is still being computed: wait for it, then export again";
 
-/// The rows as they are shown, with all columns that are there.
+/// The rows as they are shown, with all columns that are there and the values that the table does not show,
+/// as `arcuate table` writes them.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let found = state.bundle().and_then(|(_, lines)| {
         let (key, order) = state.session.bundle.order.known()?;
         let current = key.of == lines.id() && state.session.bundle.order.asked().is_none();
         let columns = state.columns(lines);
-        let one = |c| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
-        let columns: Option<Vec<Named>> = columns.iter().map(one).collect();
+        let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
+        let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
+        let own = lines.value_names().into_iter().map(|name| {
+            let shown = one(&Column::Value(name.to_owned()));
+            let hidden = || Some((name.to_owned(), lines.per_streamline.get(name)?.clone()));
+            shown.or_else(hidden)
+        });
+        let columns: Option<Vec<Named>> = own.chain(of_images.map(one)).collect();
         current.then_some((columns?, order.clone()))
     });
     match found {
@@ -37,9 +44,9 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
 }
 
 /// Values of the streamlines under their own names, images under those of their layers.
-fn file_name(state: &State, column: &crate::state::bundle::Column) -> String {
+fn file_name(state: &State, column: &Column) -> String {
     match column {
-        crate::state::bundle::Column::Value(name) => name.clone(),
+        Column::Value(name) => name.clone(),
         column => state.column_name(column),
     }
 }

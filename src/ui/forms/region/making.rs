@@ -129,8 +129,32 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
             actions.push(Action::Make { source, phase });
         }
     }
+    let made = making.and_then(|m| state.document.region(m.region?));
+    if let Some(made) = made
+        && let Some(role) = role_row(ui, "What the region does", made.role)
+    {
+        let region = made.id;
+        actions.push(Action::SetRole { region, role });
+    }
     outcome(ui, state, making);
     section::end(ui);
+}
+
+/// What is made is made as this.
+fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
+    select_row(ui, "As", help, role.name(), |ui| {
+        let mut picked = None;
+        for other in Role::ALL {
+            let colour = regions::role_colour(other);
+            let chosen = other == role;
+            if menu::glyph_item(ui, other.name(), "", chosen, |painter, at| {
+                region::glyph(painter, at, other, colour);
+            }) {
+                picked = Some(other);
+            }
+        }
+        picked
+    })
 }
 
 /// How large the region is by now, and what is to be said about it.
@@ -387,20 +411,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         }
         Some(Ok(numbers)) => {
             let role = memory.label_role;
-            let picked = select_row(ui, "As", "What the regions do", role.name(), |ui| {
-                let mut picked = None;
-                for other in Role::ALL {
-                    let colour = regions::role_colour(other);
-                    let chosen = other == role;
-                    if menu::glyph_item(ui, other.name(), "", chosen, |painter, at| {
-                        region::glyph(painter, at, other, colour);
-                    }) {
-                        picked = Some(other);
-                    }
-                }
-                picked
-            });
-            if let Some(role) = picked {
+            if let Some(role) = role_row(ui, "What the regions do", role) {
                 memory.label_role = role;
             }
             let search = &mut memory.label_search;
