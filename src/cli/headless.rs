@@ -3,6 +3,7 @@
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
+use crate::jobs::session::Found;
 use crate::jobs::{Outcome, Output, Request, Slot};
 use crate::state::update::wrong_files;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
@@ -33,8 +34,13 @@ impl<'a> Headless<'a> {
     }
 
     /// Opens a session with all its files, missing ones from `folders`; others that are missing or have
-    /// changed are named.
-    pub fn open_session(&mut self, file: &Path, folders: &[PathBuf]) -> Result<(), Failure> {
+    /// changed are named. `partly`: without what is missing.
+    pub fn open_session(
+        &mut self,
+        file: &Path,
+        folders: &[PathBuf],
+        partly: bool,
+    ) -> Result<(), Failure> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::Leave(Leaving::Open(path))))?;
@@ -52,12 +58,24 @@ impl<'a> Headless<'a> {
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
                 }
                 None if opening.wrong().next().is_some() => {
-                    let mut sentences = wrong_files(&opening);
-                    let last = sentences.pop().unwrap_or_default();
+                    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+                    let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
+                    let all = opening.wrong().zip(wrong_files(&opening));
+                    let said =
+                        |((_, found), sentence): ((usize, &Found), String)| match is_missing(found)
+                        {
+                            true => format!("{sentence}; name its folder with --look-in"),
+                            false => sentence,
+                        };
+                    let mut sentences: Vec<String> = all.map(said).collect();
+                    let last = if goes_on { None } else { sentences.pop() };
                     for sentence in sentences {
                         eprintln!("arcuate: {sentence}");
                     }
-                    return Err(Failure::new(last));
+                    match last {
+                        Some(last) => return Err(Failure::new(last)),
+                        None => self.act(Action::Session(SessionAction::OpenAnyway))?,
+                    }
                 }
                 None => self.act(Action::Session(SessionAction::OpenAnyway))?,
             }

@@ -23,7 +23,7 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut window = Headless::new(runner);
-    window.open_session(&options.from.session, &options.from.look.look_in)?;
+    window.open_session(&options.from.session, &options.from.look.look_in, false)?;
     let text = methods(&window.state);
     let report = json!({ "command": "methods", "session": options.from.session, "text": text });
     runner.report(&report, text.trim_end());

@@ -154,7 +154,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let [session] = options.inputs.as_slice()
         && is_session(Path::new(session))
     {
-        window.open_session(Path::new(session), &options.look.look_in)?;
+        window.open_session(Path::new(session), &options.look.look_in, false)?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
     // Of the first file.

@@ -16,7 +16,7 @@ use crate::state::saved;
 use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::words::count;
-use crate::state::{Content, Document, KeptPathway, Layer, LayerId, Method};
+use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs or 
 0.01 %), or differs. The same program gives the same
 bytes on the same backend with the same vector instructions.
 
-Exit code 0: no result differs.";
+What a missing file is needed for is not made again; the rest is. Exit code 0: every result was made, and none
+differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -235,6 +236,7 @@ fn called(document: &Document, of: &str) -> String {
         saved::TENSORS => TENSORS.to_owned(),
         saved::LIVE => live_name(document.method == Method::Rays).to_owned(),
         saved::PATHWAY => PATHWAY.to_owned(),
+        saved::SURFACE => SURFACE.to_owned(),
         of => {
             let id = of.strip_prefix("layer ").and_then(|id| id.parse().ok());
             id.and_then(layer).unwrap_or_else(|| of.to_owned())
@@ -244,6 +246,7 @@ fn called(document: &Document, of: &str) -> String {
 
 const TENSORS: &str = "Tensors";
 const PATHWAY: &str = "The regions' pathway";
+const SURFACE: &str = "The surface in the hand";
 
 fn live_name(rays: bool) -> &'static str {
     match rays {
@@ -277,6 +280,30 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
         (of, result)
     })
     .collect()
+}
+
+/// The surface that is segmented goes again to where it was once it is looked at.
+fn surface(
+    window: &mut Headless,
+    read: &ReadSession,
+) -> Option<(String, Result<Replayed, String>)> {
+    window.state.document.segment.resume.as_ref()?;
+    let looked_at = window.act(Action::SelectTask(Task::Segment));
+    let failed = looked_at.err().map(|f| f.sentence);
+    let failed = failed.or_else(|| window.state.session.segment.failed.clone());
+    let resting = window.state.resting_surface();
+    let phi = resting.and_then(|(live, _)| live.phi.clone());
+    let again = match (failed, phi) {
+        (None, Some(phi)) => Ok(Replayed {
+            what: "values of φ",
+            ..Replayed::new(SURFACE, saved::SURFACE, read, &Again::Values(&phi.values))
+        }),
+        (why, _) => {
+            let why = why.unwrap_or_else(|| "nothing came of it".to_owned());
+            Err(format!("{SURFACE} was not segmented again: {why}"))
+        }
+    };
+    Some((saved::SURFACE.to_owned(), again))
 }
 
 /// Masks by level sets: the session holds them whole.
@@ -413,7 +440,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         crate::io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
     }
     let mut window = Headless::new(runner);
-    window.open_session(&options.from.session, &options.from.look.look_in)?;
+    window.open_session(&options.from.session, &options.from.look.look_in, true)?;
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {
@@ -507,6 +534,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     results.extend(kept(window, &document, read, &saved::result_name, &plainly));
     results.extend(pathways(window, read));
     results.extend(segments(window));
+    results.extend(surface(window, read));
     results.extend(weights(window));
     let opened = edited(&document, read).into_iter();
     let opened = opened.chain(maps(&document, read));

@@ -15,7 +15,7 @@ use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
 use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::session::StopKey;
-use crate::state::{Camera, Pane, Recipe, State, Task};
+use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
@@ -274,7 +274,7 @@ fn missed(state: &State) -> Option<Lines> {
     let wanted = state.view.show_missed && document.live_display().visible;
     let stopped = stopped(state);
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
-    let tracks = !matches!(state.view.task, Task::Pathways | Task::Filter);
+    let tracks = state.view.task.shows_live();
     let comparing = state.session.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
     let shown = targeted && wanted && tracks && both && !missed.is_empty();
@@ -333,10 +333,8 @@ fn stopped(state: &State) -> Option<(&StopKey, &[Tractogram; 2])> {
 /// What `lines` shows, with how.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    // Pathways, and streamlines that are weighed, are seen for themselves.
-    let tracks = !matches!(state.view.task, Task::Pathways | Task::Filter);
     let live = state.session.live.as_ref();
-    let live = live.filter(|_| display.visible && tracks);
+    let live = live.filter(|_| display.visible && state.view.task.shows_live());
     let live = live.map(|live| {
         // Colours are those of all rays, wherever they are cut.
         let display = match &live.rays {

@@ -1,6 +1,6 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
-use super::{Document, Live, Session, State};
+use super::{Document, LayerId, Live, Session, State};
 use crate::solvers::tracking::Fate;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub struct Snapshot {
     pub name: String,
     pub document: Document,
     pub live: Option<Live>,
+    /// The layer that was live when the snapshot was taken, of a session that was opened.
+    pub was_live: Option<LayerId>,
 }
 
 impl Snapshot {
@@ -53,6 +55,10 @@ impl Comparing {
         seen.session.selected_region = None;
         seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
         seen.session.comparing = None;
+        // Where nothing live is seen.
+        if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {
+            seen.document.edit_layer(id, |l| l.display.visible = false);
+        }
         // Of a session that was opened: solved again for the present ones.
         for kept in seen
             .document
@@ -88,6 +94,7 @@ pub fn take(state: &mut State) {
         name,
         document: state.document.clone(),
         live: session.live.clone(),
+        was_live: None,
     }));
     if session.snapshots.len() > MOST {
         session.snapshots.remove(0);

@@ -26,6 +26,12 @@ impl Task {
         Self::Filter,
     ];
 
+    /// Whether the live streamlines or rays are seen: pathways, and streamlines that are weighed, are seen
+    /// for themselves.
+    pub fn shows_live(self) -> bool {
+        !matches!(self, Self::Pathways | Self::Filter)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::View => "View",

@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("sessions::replay", replay),
         test("sessions::replay of snapshots", snapshots),
+        test("sessions::replay of what is there", partly),
         test("sessions::large results are compared by sample", by_sample),
     ]
 }
@@ -117,13 +118,39 @@ fn replay() {
     }
     let (code, _, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
-    assert_eq!(said.lines().count(), 2, "{said}");
-    assert!(
-        said.contains("dwi.nii.gz") && said.contains("mask.nii.gz"),
-        "{said}"
-    );
+    for words in [
+        "dwi.nii.gz; name its folder with --look-in",
+        "mask.nii.gz; name",
+        "not made again",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
     let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// What does not need a missing file is made again.
+fn partly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut window = Window::with_scan(here);
+    let extra = here.join("extra.nii.gz");
+    std::fs::copy(here.join("mask.nii.gz"), &extra).expect("copied");
+    window.act(Action::Open(vec![extra.clone()]));
+    window.work();
+    window.save(&here.join("s.arcuate"));
+    std::fs::remove_file(&extra).expect("removed");
+    let (code, value, said) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("extra.nii.gz; name its folder with --look-in"),
+        "{said}"
+    );
+    assert!(
+        outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
+        "{value}"
+    );
+    assert_eq!(outcomes(&value)[0], "tensors: same bytes");
 }
 
 /// What is live in a snapshot is made again with its own parameters, fit and regions, and is called what

@@ -129,6 +129,12 @@ fn come_back() {
     assert_eq!(code, Some(0), "{said}");
     let name = format!("layer {}: same bytes", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    let surface = "surface: same bytes".to_owned();
+    assert!(
+        outcomes(&value).contains(&surface),
+        "{:?}",
+        outcomes(&value)
+    );
     // A sphere of another size is another mask.
     let text = std::fs::read_to_string(&path).expect("read");
     let (from, to) = ("\"radius_mm\": 2.5", "\"radius_mm\": 4.5");

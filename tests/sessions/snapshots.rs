@@ -5,8 +5,10 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
+use arcuate::render::build;
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::bundle::lines_of;
+use arcuate::state::comparing;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::saving::Changed;
 use arcuate::state::session::Snapshot;
@@ -99,6 +101,18 @@ fn come_back() {
         assert_eq!(names(&is.document), layers, "DEC and FA, too");
         let live = was.live.as_ref().expect("live").output.kept.clone();
         assert_eq!(points(&is.document, "Live"), &*live.points);
+        // It is seen where what is live is seen.
+        let mut state = again.state.clone();
+        comparing::compare(&mut state, Some(number));
+        let with = state.session.comparing.clone().expect("a snapshot");
+        for task in Task::ALL {
+            state.view.task = task;
+            let seen = with.seen(&state);
+            let drawn = build::tractograms(&seen).into_iter();
+            let drawn = drawn.filter(|(t, _)| *t.points == *live.points).count();
+            let kept = usize::from(number == 0);
+            assert_eq!(drawn, kept + usize::from(task.shows_live()), "{task:?}");
+        }
         let layer = is.document.layer_named("FA").expect("a map");
         let fa = window.state.document.layer_named("FA").expect("a map");
         let values =

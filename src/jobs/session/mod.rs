@@ -150,7 +150,7 @@ pub enum ToSum {
         tractogram: Tractogram,
         stored: bool,
     },
-    /// u₁ + u₂ of a pathway, or a density map; the id is that of its image.
+    /// u₁ + u₂ of a pathway, φ of a surface, or a density map; the id is that of its image.
     Values(String, DataId, Arc<[f32]>),
     /// Not here: as the session had it, and that one's folder.
     Known(Sum, PathBuf),

@@ -22,7 +22,7 @@ pub use late::{moved_to, one, weigh};
 pub use read::{Parse, build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
 pub use regions_of::{Group, Lacking, LeftOut, left_out};
 pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
-pub use write::{LIVE, PATHWAY, TENSORS, autosave, draft, result_name};
+pub use write::{LIVE, PATHWAY, SURFACE, TENSORS, autosave, draft, result_name};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
@@ -67,6 +67,9 @@ pub struct Content {
 pub struct SavedSnapshot {
     pub name: String,
     pub document: SavedDocument,
+    /// That layer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -137,7 +137,8 @@ pub fn restore(
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }
         let built = read::build(saved, read, mine, missing);
-        let (document, name) = (built.document, content.snapshots[number - 1].name.clone());
+        let of = &content.snapshots[number - 1];
+        let (document, name) = (built.document, of.name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // What depends on something else comes after it.
         let left_out = document.left_out.iter().map(|l| l.what.words());
@@ -153,6 +154,7 @@ pub fn restore(
             name,
             document,
             live: None,
+            was_live: of.live.map(LayerId),
         }));
     }
     Restored {
@@ -169,14 +171,14 @@ pub fn awaiting(snapshot: &Snapshot) -> bool {
     wanted.is_some() && wanted.as_ref() != document.tensors.as_ref().map(|t| &t.key)
 }
 
-/// A snapshot's document with what was live as a layer.
-pub(super) fn frozen(snapshot: &Snapshot) -> Document {
+/// A snapshot's document with what was live as a layer, and which one that is.
+fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let mut document = snapshot.document.clone();
     let Some(live) = &snapshot.live else {
-        return document;
+        return (document, snapshot.was_live);
     };
     let Some(made) = made_live(&document, live) else {
-        return document;
+        return (document, None);
     };
     let mut display = document.live_display().clone();
     if let Some(rays) = &live.rays {
@@ -188,16 +190,18 @@ pub(super) fn frozen(snapshot: &Snapshot) -> Document {
     let layer = Layer::new(id, "Live".to_owned(), content, display, recipe);
     document.layers.push(Arc::new(layer));
     document.made.insert(id, Arc::new(made));
-    document
+    (document, Some(id))
 }
 
 impl Lists<'_> {
     pub(super) fn snapshots(&mut self, state: &State) -> (Vec<SavedSnapshot>, Vec<Document>) {
-        let documents: Vec<Document> = state.session.snapshots.iter().map(|s| frozen(s)).collect();
-        let snapshots = state.session.snapshots.iter().zip(&documents);
-        let saved = snapshots.map(|(snapshot, document)| SavedSnapshot {
+        let snapshots = &state.session.snapshots;
+        let (documents, live): (Vec<_>, Vec<_>) = snapshots.iter().map(|s| frozen(s)).unzip();
+        let all = snapshots.iter().zip(&documents).zip(live);
+        let saved = all.map(|((snapshot, document), live)| SavedSnapshot {
             name: snapshot.name.clone(),
             document: self.document(document),
+            live: live.map(|id| id.0),
         });
         (saved.collect(), documents)
     }

@@ -87,6 +87,7 @@ pub fn result_name(layer: u64) -> String {
 pub const TENSORS: &str = "tensors";
 pub const LIVE: &str = "live";
 pub const PATHWAY: &str = "pathway";
+pub const SURFACE: &str = "surface";
 
 fn results(state: &State) -> Vec<ToSum> {
     let document = &state.document;
@@ -123,6 +124,11 @@ fn results(state: &State) -> Vec<ToSum> {
             let of = result_name(layer.id.0);
             results.push(ToSum::Values(of, map.id(), map.values.clone()));
         }
+    }
+    let resting = state.resting_surface();
+    if let Some(phi) = resting.and_then(|(live, _)| live.phi.as_ref()) {
+        let of = SURFACE.to_owned();
+        results.push(ToSum::Values(of, phi.id(), phi.values.clone()));
     }
     let costs = |of: String, found: &FoundPathway| {
         ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
