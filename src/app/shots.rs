@@ -9,7 +9,7 @@ use crate::state::{Action, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
-use egui::Context;
+use egui::{Context, ViewportCommand};
 use std::collections::VecDeque;
 
 /// What is told of how far a picture is, in shares of a whole.
@@ -20,6 +20,8 @@ pub(super) struct Shots {
     /// With what they show, where that is not the window's state.
     waiting: VecDeque<(Shot, Option<Box<State>>)>,
     drawn: Option<Drawn>,
+    /// The window was to be closed meanwhile, and is once they are there.
+    closes: bool,
 }
 
 /// A picture that is being drawn.
@@ -47,7 +49,14 @@ impl App {
     /// next. A job writes it.
     pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
         if self.shots.is_idle() {
+            if std::mem::take(&mut self.shots.closes) {
+                ctx.send_viewport_cmd(ViewportCommand::Close);
+            }
             return;
+        }
+        if ctx.input(|i| i.viewport().close_requested()) {
+            ctx.send_viewport_cmd(ViewportCommand::CancelClose);
+            self.shots.closes = true;
         }
         let resources = &mut gpu.renderer.write().callback_resources;
         let fresh = || Renderer::new(gpu.device.clone(), gpu.queue.clone());

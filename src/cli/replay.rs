@@ -287,7 +287,11 @@ fn surface(
     window: &mut Headless,
     read: &ReadSession,
 ) -> Option<(String, Result<Replayed, String>)> {
-    window.state.document.segment.resume.as_ref()?;
+    // In its own task it went there as the session was opened.
+    let state = &window.state;
+    if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
+        return None;
+    }
     let looked_at = window.act(Action::SelectTask(Task::Segment));
     let failed = looked_at.err().map(|f| f.sentence);
     let failed = failed.or_else(|| window.state.session.segment.failed.clone());

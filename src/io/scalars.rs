@@ -44,7 +44,7 @@ impl Beside {
     /// Why it does not.
     pub fn refusal(&self) -> String {
         format!(
-            "TSF holds finite numbers only, and {} has others; it was left out",
+            "TSF holds finite numbers only, and {} has others; it is left out",
             self.name
         )
     }

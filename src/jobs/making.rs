@@ -53,6 +53,8 @@ pub enum OfRegions {
         masks: Vec<(i64, Mask)>,
     },
     Pathway {
+        /// Of the tensors that it was found in.
+        field: DataId,
         name: String,
         role: Role,
         mask: Mask,
@@ -176,7 +178,12 @@ impl ForRegions {
                 let mask = backend.install(|| found.mask(epsilon));
                 // Looked for here, so that the window does not have to.
                 mask.bounds_inside();
-                OfRegions::Pathway { name, role, mask }
+                OfRegions::Pathway {
+                    field: found.field,
+                    name,
+                    role,
+                    mask,
+                }
             }
             Self::SaveLabels(save) => return save.run(control),
             Self::SaveMasks(save) => return save.run(control),
@@ -302,7 +309,7 @@ impl SaveLabels {
         for number in own().take(self.regions.len()).flatten() {
             match u16::try_from(number) {
                 Ok(number) if taken.insert(number) => {}
-                Ok(_) => return in_order(" from 1, since some have one number"),
+                Ok(_) => return in_order(" from 1, since two had the same number"),
                 Err(_) => return in_order(" from 1, since the file holds numbers up to 65535"),
             }
         }

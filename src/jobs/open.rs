@@ -9,8 +9,10 @@ use crate::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// With each streamline's whole length, mm: what the window can colour by.
+/// With each streamline's whole length, mm: what the window can colour by. Bounds are looked for here, so
+/// that the window does not have to.
 pub(super) fn with_lengths(tractogram: Tractogram) -> Tractogram {
+    tractogram.bounds();
     // A file may have brought its own.
     if tractogram.per_streamline.contains_key(LENGTH) {
         return tractogram;

@@ -14,7 +14,6 @@ use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
 use crate::state::filter::{WEIGHT, WeightMap};
-use crate::state::session::StopKey;
 use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
@@ -272,7 +271,7 @@ fn missed(state: &State) -> Option<Lines> {
     let live = state.session.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
     let wanted = state.view.show_missed && document.live_display().visible;
-    let stopped = stopped(state);
+    let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = state.view.task.shows_live();
     let comparing = state.session.comparing.as_ref();
@@ -296,7 +295,7 @@ fn missed(state: &State) -> Option<Lines> {
 
 /// The live streamlines, perhaps only those that stopped for one reason, and the visible tractograms.
 fn lines(state: &State) -> Vec<Lines> {
-    let stopped = stopped(state);
+    let stopped = state.stopped();
     let only = |tractogram| match stopped {
         Some((key, [kept, _])) if key.of[0] == Tractogram::id(tractogram) => kept,
         _ => tractogram,
@@ -321,13 +320,6 @@ fn lines(state: &State) -> Vec<Lines> {
             Some(lines)
         })
         .collect()
-}
-
-/// What is to be seen instead of the live curves.
-fn stopped(state: &State) -> Option<(&StopKey, &[Tractogram; 2])> {
-    let live = state.session.live.as_ref()?;
-    let known = state.session.stopped.known();
-    known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
 }
 
 /// What `lines` shows, with how.

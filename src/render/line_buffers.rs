@@ -57,7 +57,8 @@ impl Chunk {
         gpu.queue
             .write_buffer(&self.slots, at, bytemuck::cast_slice(&words));
         self.ready += batch.len();
-        self.last.drain(..self.last.len() / BLOCK * BLOCK);
+        // With no more room than it takes.
+        self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();
     }
 }
 

@@ -37,6 +37,9 @@ pub mod view;
 pub mod volume_look;
 pub mod words;
 
+use crate::data::Tractogram;
+use session::StopKey;
+
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
@@ -108,6 +111,13 @@ impl State {
         let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
+    }
+
+    /// What is seen instead of the live curves: those of which an end stopped for one reason.
+    pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
+        let live = self.session.live.as_ref()?;
+        let known = self.session.stopped.known();
+        known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is all that the document asks for.

@@ -130,6 +130,9 @@ pub struct Saving {
     pub file: Option<PathBuf>,
     /// Of the document, when it was saved or opened.
     pub saved: u64,
+    /// The view that is in that file, and the one in a file that is being written.
+    pub view: Option<View>,
+    pub view_asked: Option<View>,
     /// The session that the document was opened from.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,

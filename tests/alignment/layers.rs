@@ -7,6 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shared, Tractogram};
 use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
+use arcuate::state::bundle::{BundleAction, ByPtr, Chosen, lines_of};
 use arcuate::state::maps::{Value, Wanted};
 use arcuate::state::moved::Nudge;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, Slot, State, update};
@@ -294,8 +295,65 @@ fn many() {
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
     let (by, phase) = (to(6.0), Phase::Done);
     let asked = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
-    assert_eq!(asked.len(), 1);
+    let [Effect::Submit(request)] = &asked[..] else {
+        panic!("one request");
+    };
+    let job = window.jobs.submit(request.clone());
+    let there = window.jobs.wait(&job, |_| {});
     let asked = update(&mut window.state, Action::Undo);
     assert!(matches!(asked[..], [Effect::Cancel(Slot::Shift), ..]));
     assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
+    // Also where the worker was there before.
+    let redo = window.state.history.redo_label().map(str::to_owned);
+    window.act(Action::Event(there));
+    assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
+    assert_eq!(window.state.history.redo_label(), redo.as_deref());
+    edited_meanwhile(&mut window, layer);
+}
+
+/// Streamlines are deleted before they are moved or after: never is one lost in the other.
+fn edited_meanwhile(window: &mut Window, layer: LayerId) {
+    let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
+    shift(window, layer, to(5.0), Phase::Done);
+    let all = points(&window.state, layer).len();
+    let delete = |window: &mut Window| {
+        let lines = lines_of(window.state.document.layer(layer).expect("there"));
+        let lines = lines.expect("streamlines").clone();
+        let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
+        window.state.session.bundle.chosen = Some(Chosen {
+            layer,
+            of: lines.id(),
+            count: 10,
+            marks: ByPtr(marks.into()),
+            anchor: None,
+        });
+        update(
+            &mut window.state,
+            Action::Bundle(BundleAction::DeleteChosen),
+        )
+    };
+    let edits = delete(window);
+    let (by, phase) = (to(6.0), Phase::Done);
+    let moves = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    // One more while they are on their way is refused.
+    let said = window.said();
+    assert!(
+        !delete(window)
+            .iter()
+            .any(|e| matches!(e, Effect::Submit(_)))
+    );
+    assert!(window.said() != said, "{}", window.said());
+    let mut run = |effects: Vec<Effect>| {
+        for effect in effects {
+            if let Effect::Submit(request) = effect {
+                let job = window.jobs.submit(request);
+                let event = window.jobs.wait(&job, |_| {});
+                window.act(Action::Event(event));
+            }
+        }
+        points(&window.state, layer).len()
+    };
+    let left = all - 1000;
+    assert_eq!(run(edits), left);
+    assert_eq!(run(moves), left, "what was deleted is not there again");
 }

@@ -354,7 +354,7 @@ fn label_map_and_back() {
     });
     assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);
     let status = &again.state.session.status;
-    assert!(status.contains("since some have one number"), "{status}");
+    assert!(status.contains("since two had the same number"), "{status}");
 
     // And as masks, one file each.
     let path = folder.path().join("each.nii.gz");
@@ -403,7 +403,10 @@ fn duplicate() {
     let id = window.state.session.selected_region.unwrap();
     window.act(Action::DuplicateRegion(id));
     let regions = &window.state.document.regions;
-    assert_eq!((regions.len(), regions[1].name.as_str()), (2, "Seed copy"));
+    assert_eq!(
+        (regions.len(), regions[1].name.as_str()),
+        (2, "Region copy")
+    );
     window.act(Action::SetTool(Tool::Change));
     let grown = Change {
         grow_mm: 3.0,

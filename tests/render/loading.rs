@@ -13,7 +13,7 @@ use arcuate::render::offscreen::{Error, Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer, Surface, device_descriptor};
 use glam::DVec3;
 use libtest_mimic::Trial;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -312,10 +312,21 @@ fn slow_pictures() {
     assert!(share > 0.0 && share < 1.0, "{share}");
     renderer.wait();
     assert_eq!(renderer.due_in(), Some(Duration::ZERO));
-    renderer.touch();
-    renderer.scene(&turned, PANE);
-    assert!(renderer.due_in().is_some_and(|wait| wait > Duration::ZERO));
-    assert_eq!(renderer.share([PANE]), share);
+    // A machine that is busy may take longer than a hand rests.
+    let at_once = (0..50).any(|_| {
+        let (share, began) = (renderer.share([PANE]), Instant::now());
+        renderer.touch();
+        renderer.scene(&turned, PANE);
+        let (wait, now) = (renderer.due_in(), renderer.share([PANE]));
+        if began.elapsed() > Duration::from_millis(120) {
+            return false;
+        }
+        assert!(wait.is_some_and(|wait| wait > Duration::ZERO));
+        assert_eq!(now, share);
+        true
+    });
+    assert!(at_once);
+    let share = renderer.share([PANE]);
     pause();
     assert_eq!(renderer.due_in(), Some(Duration::ZERO));
     renderer.scene(&turned, PANE);

@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::a turn is taken frame by frame", turn),
         test("update::escape stops a turn", escape),
         test("update::only the 3-D view turns", only_scene),
+        test("update::a picture's command is of what is seen", copied),
         test("update::a picture is stopped as other jobs are", stopped),
     ]
 }
@@ -129,6 +130,39 @@ fn stopped() {
     update(&mut state, Action::ShotTaken(4, Err("Why".to_owned())));
     assert!(state.session.jobs.is_empty() && state.session.turning.is_none());
     assert_eq!(state.session.messages.len(), 1);
+}
+
+/// What was changed since the session was saved, the sides of the view, too, would not be in the picture.
+fn copied() {
+    let mut state = State::new(String::new());
+    let copy = |state: &mut State| {
+        let effects = update(
+            state,
+            Action::CopyPicture(Some(Pane::Axial), Look::default()),
+        );
+        let text = effects.into_iter().find_map(|e| match e {
+            Effect::CopyText(text) => Some(text),
+            _ => None,
+        });
+        text
+    };
+    assert!(copy(&mut state).is_none());
+    state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
+    state.session.saving.view = Some(state.view.clone());
+    state.session.saving.saved = state.session.revision;
+    update(&mut state, Action::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0)));
+    let text = copy(&mut state).expect("a command");
+    assert!(
+        text.starts_with("arcuate render /tmp/s.arcuate --view axial --at 1,2,3"),
+        "{text}"
+    );
+    let kept = state.view.convention;
+    update(&mut state, Action::SetConvention(Convention::Neurological));
+    assert!(copy(&mut state).is_none());
+    update(&mut state, Action::SetConvention(kept));
+    assert!(copy(&mut state).is_some());
+    update(&mut state, Action::SetLayout(Layout::Single));
+    assert!(copy(&mut state).is_none());
 }
 
 fn only_scene() {

@@ -262,6 +262,9 @@ fn scene_of(state: &State) -> ScenePane {
     build::scene_from(state, &state.view.camera, size)
 }
 
+/// Panes of the window, one of them of what is compared with.
+const WINDOW: [PaneId; 2] = [PaneId(1), PaneId(203)];
+
 /// A piece at a time, while the window goes on, it is the picture of all at once; one that is left leaves
 /// nothing behind.
 fn by_pieces() {
@@ -297,6 +300,8 @@ fn by_pieces() {
             kernel_s: None,
         },
     );
+    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Compare(Some(0)));
     let size = frame(SIZE, 1.0);
     for (pane, transparent) in [(Pane::Scene, true), (Pane::Axial, false)] {
         let at_once = snapshot::pane(&mut studio.0, &state, pane, size, transparent).unwrap();
@@ -326,7 +331,9 @@ fn by_pieces() {
             // What moves in the window meanwhile does not keep it.
             let renderer = studio.0.as_mut().unwrap();
             moved.background[0] ^= 1;
-            renderer.scene(&moved, PaneId(1));
+            for id in WINDOW {
+                renderer.scene(&moved, id);
+            }
             renderer.wait();
             let before = drawing.share(renderer);
             assert!(drawing.step(&mut studio.0).unwrap().is_none());
@@ -335,7 +342,7 @@ fn by_pieces() {
             renderer.wait();
         }
         let renderer = studio.0.as_mut().unwrap();
-        renderer.forget(PaneId(1));
+        WINDOW.into_iter().for_each(|id| renderer.forget(id));
         assert!(renderer.busy());
         drawing.leave(renderer);
         assert!(!renderer.busy());

@@ -182,9 +182,12 @@ pub fn done(state: &mut State, done: OfRegions, effects: &mut Vec<Effect>) {
         OfRegions::Labelled { layer, role, masks } => {
             labelled(state, LayerId(layer), role, masks, effects);
         }
-        OfRegions::Pathway { name, role, mask } => {
-            pathways::region_made(state, name, role, mask, effects);
-        }
+        OfRegions::Pathway {
+            field,
+            name,
+            role,
+            mask,
+        } => pathways::region_made(state, field, (name, role, mask), effects),
     }
 }
 

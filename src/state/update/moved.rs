@@ -98,16 +98,21 @@ pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
 /// Takes in streamlines that were moved. A hand that goes on sees them on their way.
 pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
     let layer = LayerId(layer);
-    let wanted = state.session.shifting.take();
-    let arrived = wanted.filter(|s| s.layer == layer && s.by == by);
+    // Undone, or put back: it came all the same.
+    let Some(wanted) = state.session.shifting.take() else {
+        return;
+    };
+    let hand = Some(wanted).filter(|s| s.layer == layer);
+    let arrived = hand.filter(|s| s.by == by);
     if arrived.is_none() {
         let running = false;
-        state.session.shifting = wanted.map(|s| Shifting { running, ..s });
+        state.session.shifting = Some(Shifting { running, ..wanted });
     }
-    if many(&state.document, layer).is_none_or(|lines| lines.id() != of) {
+    // Edited since, or other ones.
+    let document = &state.document;
+    if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
         return;
     }
-    let hand = wanted.filter(|s| s.layer == layer);
     let how = hand.map_or(How::Hand, |s| s.how);
     let live = arrived.map_or(hand.is_some(), |s| s.phase == Phase::Live);
     edit(state, MOVE, live, |document| {

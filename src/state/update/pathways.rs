@@ -580,13 +580,16 @@ fn save(
 /// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
 pub fn region_made(
     state: &mut State,
-    name: String,
-    role: Role,
-    mask: Mask,
+    of: DataId,
+    (name, role, mask): (String, Role, Mask),
     effects: &mut Vec<Effect>,
 ) {
-    let shape = Arc::new(Shape::Mask(mask));
-    let mut id = RegionId(0);
+    // It comes even where its document was left.
+    let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
+    if field(&state.document) != of && !kept.any(|f| f.field == of) {
+        return;
+    }
+    let (shape, mut id) = (Arc::new(Shape::Mask(mask)), RegionId(0));
     edit(state, "Region of a pathway", false, |document| {
         id = document.add_region(name, role, shape);
     });

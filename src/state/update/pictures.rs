@@ -4,7 +4,7 @@ use crate::jobs::{Request, Slot};
 use crate::state::action::Effect;
 use crate::state::pictures::{Look, Shot, Turn, Turning};
 use crate::state::recipe::picture;
-use crate::state::{Pane, Severity, State};
+use crate::state::{Pane, Severity, State, View};
 
 const STOPPED: &str = "Stopped after ";
 const OF_A_TURN: &str = " pictures of a turn";
@@ -36,16 +36,24 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Copies the command of a picture, which is of a session: the camera is the one that was saved.
+/// Copies the command of a picture, which is of a session: sides, camera and all that is seen are those that
+/// were saved, but for the crosshair, which the command has.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
-    let file = state.session.saving.file.as_ref();
-    let Some(file) = file.filter(|_| !state.is_dirty()) else {
-        let sentence = "The command of a picture is of a session that is saved: save it first";
+    let saving = &state.session.saving;
+    let same = saving.view.as_ref().is_some_and(|saved| {
+        let crosshair = saved.crosshair;
+        let now = state.view.clone();
+        View { crosshair, ..now } == *saved
+    });
+    let file = saving.file.as_ref();
+    let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
+        let sentence =
+            "The command of a picture is of a session that is saved as it is seen: save it first";
         return state.session.say(Severity::Information, sentence);
     };
     let text = picture(file, pane, &look.of(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
-    "Command copied: it takes the picture as the session was saved last"
+    "Command copied: it takes the picture of the session that was saved"
         .clone_into(&mut state.session.status);
 }
 

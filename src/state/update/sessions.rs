@@ -169,6 +169,7 @@ fn save(
     };
     saving.then = then;
     let draft = Box::new(saved::draft(state));
+    state.session.saving.view_asked = Some(state.view.clone());
     submit(effects, SessionRequest::Save { path, draft });
 }
 
@@ -261,6 +262,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     let saving = &mut state.session.saving;
     saving.file = Some(path.clone());
     saving.saved = revision;
+    saving.view = saving.view_asked.take();
     let then = saving.then.take();
     let layers = state.document.layers.len() + state.document.absent.len();
     let summary = summary(layers, &state.document);
@@ -405,6 +407,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let saving = &mut state.session.saving;
     saving.opened = Some(read.clone());
     saving.saved = state.session.revision;
+    saving.view = Some(state.view.clone());
     if recovered {
         saving.file.clone_from(&content.origin);
         saving.left_behind.retain(|l| l.session != read.path);

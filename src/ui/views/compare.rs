@@ -75,10 +75,11 @@ impl Views {
     }
 
     /// For what is compared with: nothing to hold, and panes of their own in the renderer.
-    fn compared() -> Self {
+    fn compared(of_picture: bool) -> Self {
         Self {
             still: true,
             compared: true,
+            of_picture,
             ..Self::default()
         }
     }
@@ -96,7 +97,10 @@ impl Views {
         let id = ("compared", pane);
         let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(id));
         child.set_clip_rect(right.intersect(ui.clip_rect()));
-        let other = self.other.get_or_insert_with(|| Box::new(Self::compared()));
+        let of_picture = self.still;
+        let other = self
+            .other
+            .get_or_insert_with(|| Box::new(Self::compared(of_picture)));
         other.half = Some(Half {
             share: comparing.share,
             right: true,

@@ -78,6 +78,8 @@ pub struct Views {
     still: bool,
     /// What is compared with.
     compared: bool,
+    /// That, in a picture.
+    of_picture: bool,
     /// Where a snapshot is being named.
     naming: Option<(Pane, String)>,
     /// Where something is compared.
@@ -196,6 +198,8 @@ impl Views {
     fn pane_id(&self, pane: Pane) -> PaneId {
         let index = Pane::ALL.iter().position(|&p| p == pane).unwrap_or(0) as u32;
         let first = match (self.still, self.compared) {
+            // A picture is drawn piece by piece while the window goes on.
+            (_, true) if self.of_picture => 300,
             (_, true) => 200,
             (true, false) => 100,
             (false, false) => 0,
@@ -207,7 +211,7 @@ impl Views {
     pub fn still_panes() -> impl Iterator<Item = PaneId> {
         let slices = mosaic::FIRST_STILL..mosaic::FIRST_STILL + View::MOST_SLICES as u32;
         (100..104)
-            .chain(200..204)
+            .chain(300..304)
             .chain(slices)
             .chain([701])
             .map(PaneId)

@@ -47,7 +47,7 @@ impl Views {
             ],
         );
         let mut taken = vec![title];
-        if let Some((stopped, _)) = state.session.stopped.known() {
+        if let Some((stopped, _)) = state.stopped() {
             let only = format!("only: {}", stopped.reason.words());
             let font = theme::medium(size::LABEL);
             let at = pos2(title.right() + 10.0, at.y);

@@ -306,7 +306,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
     };
     let second = at + vec2(0.0, 17.0);
-    let only = state.session.stopped.known();
+    let only = state.stopped();
     let only = only.map_or(String::new(), |(s, _)| {
         format!(" · only: {}", s.reason.words())
     });

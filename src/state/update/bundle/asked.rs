@@ -37,19 +37,26 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
         Drawer::Table => {
             let columns = state.columns(lines);
             let mut sorted = None;
+            let mut taken: Vec<String> = Vec::new();
             let by = state.view.table.by.as_ref();
             for column in &columns {
                 let name = match column {
-                    Column::Value(name) => Some(name.clone()).filter(|n| parts.has(n)),
+                    Column::Value(name) => {
+                        if !parts.has(name) {
+                            parts.lacks(&format!("\"{name}\""));
+                        }
+                        Some(name.clone())
+                    }
                     Column::Image(id) => parts.image(*id).map(|stem| {
-                        let taken = lines.value_names().contains(&&*stem);
-                        if taken {
+                        let own = lines.value_names().contains(&&*stem);
+                        if own || taken.contains(&stem) {
                             format!("{stem} (image)")
                         } else {
                             stem
                         }
                     }),
                 };
+                taken.extend(name.clone());
                 if by == Some(column) {
                     sorted = name;
                 }

@@ -96,6 +96,10 @@ fn ask(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(crate::jobs::Slot::Edit);
+    if state.session.shifting.is_some_and(|s| s.layer == layer) {
+        let sentence = "The streamlines are being moved: delete or keep them once they are there";
+        return state.session.say(Severity::Information, sentence);
+    }
     submit(
         effects,
         ForBundle::Edit {
@@ -120,7 +124,8 @@ pub fn done(
         return;
     };
     let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
-        return;
+        let sentence = "The streamlines are others by now: nothing was deleted or kept";
+        return state.session.say(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
