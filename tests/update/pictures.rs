@@ -140,11 +140,10 @@ fn copied() {
             state,
             Action::CopyPicture(Some(Pane::Axial), Look::default()),
         );
-        let text = effects.into_iter().find_map(|e| match e {
+        effects.into_iter().find_map(|e| match e {
             Effect::CopyText(text) => Some(text),
             _ => None,
-        });
-        text
+        })
     };
     assert!(copy(&mut state).is_none());
     state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
