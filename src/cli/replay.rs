@@ -351,6 +351,12 @@ fn segments(window: &mut Headless) -> Outcomes {
         });
         all.push((of, replayed));
     }
+    let absent = document.absent.iter().map(|a| &a.layer);
+    for l in absent.filter(|l| l.weights.is_some()) {
+        let why = "were not fitted again: the streamlines are not here";
+        let of = format!("{}, weights", saved::result_name(l.id));
+        all.push((of, Err(format!("Weights of {} {why}", l.name))));
+    }
     all
 }
 
@@ -374,14 +380,11 @@ fn weights(window: &mut Headless) -> Outcomes {
         let name = format!("Weights of {}", layer.name);
         let request = weight_request(&document, lines, &weighed.from);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
-        let again =
-            request.and_then(
-                |request| match window.run(Request::Commit(Box::new(request))) {
-                    Ok(Output::Committed(made)) => Ok(made),
-                    Ok(_) => Err(format!("{name} were not fitted again")),
-                    Err(failure) => Err(failure.sentence),
-                },
-            );
+        let again = request.and_then(|r| match window.run(Request::Commit(Box::new(r))) {
+            Ok(Output::Committed(made)) => Ok(made),
+            Ok(_) => Err(format!("{name} were not fitted again")),
+            Err(failure) => Err(failure.sentence),
+        });
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;

@@ -205,6 +205,10 @@ fn come_back() {
     assert!(full.state.document.layer(id).is_some(), "the others are");
     // Where the streamlines are made again, the weights and their maps come back with them.
     std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
+    let (code, _, told) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{told}");
+    let words = "were not fitted again: the streamlines are not here";
+    assert!(told.contains(words), "{told}");
     let mut without = Window::opened(&path);
     let said = without.said();
     assert!(said.contains("stays in the session"), "{said}");
