@@ -215,7 +215,10 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         // Asked for by the command line alone.
         Output::Segmented(_) | Output::Planned(_) => {}
         Output::Converted(done) => {
-            state.session.status = format!("Converted {}", done.what);
+            state.session.exports_before = None;
+            let path = done.written.first().map(|p| p.display().to_string());
+            let path = path.unwrap_or_default();
+            state.session.status = format!("Saved {}, read back and equal: {path}", done.what);
         }
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
