@@ -175,6 +175,27 @@ fn coverage_mask(share: f32) -> u32 {
     return (1u << u32(round(share * f32(layer.kind.w)))) - 1u;
 }
 
+fn brightest(colour: vec4<f32>) -> f32 {
+    return max(colour.r, max(colour.g, colour.b));
+}
+
+// How bright a place is with what lies two texels around it: in the noise of air some voxels are as bright as
+// dark tissue, but none of its places is.
+fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
+    let across = vec2<f32>(2.0 / length(layer.image.across.xyz), 0.0);
+    let down = vec2<f32>(0.0, 2.0 / length(layer.image.down.xyz));
+    var sum = here;
+    var count = 1.0;
+    for (var i = 0; i < 4; i++) {
+        let way = f32(1 - (i & 2)) * select(down, across, (i & 1) == 0);
+        let other = shade(at + way, step);
+        let there = select(0.0, 1.0, other.a > 0.0);
+        sum += there * brightest(other);
+        count += there;
+    }
+    return sum / count;
+}
+
 @fragment
 fn fs_quad(in: OnQuad) -> Cut {
     begin(in.position);
@@ -189,8 +210,11 @@ fn fs_quad(in: OnQuad) -> Cut {
     }
     let shaded = shade(in.at, step);
     if has(CUT_BLACK) {
-        let brightest = max(shaded.r, max(shaded.g, shaded.b));
-        covered = edge(brightest, 0.04, min(texels(layer.image, step) * 0.1, 0.08));
+        let here = brightest(shaded);
+        covered = edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08));
+        if covered > 0.0 {
+            covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
+        }
     }
     if shaded.a < 0.004 || covered <= 0.0 {
         discard;
