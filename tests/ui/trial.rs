@@ -181,6 +181,16 @@ fn guided() {
     window.get_by_label_contains("rays and their CM");
 }
 
+/// Whether a file exists is asked on a thread.
+fn asked(window: &mut Window) {
+    let patience = Instant::now();
+    while submitted(window).is_empty() {
+        assert!(patience.elapsed().as_secs() < 10, "no answer");
+        std::thread::sleep(Duration::from_millis(5));
+        window.run();
+    }
+}
+
 /// The next export goes where the last one went, in its format.
 fn remembered() {
     let folder = tempfile::tempdir().unwrap();
@@ -193,12 +203,7 @@ fn remembered() {
     assert!(path(&window).ends_with(".tck"), "{}", path(&window));
     let file = folder.path().join("mine.trx");
     type_over(&mut window, file.to_str().unwrap());
-    let patience = std::time::Instant::now();
-    while submitted(&window).is_empty() {
-        assert!(patience.elapsed().as_secs() < 10, "no answer");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        window.run();
-    }
+    asked(&mut window);
     click(&mut window, "Export…");
     let next = path(&window);
     assert_eq!(Path::new(&next).parent(), Some(folder.path()), "{next}");
@@ -223,12 +228,7 @@ fn live_first() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.tck");
     type_over(&mut window, file.to_str().unwrap());
-    let patience = std::time::Instant::now();
-    while submitted(&window).is_empty() {
-        assert!(patience.elapsed().as_secs() < 10, "no answer");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        window.run();
-    }
+    asked(&mut window);
     let mut actions = window.state().actions.iter();
     let live = |a: &Action| matches!(a, Action::SaveTracks { layer: None, .. });
     assert!(actions.any(live));

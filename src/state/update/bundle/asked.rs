@@ -25,13 +25,7 @@ struct Parts<'a> {
 /// As the command line makes it; `None` where there are no streamlines, or not all is known yet.
 pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
-    let mut parts = Parts {
-        state,
-        layer,
-        needs: Vec::new(),
-        options: String::new(),
-        unfiled: None,
-    };
+    let mut parts = Parts::of(state, layer);
     let mut input = None;
     match what {
         Drawer::Table => {
@@ -127,17 +121,20 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
 /// What the filter leaves of a layer, as the command line makes it, or the layer's own recipe; `None` while
 /// values that the filter needs are on their way.
 pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
-    let mut parts = Parts {
-        state,
-        layer,
-        needs: Vec::new(),
-        options: String::new(),
-        unfiled: None,
-    };
-    parts.streamlines()
+    Parts::of(state, layer).streamlines()
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    fn of(state: &'a State, layer: &'a Layer) -> Self {
+        Self {
+            state,
+            layer,
+            needs: Vec::new(),
+            options: String::new(),
+            unfiled: None,
+        }
+    }
+
     fn lacks(&mut self, what: &str) {
         self.unfiled.get_or_insert_with(|| what.to_owned());
     }
