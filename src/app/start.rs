@@ -3,7 +3,7 @@
 use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
 use crate::jobs;
-use crate::render::{device_descriptor, lender, shortcoming};
+use crate::render::{backends, device_descriptor, lender, shortcoming};
 use crate::state::{Action, SessionAction, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
@@ -57,6 +57,7 @@ fn options() -> NativeOptions {
         options.viewport = options.viewport.with_icon(icon);
     }
     if let egui_wgpu::WgpuSetup::CreateNew(setup) = &mut options.wgpu_options.wgpu_setup {
+        setup.instance_descriptor.backends = backends();
         setup.device_descriptor = Arc::new(device_descriptor);
     }
     options

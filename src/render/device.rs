@@ -1,5 +1,33 @@
 //! What the renderer asks of a graphics device.
 
+/// What may draw: OpenGL only where nothing else does, or `WGPU_BACKEND` asks for it.
+pub fn backends() -> wgpu::Backends {
+    chosen().0
+}
+
+/// An instance without a window.
+pub fn instance() -> wgpu::Instance {
+    chosen().1
+}
+
+/// Where Vulkan and OpenGL are both loaded, NVIDIA's driver can wait for itself for ever while a Vulkan
+/// device is taken down: 4 of 59 runs of this renderer's tests on an H200, none of 61 without OpenGL.
+fn chosen() -> (wgpu::Backends, wgpu::Instance) {
+    let with = |backends| {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        descriptor.backends = backends;
+        (backends, wgpu::Instance::new(descriptor))
+    };
+    if let Some(asked) = wgpu::Backends::from_env() {
+        return with(asked);
+    }
+    let first = with(wgpu::Backends::PRIMARY);
+    if pollster::block_on(first.1.enumerate_adapters(first.0)).is_empty() {
+        return with(wgpu::Backends::SECONDARY);
+    }
+    first
+}
+
 /// The device that the renderer works with best on this adapter: the adapter's own limits (large
 /// volumes and tractograms need them), and timing, filtering and memory that kernels can write where they
 /// are offered. The window's device must be requested with this too.

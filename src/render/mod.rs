@@ -44,7 +44,7 @@ mod volume_bricks;
 mod volume_image;
 
 pub use blit::Surface;
-pub use device::{device_descriptor, shortcoming};
+pub use device::{backends, device_descriptor, instance, shortcoming};
 pub use gpu::{cleared, shader_sources};
 pub use shared::lender;
 pub use volume::March;

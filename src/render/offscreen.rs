@@ -2,7 +2,7 @@
 
 use super::darkening::reach_px;
 use super::draw_list::{ScenePane, SlicePane};
-use super::{PaneId, Renderer, device_descriptor, shortcoming};
+use super::{PaneId, Renderer, device_descriptor, instance, shortcoming};
 use glam::{DMat4, DVec3, DVec4};
 use std::ops::Range;
 
@@ -88,17 +88,14 @@ impl Offscreen {
 
     /// With less than the adapter offers, for tests of what happens on smaller devices.
     pub fn with_limits(limit: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, Error> {
-        let instance =
-            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-        let adapter =
-            pollster::block_on(
-                instance.request_adapter(&wgpu::RequestAdapterOptions {
-                    power_preference: wgpu::PowerPreference::from_env()
-                        .unwrap_or(wgpu::PowerPreference::HighPerformance),
-                    ..Default::default()
-                }),
-            )
-            .map_err(|_| Error::NoDevice)?;
+        let adapter = pollster::block_on(
+            instance().request_adapter(&wgpu::RequestAdapterOptions {
+                power_preference: wgpu::PowerPreference::from_env()
+                    .unwrap_or(wgpu::PowerPreference::HighPerformance),
+                ..Default::default()
+            }),
+        )
+        .map_err(|_| Error::NoDevice)?;
         if let Some(sentence) = shortcoming(&adapter) {
             return Err(Error::Unsuitable(sentence));
         }

@@ -10,7 +10,7 @@ use arcuate::render::draw_list::{
     ById, LineColour, LineStyle, Lines, Outline, ScenePane, Solid, SolidShape,
 };
 use arcuate::render::offscreen::{Error, Offscreen, Picture};
-use arcuate::render::{PaneId, Renderer, Surface, device_descriptor};
+use arcuate::render::{PaneId, Renderer, Surface, device_descriptor, instance};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};
@@ -478,9 +478,7 @@ fn very_many() {
 /// egui's surface, plain or sRGB, gets the pane's bytes.
 fn windows_show_the_same() {
     let mut random = Random::fresh("windows_show_the_same");
-    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-    let instance = wgpu::Instance::new(descriptor);
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("one");
+    let adapter = pollster::block_on(instance().request_adapter(&Default::default())).expect("one");
     let (device, queue) =
         pollster::block_on(adapter.request_device(&device_descriptor(&adapter))).expect("one");
     let mut renderer = Renderer::new(device.clone(), queue.clone());
