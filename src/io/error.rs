@@ -188,6 +188,12 @@ impl Error {
         }
     }
 
+    /// Nothing of a format's own is in the file: it is another's, or what came of it.
+    pub(super) fn foreign(path: &Path, found: impl Into<String>, expected: &str) -> Self {
+        let then = "copy the file again, or give it the ending of its format";
+        Self::malformed(path, found, format!("{expected}; {then}"))
+    }
+
     pub(super) fn unsupported(
         path: &Path,
         found: impl Into<String>,

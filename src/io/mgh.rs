@@ -66,8 +66,10 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     let mut header = Header([0; HEADER_BYTES]);
     let found = source.read(&mut header.0)?;
     if found < HEADER_BYTES {
-        return Err(wrong(
-            format!("{found} bytes, which is no FreeSurfer volume"),
+        let found = format!("{found} bytes, which is no FreeSurfer volume");
+        return Err(Error::foreign(
+            path,
+            found,
             "at least a header of 284 bytes",
         ));
     }

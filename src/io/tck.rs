@@ -90,11 +90,8 @@ pub(super) fn header_text(
 ) -> Result<(String, usize), Error> {
     let kind = if magic == MAGIC { "TCK" } else { "TSF" };
     if !bytes.starts_with(magic.as_bytes()) {
-        return Err(Error::malformed(
-            path,
-            format!("a file that does not start with “{magic}”"),
-            format!("a {kind} file"),
-        ));
+        let found = format!("a file that does not start with “{magic}”");
+        return Err(Error::foreign(path, found, &format!("a {kind} file")));
     }
     let mut end = 0;
     for line in bytes[..bytes.len().min(HEADER_LIMIT_BYTES)].split_inclusive(|&b| b == b'\n') {

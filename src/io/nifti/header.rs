@@ -173,12 +173,10 @@ impl Header {
         let found = source.read(&mut bytes[..BYTES_1])?;
         let path = source.path().to_owned();
         if found < BYTES_1 {
-            return Err(Error::malformed(
+            return Err(Error::foreign(
                 &path,
                 format!("{found} bytes, which is no NIfTI file"),
-                format!(
-                    "at least a header of {BYTES_1} bytes; copy the file again, or give it the ending of its format"
-                ),
+                &format!("at least a header of {BYTES_1} bytes"),
             ));
         }
         let size = [bytes[0], bytes[1], bytes[2], bytes[3]];

@@ -59,10 +59,8 @@ impl Header {
         let mut lines = text.lines();
         let magic = lines.next().unwrap_or_default();
         if !magic.starts_with("NRRD000") {
-            return wrong(
-                "a file that does not start with “NRRD000”".to_owned(),
-                "an NRRD file",
-            );
+            let found = "a file that does not start with “NRRD000”";
+            return Err(Error::foreign(path, found, "an NRRD file"));
         }
         let (mut fields, mut pairs) = (Vec::new(), Vec::new());
         for line in lines {

@@ -82,6 +82,11 @@ impl<'a> Cursor<'a> {
         self.failed.take().unwrap_or(wrong)
     }
 
+    pub fn foreign(&mut self, found: &str, expected: &str) -> Error {
+        let foreign = Error::foreign(self.path, found, expected);
+        self.failed.take().unwrap_or(foreign)
+    }
+
     fn cut(&mut self) -> Error {
         self.wrong(
             format!(

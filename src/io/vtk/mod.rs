@@ -41,10 +41,8 @@ const CELLS: [(&str, bool); 3] = [
 fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     let first = cursor.line();
     let Some(version) = first.strip_prefix("# vtk DataFile Version") else {
-        return Err(cursor.wrong(
-            "a file that does not start with “# vtk DataFile Version”",
-            "a legacy VTK file",
-        ));
+        let found = "a file that does not start with “# vtk DataFile Version”";
+        return Err(cursor.foreign(found, "a legacy VTK file"));
     };
     info.add("version", version.trim());
     let title = cursor.line();

@@ -181,10 +181,9 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         text.clear();
     }
     let Some(unpacker) = unpacker.filter(|_| polydata) else {
-        return Err(wrong(
-            "no <VTKFile type=\"PolyData\">".to_owned(),
-            "VTK XML polydata, which is what lines are kept as",
-        ));
+        let found = "no <VTKFile type=\"PolyData\">";
+        let expected = "VTK XML polydata, which is what lines are kept as";
+        return Err(Error::foreign(path, found, expected));
     };
     let counts = counts.map(|c| c.unwrap_or(0));
     let big_endian = unpacker.big_endian;
