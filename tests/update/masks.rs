@@ -1,4 +1,4 @@
-//! Masks on slices: over images only when somebody wants them, alone at once.
+//! Masks on slices: over images only when somebody wants them, alone at once; and what a first file starts.
 
 use super::{file, opened};
 use crate::support::test;
@@ -16,6 +16,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::masks::one_alone_is_on_the_slices", alone),
         test("update::masks::no_image_is_hidden_by_one", with_a_scan),
+        test(
+            "update::masks::folders_of_exports_are_of_a_document",
+            folders,
+        ),
     ]
 }
 
@@ -48,6 +52,12 @@ fn alone() {
     assert_eq!(seen(&state), ["brain_mask"]);
     let images = build::images(&state.document);
     assert!(images.len() == 1 && images[0].opacity > 0.5);
+    // Eight voxels have a border in their middle; what is looked at first is a voxel.
+    let voxel = state.view.crosshair / VOXEL_MM;
+    assert!(
+        (voxel - voxel.round()).abs().max_element() < 1e-9,
+        "{voxel}"
+    );
     // A step of the wheel is a voxel of it.
     let before = state.view.crosshair;
     let pane = Pane::Axial;
@@ -75,4 +85,15 @@ fn with_a_scan() {
     );
     update(&mut state, Action::Event(opened()));
     assert_eq!(seen(&state), ["brain_mask", "scan"]);
+}
+
+fn folders() {
+    let mut state = State::new(String::new());
+    let last = Some(std::path::PathBuf::from("/results/sub-01"));
+    state.session.exports.folder.clone_from(&last);
+    update(&mut state, Action::Event(mask()));
+    assert_eq!(state.session.exports.folder, None);
+    state.session.exports.folder.clone_from(&last);
+    update(&mut state, Action::Event(opened()));
+    assert_eq!(state.session.exports.folder, last);
 }

@@ -119,7 +119,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
-        state.view.crosshair = (low + high) * 0.5;
+        super::look_at_middle(state, (low, high));
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();

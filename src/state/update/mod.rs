@@ -46,7 +46,7 @@ use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
-use crate::data::Role;
+use crate::data::{Grid, Role};
 use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use opening::exported;
@@ -498,17 +498,27 @@ fn move_crosshair(state: &mut State, world: DVec3) {
     state.session.guide_done(GuideStep::ClickSlice);
 }
 
+/// The grid through which the wheel steps: of the topmost image that is seen, else of what else has one.
+fn stepped(document: &Document) -> Option<&Grid> {
+    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
+    let image = visible().find(|l| l.content.volume().is_some());
+    grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
+}
+
+/// The crosshair goes to the middle, into a voxel's centre: between two voxels it would hang on rounding
+/// which of them a slice shows.
+fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
+    let middle = (low + high) * 0.5;
+    let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());
+    state.view.crosshair = stepped(&state.document).map_or(middle, centre);
+}
+
 fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     let Some(axis) = pane.normal_axis() else {
         return;
     };
-    let layers = || state.document.layers.iter().rev();
-    let visible = || layers().filter(|l| l.display.visible);
-    let image = visible().find(|l| l.content.volume().is_some());
-    let grid = image.or_else(|| visible().find(|l| grid_of(l).is_some()));
-    let grid = grid.and_then(|l| grid_of(l));
     // The voxel edge that runs most along the normal.
-    let step = grid.map_or(1.0, |grid| {
+    let step = stepped(&state.document).map_or(1.0, |grid| {
         let m = grid.world_from_voxel.matrix3;
         (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {
             if edge[axis].abs() > best[axis].abs() {
