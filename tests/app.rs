@@ -83,7 +83,9 @@ fn kept() {
     assert_eq!(store::settings(&storage), wanted);
     assert!(next.view.light_theme);
     assert_eq!(next.session.backend_setting, BackendKind::Cpu);
-    assert_eq!(next.session.exports, window.state.session.exports);
+    assert_eq!(next.session.exports.last, window.state.session.exports.last);
+    // Results of one person are not saved beside those of another.
+    assert_eq!(next.session.exports.folder, None);
     assert_eq!(next.session.recent.len(), 1);
     assert_eq!(next.session.recent[0].window, Some(display.window));
 

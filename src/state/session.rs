@@ -173,9 +173,10 @@ pub struct Recent {
     pub window: Option<(f32, f32)>,
 }
 
-/// Where files were saved last, and as what: the next go there, too.
+/// Where files were saved last, and as what: the next of the same document go there, too.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Exports {
+    #[serde(skip)]
     pub folder: Option<PathBuf>,
     /// Whole names of the last files, by what they were.
     pub last: BTreeMap<String, String>,

@@ -318,10 +318,11 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     }
 }
 
-/// Looks at what was just opened first.
+/// Looks at what was just opened first. Where the results of what was open before went is no place for its.
 fn show_first(state: &mut State) {
+    state.session.exports.folder = None;
     let (low, high) = state.document.bounds();
-    state.view.crosshair = (low + high) * 0.5;
+    super::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
     super::frame_all(state);
 }
