@@ -5,7 +5,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::io::{Opened, nifti};
-use arcuate::state::space::{Item, What, compared, disagreements};
+use arcuate::state::space::{Item, What, compared, disagreements, shares_inside};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("space::agreement_is_silent", agreement),
         test("space::shifts_and_mirrors_are_named", shifts),
         test("space::streamlines_outside_are_counted", streamlines),
+        test("space::shares_inside_are_exact", shares),
         test("space::disagreements_name_their_pair", pairs),
         test("space::another_order_is_no_other_place", orders),
         test("space::forms_of_a_header_are_compared", forms),
@@ -292,4 +293,56 @@ fn streamlines() {
             assert!(found[0].contains("LPS, not RAS"), "{found:?}");
         }
     }
+}
+
+/// Points in voxels that are known: so many of them are inside, of the first image and of each mask.
+fn shares() {
+    let mut random = Random::fresh("space shares");
+    let grid = Arc::new(grid(&mut random));
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|_| u8::from(random.uniform(0.0, 1.0) < 0.6))
+        .collect();
+    let (mut in_grid, mut in_mask) = (0, 0);
+    let shape = DVec3::from_array(grid.shape.map(|n| n as f64));
+    let all = 1 + (random.bits() % 3000) as usize;
+    let mut uniform = |low, high| DVec3::from_array([(); 3].map(|()| random.uniform(low, high)));
+    let mut points = Vec::new();
+    for _ in 0..all {
+        // Well within a voxel, of which some are beside the grid.
+        let voxel = (uniform(-0.1, 1.1) * shape).floor();
+        if voxel.cmpge(DVec3::ZERO).all() && voxel.cmplt(shape).all() {
+            in_grid += 1;
+            let at = voxel.to_array().map(|v| v as usize);
+            in_mask += usize::from(inside[grid.index(at)] > 0);
+        }
+        points.push(grid.world(voxel + uniform(-0.4, 0.4)).as_vec3().to_array());
+    }
+    let lines = Tractogram::new(points, vec![0, all as u64]);
+    let mask = Mask::new(grid.clone(), inside);
+    let items = [
+        Item {
+            name: "lines",
+            what: What::Streamlines(&lines),
+        },
+        Item {
+            name: "mask",
+            what: What::Mask(&mask),
+        },
+        Item {
+            name: "image",
+            what: What::Image(&grid),
+        },
+        Item {
+            name: "another image",
+            what: What::Image(&grid),
+        },
+    ];
+    let share = |n: usize| n as f64 / all as f64;
+    assert_eq!(
+        shares_inside(&items),
+        [
+            ("lines", "image", share(in_grid)),
+            ("lines", "mask", share(in_mask))
+        ]
+    );
 }

@@ -7,7 +7,7 @@ use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind}
 use crate::io::Told;
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::jobs::{Loaded, Output, Request};
-use crate::state::space::{Item, What, disagreements, share_inside};
+use crate::state::space::{Item, What, disagreements, shares_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -56,8 +56,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
         }
     }
-    let found = space(&kept);
-    let inside = inside(&kept);
+    let items = items(&kept);
+    let (found, inside) = (disagreements(&items), shares_inside(&items));
     if kept.len() > 1 {
         text += "Space\n";
         for (tracks, of, share) in &inside {
@@ -90,33 +90,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
-/// Of each tractogram how much of it lies inside the first image and each mask.
-fn inside(kept: &[(String, Loaded)]) -> Vec<(String, String, f64)> {
-    let image = kept.iter().find_map(|(name, data)| match data {
-        Loaded::Scan { dwi: volume, .. } | Loaded::Image(volume) => {
-            Some((name, What::Image(&volume.grid)))
-        }
-        _ => None,
-    });
-    let masks = kept.iter().filter_map(|(name, data)| match data {
-        Loaded::Mask(mask) => Some((name, What::Mask(mask))),
-        _ => None,
-    });
-    let all: Vec<(&String, What)> = image.into_iter().chain(masks).collect();
-    let lines = kept.iter().filter_map(|(name, data)| match data {
-        Loaded::Tractogram(tractogram) => Some((name, tractogram)),
-        _ => None,
-    });
-    let of = |(tracks, tractogram): (&String, &Tractogram)| {
-        let one = |(name, what): &(&String, What)| {
-            let share = share_inside(tractogram, *what)?;
-            Some((tracks.clone(), (*name).clone(), share))
-        };
-        all.iter().filter_map(one).collect::<Vec<_>>()
-    };
-    lines.flat_map(of).collect()
-}
-
 /// With one decimal, and no minus before a nought.
 fn tenths(value: f64) -> String {
     match format!("{value:.1}") {
@@ -125,8 +98,8 @@ fn tenths(value: f64) -> String {
     }
 }
 
-/// What disagrees among the files.
-fn space(kept: &[(String, Loaded)]) -> Vec<String> {
+/// What the files hold, by their names.
+fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
     let items = kept.iter().map(|(name, data)| Item {
         name,
         what: match data {
@@ -135,7 +108,7 @@ fn space(kept: &[(String, Loaded)]) -> Vec<String> {
             Loaded::Tractogram(tractogram) => What::Streamlines(tractogram),
         },
     });
-    disagreements(&items.collect::<Vec<Item>>())
+    items.collect()
 }
 
 fn describe(

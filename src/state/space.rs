@@ -240,7 +240,7 @@ fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
 
 /// How much of a tractogram lies inside an image's grid or a mask; `None` without a point, or against
 /// streamlines.
-pub fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
+fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
     let points = sampled(tractogram);
     let inside = |p: &&DVec3| match what {
         What::Image(grid) => grid.nearest(**p).is_some(),
@@ -249,6 +249,22 @@ pub fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
     };
     let comparable = !points.is_empty() && !matches!(what, What::Streamlines(_));
     comparable.then(|| points.iter().filter(inside).count() as f64 / points.len() as f64)
+}
+
+/// Of each tractogram how much of it lies inside the first image and each mask.
+pub fn shares_inside<'a>(items: &[Item<'a>]) -> Vec<(&'a str, &'a str, f64)> {
+    let image = items.iter().find(|i| matches!(i.what, What::Image(_)));
+    let masks = items.iter().filter(|i| matches!(i.what, What::Mask(_)));
+    let around: Vec<&Item<'a>> = image.into_iter().chain(masks).collect();
+    let of = |tracks: &Item<'a>| {
+        let What::Streamlines(tractogram) = tracks.what else {
+            return Vec::new();
+        };
+        let name = tracks.name;
+        let one = |i: &&Item<'a>| Some((name, i.name, share_inside(tractogram, i.what)?));
+        around.iter().filter_map(one).collect()
+    };
+    items.iter().flat_map(of).collect()
 }
 
 fn streamlines(

@@ -8,7 +8,7 @@ use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
 use crate::state::recipe::Source;
-use crate::state::space::{Disagreement, Item, What, compared};
+use crate::state::space::{Disagreement, Item, What, compared, shares_inside};
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
@@ -202,10 +202,11 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let apart = memory.space.found(state);
-    if !apart.is_empty() {
+    let disagreements = memory.space.found(state).len();
+    if disagreements > 0 {
         verdict = Verdict::Warning;
     }
+    report.extend_from_slice(&memory.space.inside);
     let fact = match first.source {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",
@@ -213,7 +214,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         AffineSource::Header => "header used",
         AffineSource::Computed => "known by construction",
     };
-    let fact = match (apart.len(), others.len()) {
+    let fact = match (disagreements, others.len()) {
         (1, _) => "1 disagreement".to_owned(),
         (n, _) if n > 1 => format!("{n} disagreements"),
         (_, 0) => fact.to_owned(),
@@ -275,6 +276,8 @@ fn what(content: &Content) -> What<'_> {
 pub struct SpaceReport {
     of: Vec<(String, DataId)>,
     found: Vec<Disagreement>,
+    /// Of each tractogram how much lies inside the first image and each mask.
+    inside: Vec<String>,
     /// Made when they are looked at first.
     pictures: Vec<Option<Picture>>,
 }
@@ -306,6 +309,12 @@ impl SpaceReport {
                 })
                 .collect();
             self.found = compared(&items);
+            let inside = shares_inside(&items).into_iter();
+            let inside = inside.map(|(tracks, of, share)| {
+                let percent = format::with_unit(&format::fixed(100.0 * share, 1), "%");
+                format!("{tracks}: {percent} inside {of}")
+            });
+            self.inside = inside.collect();
             self.pictures.clear();
             self.of = of;
         }
