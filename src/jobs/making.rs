@@ -408,10 +408,12 @@ impl SaveMasks {
             .first()
             .map(|r| r.0.clone())
             .unwrap_or_default();
+        control.begin("Writing masks", count as u64);
         for (path, shape, command) in &self.regions {
             let mask = shape.mask_on(&self.grid).whole();
-            io::nifti::save_mask(path, &mask, command, control)
+            io::nifti::save_mask(path, &mask, command, &control.silent())
                 .map_err(|e| Fault::Said(e.to_string()))?;
+            control.advance(1);
         }
         Ok(Output::Saved(Saved {
             path: first,

@@ -428,7 +428,9 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
             Note::new(p, Severity::Warning, &text).show(ui)
         });
     }
-    if let Some(text) = sheet.purpose.partly(state) {
+    let path = Path::new(sheet.text.trim());
+    let said = sheet.purpose.partly(state);
+    if let Some(text) = said.or_else(|| sheet.purpose.each(path)) {
         ui.scope(|ui| {
             ui.set_width(width);
             Note::new(p, Severity::Information, &text).show(ui)

@@ -118,6 +118,24 @@ impl Purpose {
         Self::Filter(what, lines.map(Values::of).unwrap_or_default())
     }
 
+    /// Of regions that get a file each: how many, and what the first is called.
+    pub(super) fn each(&self, path: &Path) -> Option<String> {
+        let Self::Regions {
+            as_labels: false,
+            names,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let files = SaveMasks::files(path, names);
+        let first = files.first()?.file_name()?.to_string_lossy();
+        Some(match files.len() {
+            1 => format!("Writes {first}"),
+            n => format!("Writes {} files: {first}, …", format::count(n as u64)),
+        })
+    }
+
     /// How many streamlines of a layer are written while a filter is on.
     pub(super) fn partly(&self, state: &State) -> Option<String> {
         let Self::Tracks {
