@@ -18,6 +18,8 @@ pub struct Cache {
     /// With what there is of each.
     visits: Vec<(Visit, String)>,
     text: String,
+    /// Of those shown, the one that the arrows are at and Enter takes.
+    at: usize,
 }
 
 impl Cache {
@@ -29,6 +31,7 @@ impl Cache {
         self.visits = visits.map(|v| (v.clone(), kinds(folder, &v))).collect();
         self.of = Some(folder.path.clone());
         self.text.clear();
+        self.at = 0;
     }
 }
 
@@ -80,41 +83,51 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
     let shown: Vec<usize> = (0..cache.visits.len())
         .filter(|&i| fits(&cache.visits[i].0))
         .collect();
+    let (up, down, enter) = ui.input(|i| {
+        let pressed = |key| i.key_pressed(key);
+        (
+            pressed(Key::ArrowUp),
+            pressed(Key::ArrowDown),
+            pressed(Key::Enter),
+        )
+    });
+    let last = shown.len().saturating_sub(1);
+    let at = (cache.at + usize::from(down)).saturating_sub(usize::from(up));
+    cache.at = at.min(last);
+    let mut area = ScrollArea::vertical().max_height(height);
+    if up || down {
+        area = area.vertical_scroll_offset(cache.at as f32 * space::ROW - height * 0.5);
+    }
     let mut chosen = None;
-    ScrollArea::vertical().max_height(height).show_rows(
-        ui,
-        space::ROW,
-        shown.len(),
-        |ui, visible| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for &i in &shown[visible] {
-                let (visit, kinds) = &cache.visits[i];
-                let name = visit.name();
-                let label = format!("{name}: {kinds}");
-                let response = rows::list_row(ui, &label, ("visit", i), false);
-                let inner = paint::inset(response.rect, 8.0, 8.0);
-                let middle = pos2(inner.left() + 150.0, inner.bottom());
-                let left = egui::Rect::from_min_max(inner.min, middle);
-                paint::left(ui.painter(), left, &name, theme::medium(size::LABEL), p.t1);
-                let right = paint::inset(inner, 158.0, 0.0);
-                paint::left(
-                    ui.painter(),
-                    right,
-                    kinds,
-                    theme::regular(size::LABEL),
-                    p.t2,
-                );
-                if response.clicked() {
-                    chosen = Some(i);
-                }
+    area.show_rows(ui, space::ROW, shown.len(), |ui, visible| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for place in visible {
+            let i = shown[place];
+            let (visit, kinds) = &cache.visits[i];
+            let name = visit.name();
+            let label = format!("{name}: {kinds}");
+            let response = rows::list_row(ui, &label, ("visit", i), place == cache.at);
+            let inner = paint::inset(response.rect, 8.0, 8.0);
+            let middle = pos2(inner.left() + 150.0, inner.bottom());
+            let left = egui::Rect::from_min_max(inner.min, middle);
+            paint::left(ui.painter(), left, &name, theme::medium(size::LABEL), p.t1);
+            let right = paint::inset(inner, 158.0, 0.0);
+            paint::left(
+                ui.painter(),
+                right,
+                kinds,
+                theme::regular(size::LABEL),
+                p.t2,
+            );
+            if response.clicked() {
+                chosen = Some(i);
             }
-        },
-    );
+        }
+    });
     if shown.is_empty() {
         let words = egui::RichText::new("Nobody is called so");
         ui.label(words.font(theme::regular(size::LABEL)).color(p.t2));
     }
-    let enter = ui.input(|i| i.key_pressed(Key::Enter));
     let mut cancelled = false;
     ui.horizontal(|ui| {
         let count = cache.visits.len();
@@ -126,10 +139,9 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         ui.label(words.color(p.t3));
         cancelled = Button::quiet("Cancel").show(ui).clicked();
     });
-    match (chosen, shown.as_slice()) {
+    match (chosen, shown.get(cache.at)) {
         (Some(i), _) => Some(Some(i)),
-        // What the text leaves.
-        (None, [only]) if enter => Some(Some(*only)),
+        (None, Some(at)) if enter && !cancelled => Some(Some(*at)),
         _ => cancelled.then_some(None),
     }
 }

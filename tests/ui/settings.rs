@@ -68,12 +68,24 @@ fn visits() {
         std::fs::create_dir_all(&dwi).expect("a folder");
         std::fs::write(dwi.join(format!("{name}_dwi.nii.gz")), b"x").expect("written");
     }
-    let mut state = State::new(String::new());
-    let found = bids::find(folder.path()).expect("a data set");
-    state.session.folder = Some(Arc::new(found));
-    let mut window = window(state, [1280.0, 800.0]);
-    click(&mut window, "sub-02: diffusion scan");
+    let asked = || {
+        let mut state = State::new(String::new());
+        let found = bids::find(folder.path()).expect("a data set");
+        state.session.folder = Some(Arc::new(found));
+        window(state, [1280.0, 800.0])
+    };
     let chosen = |a: &Action| matches!(a, Action::OpenVisit(Some(1)));
-    assert!(window.state().actions.iter().any(chosen));
-    assert!(window.state().state.session.folder.is_none());
+    let mut clicked = asked();
+    click(&mut clicked, "sub-02: diffusion scan");
+    assert!(clicked.state().actions.iter().any(chosen));
+    assert!(clicked.state().state.session.folder.is_none());
+
+    let mut typed = asked();
+    // There is none below the second.
+    for key in [Key::ArrowDown, Key::ArrowDown, Key::Enter] {
+        assert!(typed.state().state.session.folder.is_some());
+        typed.key_press(key);
+        typed.run();
+    }
+    assert!(typed.state().actions.iter().any(chosen));
 }
