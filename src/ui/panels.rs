@@ -313,8 +313,9 @@ pub fn caption(ui: &mut Ui, text: &str, fact: &str) -> egui::Response {
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), CAPTION), Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
-    paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t2);
-    paint::right(ui.painter(), inner, fact, theme::medium(size::LABEL), p.t1);
+    let fact_at = paint::right(ui.painter(), inner, fact, theme::medium(size::LABEL), p.t1);
+    let room = inner.with_max_x(fact_at.left() - 8.0);
+    paint::name(ui.painter(), room, text, theme::regular(size::LABEL), p.t2);
     response.widget_info(|| {
         let text = format!("{text} {fact}");
         egui::WidgetInfo::labeled(egui::Role::Label, true, text.trim())

@@ -343,7 +343,7 @@ fn change_panel() {
     let mut window = window(tracking(), [1600.0, 900.0]);
     act(&mut window, Action::SetTool(Tool::Change));
     window.run();
-    for name in ["Grow, shrink", "Smooth"] {
+    for name in ["Grow, shrink", "Smooth, FWHM"] {
         assert!(window.query_all_by_label(name).next().is_some(), "{name}");
     }
     // Nothing to combine with yet.

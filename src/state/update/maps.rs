@@ -150,7 +150,11 @@ pub fn done(state: &mut State, mapped: Mapped) {
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;
     let output = &mapped.output;
-    let mut said = format!("Mapped {} voxels", count(output.voxels));
+    // It lies under what it is of.
+    let mut said = format!(
+        "Mapped {} voxels, under the streamlines",
+        count(output.voxels)
+    );
     if output.outside_mm > 0.0005 {
         said += &format!(
             "; {:.1}{THIN}% of the length lies outside",

@@ -108,19 +108,20 @@ pub fn taken_in(
     }
     let recipe = recipe(document, &asked, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
-    let (verb, what) = match asked.curves {
-        Curves::Streamlines(_) => ("Tracked", "streamlines"),
-        Curves::Rays(..) => ("Shot", "rays"),
+    let tried = count(seeds as u64);
+    let kept = count(output.kept.len() as u64);
+    let (made, what) = match asked.curves {
+        Curves::Streamlines(_) => (
+            format!("Tracked {kept} streamlines from {tried} seeds"),
+            "streamline",
+        ),
+        Curves::Rays(..) => (format!("Shot {tried} rays"), "ray"),
     };
     if state.view.task != Task::Pathways {
         let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
         state.session.follows(match started {
-            true => format!("{verb} {} {what} in {}", count(seeds as u64), took(wall_ms)),
-            false => format!(
-                "No {} started ({} tries)",
-                what.trim_end_matches('s'),
-                count(seeds as u64)
-            ),
+            true => format!("{made} in {}", took(wall_ms)),
+            false => format!("No {what} started ({tried} tries)"),
         });
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);

@@ -73,17 +73,18 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
 
 /// Those that are chosen, and what can be done with them.
 fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let columns = Columns::allocate(ui);
+    let help =
+        "Click a streamline in any view, or drag around several; Shift adds, Ctrl takes away (K)";
+    slider::label(ui, columns.label, "Choose by mouse", help);
+    let picking = state.view.tool == Tool::Pick;
+    let words = ["Off", "On"];
+    if let Some(i) = segmented(ui, columns.wide, "Choose", &words, usize::from(picking)) {
+        let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
+        actions.push(Action::SetTool(tool));
+    }
     let act = |action| Action::Bundle(action);
     let Some(chosen) = state.chosen() else {
-        let columns = Columns::allocate(ui);
-        let help = "Click a streamline in any view, or drag around several; Shift adds, Ctrl takes away (K)";
-        slider::label(ui, columns.label, "Choose by mouse", help);
-        let picking = state.view.tool == Tool::Pick;
-        let words = ["Off", "On"];
-        if let Some(i) = segmented(ui, columns.wide, "Choose", &words, usize::from(picking)) {
-            let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
-            actions.push(Action::SetTool(tool));
-        }
         return;
     };
     rows::reading(ui, "Chosen", &format::count(chosen.count as u64));

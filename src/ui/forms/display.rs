@@ -249,7 +249,7 @@ fn window(
             let (low, high) = volume.percentiles(frame, 0.01, 0.99);
             (f64::from(low) * scale, f64::from(high) * scale)
         },
-        unit: "",
+        unit: layer.unit,
         help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
         limits: f64::MIN..=f64::MAX,
         waits: false,

@@ -112,7 +112,7 @@ fn cloud(
         transfer: &look.transfer,
         counts: memory.counted.of(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
-        unit: "",
+        unit: layer.unit,
     };
     if let Some((transfer, phase)) = editor.show(ui) {
         set(

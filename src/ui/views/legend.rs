@@ -46,7 +46,7 @@ pub fn of_slices(state: &State) -> Option<Legend> {
         Legend::Bar {
             name: top.name.clone(),
             low: value(top.display.window.0),
-            high: value(top.display.window.1),
+            high: with_unit(&value(top.display.window.1), top.unit),
             colour_map: map,
         }
     })

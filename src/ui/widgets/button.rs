@@ -294,7 +294,8 @@ pub fn segmented_but<'a>(
         let painter = ui.painter();
         if active {
             let fill = if p.field_line == Color32::TRANSPARENT {
-                p.b3
+                // Dark levels lie closer together than light ones.
+                p.b3.lerp_to_gamma(p.t3, 0.3)
             } else {
                 p.b2
             };

@@ -51,7 +51,8 @@ pub fn name(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Col
     left(painter, rect, &text, font, colour)
 }
 
-/// `sub-Contro…Follow_dwi`: as much of both ends as fits a width.
+/// `sub-Control…ollow_dwi`: as much of both ends as fits a width, a little more of the first: the names
+/// of anatomy have theirs behind a side, Left-Cerebral and Left-Cerebellum.
 pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String {
     let measured = |text: &str| {
         let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
@@ -62,8 +63,9 @@ pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String
     }
     let letters: Vec<char> = text.chars().collect();
     let cut = |kept: usize| -> String {
-        let head = letters.iter().take(kept.div_ceil(2));
-        let tail = letters.iter().skip(letters.len() - kept / 2);
+        let first = (kept * 3).div_ceil(5);
+        let head = letters.iter().take(first);
+        let tail = letters.iter().skip(letters.len() - (kept - first));
         head.chain(['…'].iter()).chain(tail).collect()
     };
     let (mut fits, mut too_many) = (1, letters.len());

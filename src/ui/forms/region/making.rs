@@ -114,7 +114,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 decimals,
             },
             default: &|| (least + (most - least) * 0.5, most),
-            unit: "",
+            unit: shown.unit,
             help: "Voxels with values from the lower to the higher belong to the region",
             limits: f64::MIN..=f64::MAX,
             waits: false,
@@ -293,12 +293,13 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     if let Some((grow_mm, phase)) = row.value(ui) {
         set(Change { grow_mm, ..now }, phase);
     }
-    let row = SliderRow::new("Smooth", now.smooth_mm, 0.0..=20.0)
+    let row = SliderRow::new("Smooth, FWHM", now.smooth_mm, 0.0..=20.0)
         .decimals(1)
         .default(0.0)
         .limits(0.0..=500.0)
         .unit("mm")
-        .help("Width of the Gaussian: details finer than about this are rounded away");
+        .help("Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
+               below about two voxels change next to nothing");
     if let Some((smooth_mm, phase)) = row.value(ui) {
         set(Change { smooth_mm, ..now }, phase);
     }
