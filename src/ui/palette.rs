@@ -1,5 +1,6 @@
 //! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
 
+mod known_as;
 mod layers;
 mod pathways;
 mod regions;
@@ -21,6 +22,7 @@ use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
     Ui, WidgetInfo, pos2, vec2,
 };
+use known_as::known_as;
 
 const WIDTH: f32 = 520.0;
 const ROW: f32 = 28.0;
@@ -76,7 +78,7 @@ fn entries(state: &State) -> Vec<Entry> {
     let mut add = |name: &str, key: &'static str, run: Run| {
         all.push(Entry {
             name: name.to_owned(),
-            also: "",
+            also: known_as(name),
             key,
             run,
         });

@@ -50,6 +50,12 @@ fn finds() {
         ("distance", "Measure: distance"),
         ("density live", "Map the density of the live result"),
         ("quit", "Quit"),
+        // What other programs call it.
+        ("flood", "Draw: fill"),
+        ("ruler", "Measure: distance"),
+        ("lightbox", "Layout: mosaic of slices"),
+        ("bvec", "Compare the axes of the gradients"),
+        ("tdi", "Map the density of the live result"),
     ] {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }

@@ -1,5 +1,6 @@
 //! What there is to do with each layer.
 
+use super::known_as::known_as;
 use super::{Entry, Run};
 use crate::render::build::volume_of;
 use crate::state::maps::Wanted;
@@ -19,8 +20,8 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
 
 fn entry(name: String, action: Action) -> Entry {
     Entry {
+        also: known_as(&name),
         name,
-        also: "",
         key: "",
         run: Run::Act(action),
     }
