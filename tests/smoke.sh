@@ -57,7 +57,8 @@ server=$!
 until_true 20 "an X server" test -s "$folder/display"
 export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run
 unset WAYLAND_DISPLAY XDG_STATE_HOME
-ARCUATE_TRACE=$record "$binary" demo >"$folder/window.log" 2>&1 &
+# Without a PATH there is no zenity, whose dialog would come instead of the field for paths.
+PATH= ARCUATE_TRACE=$record "$binary" demo >"$folder/window.log" 2>&1 &
 window=$!
 gets_keys() { xdotool windowfocus "$(xdotool search --onlyvisible --name Arcuate | head -n 1)"; }
 until_true 20 "a window" gets_keys
@@ -347,7 +348,7 @@ until_true 30 "kept for recovery" now '"autosaved":true'
 kill -9 "$window"
 wait "$window" 2>/dev/null || true
 rm "$record"
-ARCUATE_TRACE=$record "$binary" >>"$folder/window.log" 2>&1 &
+PATH= ARCUATE_TRACE=$record "$binary" >>"$folder/window.log" 2>&1 &
 window=$!
 until_true 20 "a window" gets_keys
 until_true 20 "what was left behind" now '"left_behind":1'
