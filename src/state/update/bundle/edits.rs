@@ -73,8 +73,6 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
             false,
             effects,
         );
-    } else {
-        "No streamlines are chosen".clone_into(&mut state.session.status);
     }
 }
 
