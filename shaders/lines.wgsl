@@ -38,10 +38,7 @@ const BY_VALUE: u32 = 2u;
 // Slices: the blocks of slots that come near the plane; an instance draws one.
 @group(0) @binding(4) var<storage, read> blocks: array<u32>;
 
-// The same numbers as in src/render/line_slots.rs.
-const BLOCK: u32 = 32u;
-const BLOCK_WORDS: u32 = 52u;
-const GAP: u32 = 0xffffu;
+// BLOCK, BLOCK_WORDS and GAP are put before (src/render/line_slots.rs).
 // Steps that a chord has at least if its direction counts: shorter ones are rounded too much.
 const SHORTEST_CHORD: f32 = 16.0;
 

@@ -314,8 +314,10 @@ fn table() {
     assert_eq!(chosen(&desk), 20);
     desk.act(BundleAction::ChooseOthers);
     assert_eq!(chosen(&desk), 0);
-    // Delete without any chosen says so, and takes nothing else away.
+    // Delete without any chosen says so, and takes nothing else away: no step is there to be undone.
+    let step = desk.window.state.history.undo_label().map(str::to_owned);
     desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
         desk.window.state.session.status,
         "No streamlines are chosen"

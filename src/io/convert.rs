@@ -57,6 +57,8 @@ pub struct Plan {
     output: PathBuf,
     format: Format,
     held: Opened,
+    /// Files for values that the output cannot hold.
+    beside: Vec<Beside>,
     /// About the input, one sentence each.
     pub notes: Vec<String>,
     /// What the output does not hold, one sentence each.
@@ -75,7 +77,7 @@ pub fn plan(
     let format = check_output(output)?;
     let mut held = open_told(input, told, control)?;
     let mut notes = held.warnings().to_vec();
-    let mut losses = Vec::new();
+    let (mut beside, mut losses) = (Vec::new(), Vec::new());
     match &mut held {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
             return Err(Error::unsupported(
@@ -100,7 +102,7 @@ pub fn plan(
                 }
                 *tractogram = tractogram.clone().with_grid(grid);
             }
-            losses = parts(tractogram, format, output).1;
+            (beside, losses) = parts(tractogram, format, output);
         }
         Opened::Volume(..) => {}
     }
@@ -109,6 +111,7 @@ pub fn plan(
         output: output.to_owned(),
         format,
         held,
+        beside,
         notes,
         losses,
     })
@@ -135,7 +138,7 @@ impl Plan {
         let (what, written) = match &self.held {
             Opened::Tractogram(tractogram, _) => (
                 counted(tractogram.len(), "streamline"),
-                streamlines(tractogram, format, output, replace, command, control)?.0,
+                streamlines(tractogram, output, self.beside, replace, command, control)?,
             ),
             Opened::Volume(volume, _) => {
                 // What an image does not hold goes beside it; a surface has no labels.
@@ -201,17 +204,16 @@ fn volume_as(
     }
 }
 
-/// Writes streamlines as a file of this format; beside a TCK the values that it does not hold: all files
-/// or none. Returns what was written, and what no file holds.
+/// Writes streamlines, and beside a TCK these of the values that it does not hold ([`parts`]): all files or
+/// none. Returns what was written.
 pub fn streamlines(
     tractogram: &Tractogram,
-    format: Format,
     output: &Path,
+    beside: Vec<Beside>,
     replace: bool,
     command: &str,
     control: &Control,
-) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
-    let (beside, losses) = parts(tractogram, format, output);
+) -> Result<Vec<PathBuf>, Error> {
     let there = |b: &&Beside| !replace && b.path.exists();
     if let Some(there) = beside.iter().find(there) {
         return Err(Error::unsupported(
@@ -222,14 +224,11 @@ pub fn streamlines(
     }
     with_values(tractogram, output, &beside, command, control)?;
     let values = beside.into_iter().map(|b| b.path);
-    Ok((
-        std::iter::once(output.to_owned()).chain(values).collect(),
-        losses,
-    ))
+    Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
 
-/// What goes beside the file, and what no file holds.
-fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
+/// What goes beside the file, and what no file holds. Looks at every value.
+pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
     let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
     let beside = match format {
         Format::Tck => scalars::files(output, points.keys(), lines.keys()),

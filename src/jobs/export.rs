@@ -3,7 +3,7 @@
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::LENGTH;
-use crate::io::convert::{Converted, check_output, streamlines, with_values};
+use crate::io::convert::{Converted, check_output, parts, streamlines, with_values};
 use crate::io::scalars::{self, Beside};
 use crate::io::words::counted;
 use crate::io::{self, Format};
@@ -239,7 +239,8 @@ pub(super) fn save_with_values(
     let mut tractogram = Values::written(tractogram);
     // Every program finds lengths in the points.
     tractogram.per_streamline.remove(LENGTH);
-    let (written, losses) = streamlines(&tractogram, format, path, replace, command, control)?;
+    let (beside, losses) = parts(&tractogram, format, path);
+    let written = streamlines(&tractogram, path, beside, replace, command, control)?;
     Ok(Converted {
         what: counted(tractogram.len(), "streamline"),
         written,

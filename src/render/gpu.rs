@@ -37,7 +37,6 @@ pub fn shader_sources() -> Vec<(String, String)> {
         ("blit", super::blit::SHADER),
         ("bricks", super::bricks::SHADER),
         ("glyphs", super::glyphs::SHADER),
-        ("lines", super::lines::SHADER),
         ("solids", super::solids::SHADER),
     ];
     let reading_depth = [
@@ -55,12 +54,16 @@ pub fn shader_sources() -> Vec<(String, String)> {
         (name, super::volume_image::shader(n, filters))
     });
     let slices = ("slice".to_owned(), super::slice::shader());
+    let lines = ("lines".to_owned(), super::lines::shader());
     let vacant = ("vacant".to_owned(), super::vacant::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
     });
-    let volumes = volumes.into_iter().chain(surfaces).chain([slices, vacant]);
+    let volumes = volumes
+        .into_iter()
+        .chain(surfaces)
+        .chain([slices, lines, vacant]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

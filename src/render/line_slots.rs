@@ -13,6 +13,18 @@ const BLOCK_WORDS: usize = 4 + BLOCK * 3 / 2;
 pub(super) const BLOCK_BYTES: u64 = BLOCK_WORDS as u64 * 4;
 /// Stands for the gap between two streamlines.
 const GAP: u16 = u16::MAX;
+
+/// The same for the shader that reads blocks.
+pub(super) fn constants() -> String {
+    [
+        ("BLOCK", BLOCK),
+        ("BLOCK_WORDS", BLOCK_WORDS),
+        ("GAP", usize::from(GAP)),
+    ]
+    .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
+    .concat()
+}
+
 /// The largest number of a point.
 const MOST: f32 = 65_534.0;
 /// What points are rounded to, mm, unless all of them lie closer or those of a block farther apart.

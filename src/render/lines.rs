@@ -3,6 +3,7 @@
 use super::draw_list::{LineColour, LineStyle, Lines};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
+use super::line_slots;
 use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
 use super::through;
@@ -11,7 +12,11 @@ use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-pub(super) const SHADER: &str = include_str!("../../shaders/lines.wgsl");
+const SHADER: &str = include_str!("../../shaders/lines.wgsl");
+
+pub(super) fn shader() -> String {
+    source(&format!("{}\n{SHADER}", line_slots::constants()))
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable, Default)]
@@ -134,7 +139,7 @@ impl LinePipelines {
                 Slot::Storage,
             ],
         );
-        let module = gpu.shader("lines", source(SHADER));
+        let module = gpu.shader("lines", shader());
         let names = ["vs_capsule", "fs_capsule"];
         let capsule = Drawing {
             primitive: wgpu::PrimitiveState::default(),

@@ -129,15 +129,20 @@ pub struct Shifting {
     pub by: DAffine3,
     pub how: How,
     pub phase: Phase,
-    /// Others of them, or to a place before, are on their way. None is cancelled for the next, or a hand
-    /// that never rests would see nothing.
+    /// They are on their way, here or to a place before. None is cancelled for the next, or a hand that
+    /// never rests would see nothing.
     pub running: bool,
 }
 
 impl State {
+    /// A layer's streamlines on their way.
+    pub fn shifting(&self, id: LayerId) -> Option<&Shifting> {
+        self.session.shifting.iter().find(|s| s.layer == id)
+    }
+
     /// Where a layer is moved, or is on its way to, from where its file says.
     pub fn moved_to(&self, id: LayerId) -> DAffine3 {
-        let shifting = self.session.shifting.filter(|s| s.layer == id);
+        let shifting = self.shifting(id);
         shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }
 }

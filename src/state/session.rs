@@ -265,8 +265,8 @@ pub struct Session {
     /// either.
     pub cut_running: bool,
     pub cut_moved: bool,
-    /// Streamlines that are being moved.
-    pub shifting: Option<Shifting>,
+    /// Streamlines that are being moved, one of each layer, in the order they were begun.
+    pub shifting: Vec<Shifting>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
     /// in single precision whatever is asked.
     pub medium: Option<(MediumRecipe, Medium)>,
@@ -342,7 +342,7 @@ impl Session {
             full_next: false,
             cut_running: false,
             cut_moved: false,
-            shifting: None,
+            shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,
             live_error: None,

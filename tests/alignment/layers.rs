@@ -13,7 +13,7 @@ use arcuate::state::moved::Nudge;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, Slot, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -254,7 +254,7 @@ fn many() {
     let offsets: Vec<u64> = (0..=COUNT as u64 / 100).map(|i| 100 * i).collect();
     trx::save(&path, &Tractogram::new(line, offsets), &Control::new()).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Open(vec![path.clone()]));
     let layer = window.state.document.layers[0].id;
     let before = points(&window.state, layer);
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
@@ -308,7 +308,46 @@ fn many() {
     window.act(Action::Event(there));
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
     assert_eq!(window.state.history.redo_label(), redo.as_deref());
+    let other = folder.path().join("others.trx");
+    std::fs::copy(path, &other).unwrap();
+    in_turn(&mut window, layer, other);
     edited_meanwhile(&mut window, layer);
+}
+
+/// Two layers that are nudged in turn, the first again before it is there, both come where they were nudged
+/// last, each step by step.
+fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
+    window.act(Action::Open(vec![path]));
+    let second = window.state.document.layers.last().expect("opened").id;
+    assert!(second != first);
+    let from = window.state.document.moved_by(first);
+    let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, 0.0, mm));
+    let wanted = [(first, 1.0), (first, 2.0), (second, 3.0), (first, 4.0)];
+    let mut asked = Vec::new();
+    for (layer, mm) in wanted {
+        let (by, phase) = (to(mm), Phase::Done);
+        let state = &mut window.state;
+        asked.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+    }
+    assert_eq!(window.state.moved_to(first), to(4.0));
+    assert_eq!(window.state.moved_to(second), to(3.0));
+    while let Some(effect) = asked.pop() {
+        let Effect::Submit(request) = effect else {
+            panic!("something else is asked for")
+        };
+        assert!(asked.is_empty(), "one at a time");
+        let job = window.jobs.submit(request);
+        let event = window.jobs.wait(&job, |_| {});
+        asked = update(&mut window.state, Action::Event(event));
+    }
+    assert!(window.state.session.shifting.is_empty());
+    assert_eq!(window.state.document.moved_by(first), to(4.0));
+    assert_eq!(window.state.document.moved_by(second), to(3.0));
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.moved_by(first), to(4.0));
+    assert_eq!(window.state.document.moved_by(second), DAffine3::IDENTITY);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.moved_by(first), from);
 }
 
 /// Streamlines are deleted before they are moved or after: never is one lost in the other.

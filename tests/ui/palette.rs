@@ -77,7 +77,14 @@ fn finds() {
         let found = names(&several, typed);
         assert_eq!(found.first(), Some(&wanted), "{typed}: {found:?}");
     }
+    // None is selected: the panel says to click one. Without regions there is none to click.
     several.session.selected_region = None;
+    let found = names(&several, "erode");
+    assert_eq!(
+        found.first().map(String::as_str),
+        Some("Grow, smooth, combine a region")
+    );
+    several.document.regions.clear();
     let found = names(&several, "erode");
     assert!(!found.iter().any(|n| n.starts_with("Grow")), "{found:?}");
     // Nothing is offered that has nothing to act on.

@@ -35,6 +35,7 @@ use std::sync::Arc;
 /// beginning of a sentence.
 pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
+/// Understands what a session's file says; nothing is read for its layers yet.
 pub fn parse(words: Value) -> Parse {
     let content = Content::deserialize(&words)
         .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;

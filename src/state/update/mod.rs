@@ -562,7 +562,7 @@ fn travel(
         return;
     };
     making::leave(state, effects);
-    moved::leave(state, effects);
+    moved::leave(state, None, effects);
     state.document = document;
     state.session.status = format!("{verb}: {}", label.to_lowercase());
     changed(state);

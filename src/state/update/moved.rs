@@ -27,23 +27,28 @@ pub fn shift(
     if !state.document.can_move(layer) {
         return refuse(state);
     }
-    let shifting = state.session.shifting.filter(|s| s.layer == layer);
+    let shifting = state.shifting(layer).copied();
     if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
         if shifting.is_none() && by == state.document.moved_by(layer) {
             // They are there: the hand lets go.
             return state.history.close();
         }
-        state.session.shifting = Some(Shifting {
+        let wanted = Shifting {
             layer,
             by,
             how,
             phase,
-            running: state.session.shifting.is_some_and(|s| s.running),
-        });
+            running: shifting.is_some_and(|s| s.running),
+        };
+        let all = &mut state.session.shifting;
+        match all.iter_mut().find(|s| s.layer == layer) {
+            Some(before) => *before = wanted,
+            None => all.push(wanted),
+        }
         return;
     }
     if shifting.is_some() {
-        leave(state, effects);
+        leave(state, Some(layer), effects);
     }
     let mut failed = None;
     edit(state, MOVE, phase == Phase::Live, |document| {
@@ -67,56 +72,60 @@ fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
     }
 }
 
-/// Has streamlines moved to where they are wanted.
+/// Has streamlines moved to where they are wanted: one layer's after the other's.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(shifting) = state.session.shifting.filter(|s| !s.running) else {
+    let (document, all) = (&state.document, &mut state.session.shifting);
+    if all.iter().any(|s| s.running) {
+        return;
+    }
+    all.retain(|s| many(document, s.layer).is_some());
+    let first = all.first_mut();
+    let Some((lines, shifting)) = first.and_then(|s| Some((many(document, s.layer)?, s))) else {
         return;
     };
-    let Some(lines) = many(&state.document, shifting.layer) else {
-        state.session.shifting = None;
-        return;
-    };
+    shifting.running = true;
     let request = Request::Bundle(Box::new(ForBundle::Shift {
         layer: shifting.layer.0,
         tractogram: lines.clone(),
         by: shifting.by,
     }));
     effects.push(Effect::Submit(request));
-    state.session.shifting = Some(Shifting {
-        running: true,
-        ..shifting
-    });
 }
 
-/// Nothing is to be moved any more.
-pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.session.shifting.take().is_some_and(|s| s.running) {
+/// Streamlines of this layer are not to be moved any more; without one, none are.
+pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
+    let left = |s: &Shifting| layer.is_none_or(|id| s.layer == id);
+    let all = &mut state.session.shifting;
+    if all.iter().any(|s| s.running && left(s)) {
         effects.push(Effect::Cancel(Slot::Shift));
     }
+    all.retain(|s| !left(s));
 }
 
 /// Takes in streamlines that were moved. A hand that goes on sees them on their way.
 pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
     let layer = LayerId(layer);
-    // Undone, or put back: it came all the same.
-    let Some(wanted) = state.session.shifting.take() else {
+    let all = &mut state.session.shifting;
+    let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
+        // Undone, or put back: it came all the same.
         return;
     };
-    let hand = Some(wanted).filter(|s| s.layer == layer);
-    let arrived = hand.filter(|s| s.by == by);
-    if arrived.is_none() {
-        let running = false;
-        state.session.shifting = Some(Shifting { running, ..wanted });
+    let wanted = all[at];
+    let arrived = wanted.by == by;
+    if arrived {
+        all.remove(at);
+    } else {
+        // In its place, so that no other layer's move falls into its step.
+        all[at].running = false;
     }
     // Edited since, or other ones.
     let document = &state.document;
     if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
         return;
     }
-    let how = hand.map_or(How::Hand, |s| s.how);
-    let live = arrived.map_or(hand.is_some(), |s| s.phase == Phase::Live);
+    let live = !arrived || wanted.phase == Phase::Live;
     edit(state, MOVE, live, |document| {
-        document.lay(layer, Content::Tractogram(there), by, how);
+        document.lay(layer, Content::Tractogram(there), by, wanted.how);
     });
     state.session.status = lies(&state.document, layer);
 }

@@ -126,7 +126,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
-    (session.live, session.shifting, session.passing) = (None, None, None);
+    (session.live, session.passing) = (None, None);
+    session.shifting.clear();
     session.stopped.ask(None);
     (session.medium, session.live_error, session.guide) = (None, None, None);
     (session.selected_layer, session.selected_region) = (None, None);

@@ -10,6 +10,9 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     let selected = state.session.selected_region;
     if let Some(region) = selected.and_then(|id| state.document.region(id)) {
         all.extend(of_selected(region));
+    } else if !regions.is_empty() {
+        // The panel says to click one.
+        all.push(change("Grow, smooth, combine a region"));
     }
     if regions.len() > 1 {
         for (as_labels, name) in [
@@ -41,11 +44,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 fn of_selected(region: &Region) -> [Entry; 5] {
     let named = |verb: &str| format!("{verb} region {}", region.name);
     [
-        entry(
-            &named("Grow, smooth, combine"),
-            "dilate, erode, shrink, union, intersection, difference, subtract",
-            Run::Act(Action::SetTool(Tool::Change)),
-        ),
+        change(&named("Grow, smooth, combine")),
         entry(
             &named(if region.visible { "Hide" } else { "Show" }),
             "",
@@ -67,6 +66,14 @@ fn of_selected(region: &Region) -> [Entry; 5] {
             Run::Act(Action::DeleteRegion(region.id)),
         ),
     ]
+}
+
+fn change(name: &str) -> Entry {
+    entry(
+        name,
+        "dilate, erode, shrink, union, intersection, difference, subtract",
+        Run::Act(Action::SetTool(Tool::Change)),
+    )
 }
 
 fn entry(name: &str, also: &'static str, run: Run) -> Entry {

@@ -73,8 +73,6 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
             false,
             effects,
         );
-    } else {
-        "No streamlines are chosen".clone_into(&mut state.session.status);
     }
 }
 
@@ -96,7 +94,7 @@ fn ask(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(crate::jobs::Slot::Edit);
-    if state.session.shifting.is_some_and(|s| s.layer == layer) {
+    if state.shifting(layer).is_some() {
         let sentence = "The streamlines are being moved: delete or keep them once they are there";
         return state.session.say(Severity::Information, sentence);
     }

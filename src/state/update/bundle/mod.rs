@@ -151,7 +151,10 @@ pub fn failed(state: &mut State, slot: Slot) {
         Slot::Order => working.order.fail(),
         Slot::Extract => working.extract.fail(),
         Slot::Stopped => state.session.stopped.fail(),
-        Slot::Shift => state.session.shifting = None,
+        // Not where a newer one has taken its place.
+        Slot::Shift if state.session.jobs.iter().all(|j| j.slot != slot) => {
+            state.session.shifting.retain(|s| !s.running);
+        }
         Slot::Pick => working.picking = None,
         Slot::Profile => working.profile.fail(),
         Slot::Connect => working.connect.fail(),
