@@ -120,14 +120,19 @@ impl Values {
         left
     }
 
-    /// Which of them files beside a TCK do not hold, one sentence each. Of very many numbers only that it
-    /// may be so: the window does not wait for them to be looked at.
+    /// Which of them files beside a TCK do not hold, one sentence each. Looks at every value.
     pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
+        let beside = self.beside(tck).into_iter();
+        let refused = beside.filter(|b| !b.holds(tractogram));
+        refused.map(|b| b.refusal()).collect()
+    }
+
+    /// The same at a glance. Of very many numbers only that it may be so: the window does not wait for them
+    /// to be looked at, and tells which were left out once the file is written.
+    pub fn refusals_seen(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         const LOOKED_AT: usize = 2_000_000;
-        let beside = self.beside(tck);
-        if beside.is_empty() || self.points.len() * tractogram.points.len() <= LOOKED_AT {
-            let refused = beside.iter().filter(|b| !b.holds(tractogram));
-            return refused.map(Beside::refusal).collect();
+        if self.points.len() * tractogram.points.len() <= LOOKED_AT || self.beside(tck).is_empty() {
+            return self.refusals(tractogram, tck);
         }
         vec![
             "TSF holds finite numbers only: values per point that have others are left out"

@@ -13,8 +13,12 @@ const BLOCK_WORDS: usize = 4 + BLOCK * 3 / 2;
 pub(super) const BLOCK_BYTES: u64 = BLOCK_WORDS as u64 * 4;
 /// Stands for the gap between two streamlines.
 const GAP: u16 = u16::MAX;
+/// The largest number of a point.
+const MOST: f32 = 65_534.0;
+/// What points are rounded to, mm, unless all of them lie closer or those of a block farther apart.
+const STEP_MM: f32 = 1.0 / 256.0;
 
-/// The same for the shader that reads blocks.
+/// What the shader that reads blocks knows of them.
 pub(super) fn constants() -> String {
     [
         ("BLOCK", BLOCK),
@@ -24,11 +28,6 @@ pub(super) fn constants() -> String {
     .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
     .concat()
 }
-
-/// The largest number of a point.
-const MOST: f32 = 65_534.0;
-/// What points are rounded to, mm, unless all of them lie closer or those of a block farther apart.
-const STEP_MM: f32 = 1.0 / 256.0;
 
 /// A point, world mm, or the gap between two streamlines.
 pub(super) type Slot = Option<Vec3>;

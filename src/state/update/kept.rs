@@ -221,7 +221,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         false => format.losses(&values.without(tractogram)),
         true => format.losses(&Values::written(tractogram.clone())),
     };
-    losses.extend(values.refusals(tractogram, path));
+    losses.extend(values.refusals_seen(tractogram, path));
     losses.extend(format.grid_loss(tractogram));
     losses
 }
