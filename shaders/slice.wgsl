@@ -211,7 +211,7 @@ fn fs_quad(in: OnQuad) -> Cut {
     let shaded = shade(in.at, step);
     if has(CUT_BLACK) {
         let here = brightest(shaded);
-        covered = edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08));
+        covered = min(covered, edge(here, 0.04, min(texels(layer.image, step) * 0.1, 0.08)));
         if covered > 0.0 {
             covered = min(covered, edge(bright_around(in.at, step, here), 0.09, 0.02));
         }

@@ -124,8 +124,9 @@ pub enum Interpolation {
     Cubic,
 }
 
-/// A textured rectangle in 3-D; only where some image is not transparent. Black image background
-/// (outside `cut_out`, if given) is discarded so that slices look like cut anatomy.
+/// A textured rectangle in 3-D; only where some image is not transparent. What lies outside `cut_out`, or
+/// without one the black background, is discarded so that slices look like cut anatomy; of directions what
+/// is black within it, too.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SliceQuad {
     /// World mm: corner, and the two edges.

@@ -228,8 +228,10 @@ impl Slices {
                 uniform.kind[0] |= HAS_CUT;
                 uniform.cut = plane.in_texels(&cut.texel_from_world);
                 views[2] = cut.view.clone();
-            } else if index == 0 {
-                // Only the bottom image has a background to cut away.
+            }
+            // Only the bottom image has a background to cut away. Black directions are one within a head, too:
+            // they would stand there as islands, since what is wholly black is left away as it is.
+            if index == 0 && (cut.is_none() || image.volume.0.kind == VolumeKind::Rgb) {
                 uniform.kind[0] |= CUT_BLACK;
             }
             layers.push(self.bind(gpu, textures, uniform, views, None));
