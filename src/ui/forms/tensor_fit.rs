@@ -131,10 +131,13 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             .zip(scan_grid.as_ref())
             .is_some_and(|((g, _), s)| s.matches(g));
         let (icon, fact) = match (&layer.content, known) {
-            (Content::Tractogram(t), _) => (
-                icons::PATH,
-                format!("{} streamlines", format::count(t.len() as u64)),
-            ),
+            (Content::Tractogram(t), _) => {
+                // The file has those that were deleted here, too.
+                let edited = state.document.edits.contains_key(&layer.id);
+                let left = if edited { " left" } else { "" };
+                let count = format::count(t.len() as u64);
+                (icons::PATH, format!("{count} streamlines{left}"))
+            }
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
             (content, Some((grid, frames))) => {
                 let mask = matches!(content, Content::Mask(_));
