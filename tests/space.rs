@@ -319,24 +319,13 @@ fn shares() {
     }
     let lines = Tractogram::new(points, vec![0, all as u64]);
     let mask = Mask::new(grid.clone(), inside);
-    let items = [
-        Item {
-            name: "lines",
-            what: What::Streamlines(&lines),
-        },
-        Item {
-            name: "mask",
-            what: What::Mask(&mask),
-        },
-        Item {
-            name: "image",
-            what: What::Image(&grid),
-        },
-        Item {
-            name: "another image",
-            what: What::Image(&grid),
-        },
+    let images = ["image", "another image"].map(|name| (name, What::Image(&grid)));
+    let others = [
+        ("lines", What::Streamlines(&lines)),
+        ("mask", What::Mask(&mask)),
     ];
+    let items = others.into_iter().chain(images);
+    let items: Vec<Item> = items.map(|(name, what)| Item { name, what }).collect();
     let share = |n: usize| n as f64 / all as f64;
     assert_eq!(
         shares_inside(&items),

@@ -145,7 +145,7 @@ fn sentence(error: &eframe::Error) -> String {
         }
         _ => format!(
             "No graphics device can draw the window ({error}): install a Vulkan driver \
-             (mesa-vulkan-drivers draws without a graphics card)"
+             (mesa-vulkan-drivers draws without a graphics card), or try OpenGL with WGPU_BACKEND=gl"
         ),
     }
 }

@@ -76,7 +76,11 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
     leaving::heading(ui, &format!("Which one? {}", name.to_string_lossy()));
     if cache.visits.len() >= MANY {
         let (rect, _) = ui.allocate_exact_size(vec2(WIDTH, 26.0), Sense::hover());
+        let before = cache.text.clone();
         field::text(ui, rect, "Find", &mut cache.text, "part of a name", false);
+        if cache.text != before {
+            cache.at = 0;
+        }
     }
     let wanted = cache.text.trim().to_lowercase();
     let fits = |v: &Visit| v.name().to_lowercase().contains(&wanted);

@@ -192,8 +192,8 @@ fn band() {
         );
         // Grey values hold the surface between the same voxels; where it lies between them changes with each
         // redistancing, which sees slopes up to the band's end. At this time it is 0.02 in the mean, 0.031 at
-        // most in 380 runs, and was 0.05001 once; right after a redistancing 0.05, with half the smoothness
-        // 0.07. In the mean it stays below a tenth of a voxel.
+        // most in 380 runs, and was 0.05001 once. The limit is no more than that: at other times between two
+        // redistancings 0.1015 was seen in 290 runs, with half the smoothness 0.07.
         assert!(mean < 0.1, "{mean}");
     }
 }

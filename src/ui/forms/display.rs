@@ -223,6 +223,14 @@ fn frame(ui: &mut Ui, volume: &Volume, d: &Display, set: &mut impl FnMut(Display
     }
 }
 
+/// Beside a slider, which a long unit would leave no room: it stands in the corners of the views.
+pub fn short_unit(layer: &Layer) -> &'static str {
+    match layer.unit.chars().count() <= 3 {
+        true => layer.unit,
+        false => "",
+    }
+}
+
 fn window(
     ui: &mut Ui,
     layer: &Layer,
@@ -249,7 +257,7 @@ fn window(
             let (low, high) = volume.percentiles(frame, 0.01, 0.99);
             (f64::from(low) * scale, f64::from(high) * scale)
         },
-        unit: layer.unit,
+        unit: short_unit(layer),
         help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
         limits: f64::MIN..=f64::MAX,
         waits: false,

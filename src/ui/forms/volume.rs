@@ -1,6 +1,6 @@
 //! The block "In 3-D" of an image layer: shown as a volume, as a surface, or not.
 
-use super::display::{colour_maps_and, extent, segment_row, select_row};
+use super::display::{colour_maps_and, extent, segment_row, select_row, short_unit};
 use crate::data::Volume;
 use crate::render::build::volume_of;
 use crate::render::colour_map::ColourMap;
@@ -112,7 +112,7 @@ fn cloud(
         transfer: &look.transfer,
         counts: memory.counted.of(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
-        unit: layer.unit,
+        unit: short_unit(layer),
     };
     if let Some((transfer, phase)) = editor.show(ui) {
         set(

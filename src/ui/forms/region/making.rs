@@ -6,7 +6,7 @@ use crate::solvers::region::{Change, Combine, Found};
 use crate::state::drawing::measured;
 use crate::state::making::{Labels, Making, Source, region_name};
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
-use crate::ui::forms::display::{extent, select_row};
+use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
@@ -114,7 +114,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 decimals,
             },
             default: &|| (least + (most - least) * 0.5, most),
-            unit: shown.unit,
+            unit: short_unit(shown),
             help: "Voxels with values from the lower to the higher belong to the region",
             limits: f64::MIN..=f64::MAX,
             waits: false,
