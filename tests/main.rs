@@ -27,6 +27,7 @@ mod phantom;
 mod profile;
 mod region;
 mod render;
+mod seeds;
 mod selection;
 mod sessions;
 #[cfg(unix)]
@@ -43,6 +44,14 @@ mod views;
 fn main() {
     sessions::kill::child();
     let arguments = libtest_mimic::Arguments::from_args();
+    match support::seed() {
+        Ok(_) if arguments.list => {}
+        Ok(seed) => println!("ARCUATE_TEST_SEED={seed} repeats the random numbers of this run"),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+    }
     let tests = [
         alignment::tests(),
         app::tests(),
@@ -68,6 +77,7 @@ fn main() {
         profile::tests(),
         region::tests(),
         render::tests(),
+        seeds::tests(),
         sessions::tests(),
         selection::tests(),
         #[cfg(unix)]

@@ -1,12 +1,15 @@
-//! What several test files share: outside data, a graphics card, fresh random numbers.
+//! What several test files share: outside data, a graphics card, random numbers.
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use arcuate::data::Tractogram;
 use arcuate::jobs::Jobs;
 use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
@@ -18,12 +21,19 @@ pub fn data(relative: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
+/// The files of such a folder by name, in one order on every machine; none where it does not exist.
+pub fn data_files(relative: &str) -> Vec<PathBuf> {
+    let entries = data(relative).and_then(|folder| std::fs::read_dir(folder).ok());
+    let entries = entries.into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
 /// A test that always runs.
 pub fn test(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::test(name, move || {
-        run();
-        Ok(())
-    })
+    let own = name.to_owned();
+    Trial::test(name, move || with_seed(&own, run))
 }
 
 /// A test on outside data; reported as ignored, with the reason in its name, where it is missing.
@@ -112,19 +122,61 @@ pub fn lines(of: &[Vec<glam::DVec3>]) -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-/// Fresh numbers on every run; prints the seed so that a failure can be replayed with
-/// `ARCUATE_TEST_SEED=<seed>`.
+/// What random numbers of all tests are drawn from, unless `ARCUATE_TEST_SEED` names another seed.
+const FIXED_SEED: u64 = 20_261_123;
+
+/// The seed of this run: [`FIXED_SEED`], a number given, or with `fresh` one of the clock's.
+pub fn seed() -> Result<u64, String> {
+    static CLOCK: OnceLock<u64> = OnceLock::new();
+    let given = std::env::var("ARCUATE_TEST_SEED").ok();
+    match given.as_deref().map(str::trim) {
+        None | Some("") => Ok(FIXED_SEED),
+        Some("fresh") => Ok(*CLOCK.get_or_init(|| {
+            let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            clock.map_or(1, |d| d.as_nanos() as u64)
+        })),
+        Some(text) => text.parse().map_err(|_| {
+            format!("Found ARCUATE_TEST_SEED={text}, expected a whole number or \"fresh\"")
+        }),
+    }
+}
+
+thread_local! {
+    /// The test that runs on this thread, and how many generators it has made.
+    static RUNNING: RefCell<(String, u64)> = const { RefCell::new((String::new(), 0)) };
+}
+
+/// Runs a test under its name; if it fails, its message says which seed repeats it.
+pub fn with_seed(name: &str, run: impl FnOnce()) -> Result<(), Failed> {
+    RUNNING.replace((name.to_owned(), 0));
+    let Err(panic) = catch_unwind(AssertUnwindSafe(run)) else {
+        return Ok(());
+    };
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied());
+    Err(Failed::from(format!(
+        "{}\nRepeat it: ARCUATE_TEST_SEED={} cargo test --release -- --exact '{name}'",
+        text.unwrap_or("The test panicked"),
+        seed().unwrap_or(FIXED_SEED)
+    )))
+}
+
+/// Numbers that depend on the run's seed, on the test's name, and on how many generators this test made before:
+/// another test that is added, removed or run first changes none of them.
 pub struct Random(u64);
 
 impl Random {
-    pub fn fresh(test: &str) -> Self {
-        let given = std::env::var("ARCUATE_TEST_SEED")
-            .ok()
-            .and_then(|s| s.parse().ok());
-        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let seed = given.unwrap_or(clock.map_or(1, |d| d.as_nanos() as u64));
-        println!("{test}: ARCUATE_TEST_SEED={seed}");
-        Self(seed)
+    pub fn fresh(purpose: &str) -> Self {
+        let seed = seed().unwrap_or_else(|error| panic!("{error}"));
+        let (test, before) = RUNNING.with_borrow_mut(|(test, made)| {
+            *made += 1;
+            (test.clone(), *made)
+        });
+        let mut random = Self(seed);
+        for byte in test.bytes().chain([0]).chain(purpose.bytes()) {
+            random.0 = random.bits() ^ u64::from(byte);
+        }
+        Self(random.bits() ^ before)
     }
 
     pub fn bits(&mut self) -> u64 {
@@ -156,6 +208,14 @@ impl Random {
         glam::DQuat::from_xyzw(self.normal(), self.normal(), self.normal(), self.normal())
             .normalize()
     }
+}
+
+/// Whether a test that damages files goes on: for a fixed number of them, so that every run reads the same ones,
+/// and for as many seconds as `ARCUATE_FUZZ_SECONDS` says.
+pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {
+    let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
+    let seconds = given.and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok());
+    tried < files || begun.elapsed() < seconds.unwrap_or_default()
 }
 
 /// A window without widgets, whose jobs are waited for.

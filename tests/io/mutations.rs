@@ -1,12 +1,10 @@
 //! Files that were damaged at random: every reader answers with streamlines or a sentence, never
 //! with a panic, and keeps no more than a stated multiple of the file.
-//!
-//! A second for each reader, or as many as `ARCUATE_FUZZ_SECONDS` says.
 
 use super::formats::{open, rich};
 use super::made::gzip;
 use super::sentence;
-use crate::support::{Random, data, test};
+use crate::support::{Random, damages_more, data_files, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
 use arcuate::io::gradients::TableFiles;
@@ -66,10 +64,8 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-fn seconds() -> f64 {
-    let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
-    given.and_then(|s| s.parse().ok()).unwrap_or(1.0)
-}
+/// How many files each of these tests damages; `ARCUATE_FUZZ_SECONDS` goes on for longer.
+const FILES: usize = 1000;
 
 /// Small files of a format: our own, and outside ones where there are any.
 pub fn seeds(format: Format) -> Vec<Vec<u8>> {
@@ -88,11 +84,10 @@ pub fn seeds(format: Format) -> Vec<Vec<u8>> {
         seeds.push(std::fs::read(&path).expect("readable"));
     }
     for sub in ["tractograms", "tractograms/conformance"] {
-        let entries = data(sub).and_then(|folder| std::fs::read_dir(folder).ok());
-        for entry in entries.into_iter().flatten().flatten() {
-            let small = entry.metadata().is_ok_and(|m| m.len() < 100_000);
-            if small && Format::named(&entry.path()) == Some(format) {
-                seeds.push(std::fs::read(entry.path()).expect("readable"));
+        for path in data_files(sub) {
+            let small = path.metadata().is_ok_and(|m| m.len() < 100_000);
+            if small && Format::named(&path) == Some(format) {
+                seeds.push(std::fs::read(path).expect("readable"));
             }
         }
     }
@@ -202,7 +197,7 @@ fn gradients(damaged: &str) {
         "bvec" => v,
         _ => &mrtrix,
     };
-    fuzz_with(&[seed.into()], damaged, (false, seconds()), |path, _| {
+    fuzz_with(&[seed.into()], damaged, false, |path, _| {
         read(match damaged {
             "bval" => pair(path, &bvec),
             "bvec" => pair(&bval, path),
@@ -231,7 +226,7 @@ fn affines(ending: &str) {
     if ending == "mat" {
         seeds.push(crate::alignment::files::ants_file());
     }
-    fuzz_with(&seeds, ending, (false, seconds()), read);
+    fuzz_with(&seeds, ending, false, read);
 }
 
 /// Values of each point beside a TCK: as many as there are points, or a warning says why not.
@@ -245,7 +240,7 @@ fn track_scalars() {
     io::scalars::save_points(&at("b.tsf"), &at("b.tck"), &made, name).expect("saved");
     let tsf = std::fs::read(at("b.tsf")).expect("readable");
     let tck = std::fs::read(at("b.tck")).expect("readable");
-    fuzz_with(&[tsf], "tsf", (false, seconds()), |path, _| {
+    fuzz_with(&[tsf], "tsf", false, |path, _| {
         let beside = path.with_file_name("a.tck");
         if !beside.exists() {
             std::fs::write(&beside, &tck).expect("written");
@@ -289,7 +284,7 @@ fn weights() {
             false
         }
     };
-    fuzz_with(&seeds, "txt", (false, seconds()), read);
+    fuzz_with(&seeds, "txt", false, read);
 }
 
 /// Names and colours of a label map in every form that is known.
@@ -318,7 +313,7 @@ fn colour_tables() {
             false
         }
     };
-    fuzz_with(&seeds.map(<[u8]>::to_vec), "txt", (false, seconds()), read);
+    fuzz_with(&seeds.map(<[u8]>::to_vec), "txt", false, read);
 }
 
 /// Timing of gradients, as Camino and AMICO write it.
@@ -335,27 +330,27 @@ fn schemes() {
             false
         }
     };
-    fuzz_with(&[seed.to_vec()], "scheme", (false, seconds()), read);
+    fuzz_with(&[seed.to_vec()], "scheme", false, read);
 }
 
-/// Damages the seeds until the time is up; with `packed`, before they are compressed.
+/// Damages the seeds; with `packed`, before they are compressed.
 pub fn fuzz(seeds: &[Vec<u8>], extension: &str, packed: bool) {
-    fuzz_with(seeds, extension, (packed, seconds()), outcome);
+    fuzz_with(seeds, extension, packed, outcome);
 }
 
 /// `outcome` gets a file and its bytes, and says whether it was read.
 fn fuzz_with(
     seeds: &[Vec<u8>],
     extension: &str,
-    (packed, seconds): (bool, f64),
+    packed: bool,
     outcome: impl Fn(&Path, usize) -> bool,
 ) {
     let mut random = Random::fresh(extension);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("a.{extension}"));
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let begun = Instant::now();
     let (mut tried, mut read) = (0, 0);
-    while Instant::now() < end || tried < 20 {
+    while damages_more(tried, FILES, begun) {
         let mut bytes = seeds[(random.bits() % seeds.len() as u64) as usize].clone();
         mutate(&mut bytes, &mut random);
         if packed {

@@ -200,12 +200,10 @@ fn nifti_seeds(grid: &Grid, values: &[f32]) -> Vec<Vec<u8>> {
     let labels: Vec<u16> = (0..n as u16).collect();
     nifti::save_labels(&path, grid, &labels, "x", &control).expect("saved");
     seeds.push(read());
-    let outside = crate::support::data("nifti_conformance");
-    let entries = outside.and_then(|folder| std::fs::read_dir(folder).ok());
-    for entry in entries.into_iter().flatten().flatten() {
-        let small = entry.metadata().is_ok_and(|m| m.len() < 100_000);
-        if small && entry.path().extension().is_some_and(|e| e == "nii") {
-            seeds.push(std::fs::read(entry.path()).expect("readable"));
+    for path in crate::support::data_files("nifti_conformance") {
+        let small = path.metadata().is_ok_and(|m| m.len() < 100_000);
+        if small && path.extension().is_some_and(|e| e == "nii") {
+            seeds.push(std::fs::read(path).expect("readable"));
         }
     }
     seeds
