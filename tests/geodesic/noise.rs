@@ -10,7 +10,7 @@ use crate::tracking::fields::{backend, run as track, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
-use arcuate::solvers::geodesic::{Cut, Directions, Medium, Params, Precision, rank};
+use arcuate::solvers::geodesic::{Cut, Directions, Medium, Params, Precision, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tracking::{self, Seeding};
 use arcuate::state::defaults;
@@ -23,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("geodesic::noise: the far end of the arcuate", arcuate),
         test("geodesic::noise: both bundles of a crossing", crossing),
+        test(
+            "geodesic::noise: what the program starts with",
+            defaults_hold,
+        ),
     ]
 }
 
@@ -206,6 +210,45 @@ fn arcuate() {
         rays[1] <= lines[1] + 3,
         "{rays:?} of rays, {lines:?} of streamlines"
     );
+}
+
+/// Of what a window shows before a control is moved nearly all is true; of all rays through plain tensors,
+/// little. The seeds are fixed: what is judged is the defaults, not the noise.
+fn defaults_hold() {
+    let head = Head::new(3);
+    let usual = defaults::rays();
+    let Sharpening::Power { alpha } = usual.medium.sharpening else {
+        panic!("a power");
+    };
+    let mut sums = [[0usize; 2]; 2];
+    for (name, ends) in [
+        ("Arcuate fasciculus left", [0.06, 0.94]),
+        ("Arcuate fasciculus right", [0.94, 0.06]),
+        ("Corticospinal tract left", [0.3, 0.96]),
+    ] {
+        let bundle = head.bundle(name).unwrap();
+        let [from, to] = ends.map(|t| bundle.centre_line(t));
+        let regions = [sphere(Role::Seed, from, 4.0), sphere(Role::Target, to, 8.0)];
+        let field = fitted(&head, &bundle.fibre(0.0, 0.0, 65), 4);
+        for (sum, (alpha, cut)) in sums.iter_mut().zip([(alpha, usual.cut), (1.0, Cut::All)]) {
+            let medium = sharpened(&field, alpha);
+            let all = run(&medium, &regions, &usual.params).rays.kept.clone();
+            let kept = rank(&all, cut).0;
+            let reached = Reached::new(bundle, &kept);
+            println!(
+                "{name}, α = {alpha}: {} of {} kept, {} of these true",
+                kept.len(),
+                all.len(),
+                reached.far
+            );
+            sum[0] += reached.far;
+            sum[1] += kept.len();
+        }
+    }
+    let [now, plain] = sums.map(|[far, kept]| far as f64 / kept.max(1) as f64);
+    println!("true: {now:.3} as the program starts, {plain:.3} of all rays through plain tensors");
+    assert!(sums[0][1] >= 30, "enough to judge by: {}", sums[0][1]);
+    assert!(now > 0.9 && plain < 0.3);
 }
 
 /// A streamline from where the callosal radiation crosses the corticospinal tract follows the

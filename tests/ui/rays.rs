@@ -42,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
 pub(super) fn shot() -> State {
     let mut state = tracking();
     state.document.method = Method::Rays;
+    state.document.rays.cut = Cut::All;
     let regions = state.document.regions.iter();
     let asked = Asked {
         field: state.document.tensors.as_ref().unwrap().field.id(),
@@ -213,7 +214,7 @@ fn slider() {
     let mut window = window(shot(), [1280.0, 800.0]);
     let before = rays(&window).clone();
     let node = window.get_by_role_and_label(egui::Role::Slider, "Sharpening α");
-    assert_eq!(node.accesskit_node().numeric_value(), Some(1.0));
+    assert_eq!(node.accesskit_node().numeric_value(), Some(6.0));
     let rail = node.rect().shrink(6.0);
     window.drag_at(rail.left_center());
     window.run();

@@ -7,6 +7,7 @@ use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
 use arcuate::render::build::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
 use arcuate::solvers::tracking::{self, Interpolation, Seeding, StopReason};
+use arcuate::state::bundle::Column;
 use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
@@ -33,12 +34,13 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A seed in the middle of the ball and rays that may be short.
-fn shooting(seeds: usize) -> Window {
+pub(super) fn shooting(seeds: usize) -> Window {
     let mut window = Window::fitted();
     window.act(Action::SetMethod(Method::Rays));
     change(&mut window, Phase::Done, |rays| {
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: seeds };
+        rays.cut = Cut::All;
     });
     window.place(Role::Seed, DVec3::ZERO);
     window
@@ -64,7 +66,7 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
-fn live(window: &Window) -> &arcuate::state::Live {
+pub(super) fn live(window: &Window) -> &arcuate::state::Live {
     window.state.session.live.as_ref().expect("a live result")
 }
 
@@ -75,6 +77,13 @@ fn follow_the_switch() {
     window.act(Action::SetMethod(Method::Rays));
     assert!(live(&window).rays.is_some());
     assert_eq!(live(&window).seeds, 8_000, "the default");
+    // Of all that pass, the strongest tenth.
+    let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
+    assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
+    let command = live(&window).recipe.command();
+    for option in [" --sharpen power:6 ", " --cut top:10%"] {
+        assert!(command.contains(option), "{command}");
+    }
     assert!(matches!(live(&window).recipe, Recipe::Geodesic { .. }));
     window.act(Action::Undo);
     assert!(live(&window).rays.is_none());
@@ -428,6 +437,9 @@ fn kept() {
     window.act(Action::KeepTracks);
     let layer = window.state.document.layer_named("Rays").expect("a layer");
     assert_eq!(layer.display.window, range, "the colours stay");
+    let table = &window.state.view.table;
+    let strongest_first = (Some(Column::Value("cm".to_owned())), true);
+    assert_eq!((table.by.clone(), table.descending), strongest_first);
     assert!(matches!(&layer.content, Content::Tractogram(t) if t.len() == count));
     let id = layer.id;
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,6 +6,7 @@ use crate::io::Format;
 use crate::jobs::{Request, Values};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
+use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
@@ -117,6 +118,11 @@ pub fn keep(state: &mut State) {
         Some(rays) => {
             // The colours stay those of all rays, from which these were cut.
             display.window = rays.range;
+            let table = &mut state.view.table;
+            if table.by.is_none() {
+                // The strongest first.
+                (table.by, table.descending) = (Some(Column::Value("cm".to_owned())), true);
+            }
             ("Rays", "rays")
         }
         None => ("Tracks", "streamlines"),

@@ -12,11 +12,24 @@ use crate::state::session::{Asked, Curves, LiveRays, measure_range};
 use crate::state::{Effect, Recipe, State};
 use std::sync::Arc;
 
-/// What a coarse answer may take, so that it comes with the next frame.
-const COARSE_MS: f64 = 10.0;
+/// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest
+/// of which the picture takes.
+const COARSE_MS: f64 = 100.0 / 3.0;
+/// The same where that leaves too few rays to judge by.
+const MOST_COARSE_MS: f64 = 100.0;
+/// So many rays after the cut are enough to judge by.
+const ENOUGH: f64 = 20.0;
 /// Coarse rays as long as nobody knows how fast they are, and at least.
 const FIRST_COARSE: usize = 1_500;
 const LEAST_COARSE: usize = 400;
+
+/// How many coarse rays there are, by how fast the last ones were and which share of them was kept.
+fn coarse_count(per_ms: f64, kept: Option<f64>) -> usize {
+    let in_time = COARSE_MS * per_ms;
+    let enough = kept.map_or(in_time, |share| ENOUGH / share.max(1e-9));
+    let count = enough.clamp(in_time, (MOST_COARSE_MS * per_ms).max(in_time));
+    (count as usize).max(LEAST_COARSE)
+}
 
 /// Changes how rays are shot; where only the cut changed, they stay as they are.
 pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect>) {
@@ -36,8 +49,8 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
     }
 }
 
-/// The rays of the document as it is; fewer where all would take longer than a frame and something
-/// is being dragged.
+/// The rays of the document as it is; fewer where all would take too long and something is being dragged:
+/// how many depends on how fast the last ones were, which they are on their number alone.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
     let Rays {
         medium,
@@ -46,8 +59,9 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
     } = state.document.rays.clone();
     let mut fewer = false;
     if coarse {
-        let fit = |per_ms: f64| ((COARSE_MS * per_ms) as usize).max(LEAST_COARSE);
-        let rays = state.session.rays_per_ms.map_or(FIRST_COARSE, fit);
+        let kept = state.session.rays_kept;
+        let known = state.session.rays_per_ms;
+        let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, kept));
         let seeds = (rays / params.directions.count().max(1)).max(1);
         let all = match params.walk.seeding {
             Seeding::Random { count } => count,
@@ -91,6 +105,7 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
     };
     let rays = (shot.seeds * shot.directions) as f64;
     state.session.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
+    state.session.rays_kept = Some(shot.output.kept.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == asked.field) {

@@ -8,7 +8,7 @@ use super::display::{segment_row, segment_row_but};
 use super::walk;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{self, Interpolation};
-use crate::state::{Action, Phase, Rays, Severity, State};
+use crate::state::{Action, Phase, Rays, Severity, State, defaults};
 use crate::ui::Memory;
 use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
@@ -92,9 +92,12 @@ fn strength(ui: &mut Ui, rays: &Rays, set: &mut Set) {
         Sharpening::Power { alpha } => {
             let row = SliderRow::new("Sharpening α", alpha, 1.0..=SHARPEST)
                 .decimals(1)
-                .default(1.0)
+                .default(defaults::RAYS_ALPHA)
                 .limits(0.1..=16.0)
-                .help("1 is the plain tensor; more follows it more closely");
+                .help(
+                    "1 is the plain tensor, whose rays mostly run beside real fibres; more follows the \
+                     principal directions more closely",
+                );
             if let Some((alpha, phase)) = row.value(ui) {
                 to(Sharpening::Power { alpha }, phase);
             }
