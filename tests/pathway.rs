@@ -2,6 +2,7 @@
 
 pub mod card;
 mod phantom;
+mod random_pairs;
 
 use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};
 use crate::support::{Random, test};
@@ -35,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
         test("pathway::where paths may run", walls),
     ];
     all.extend(phantom::tests());
+    all.extend(random_pairs::tests());
     all.extend(card::tests());
     all
 }

@@ -2,6 +2,7 @@
 //! ones.
 
 mod backend;
+mod drags;
 mod filter;
 mod fits;
 mod masks;
@@ -63,6 +64,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
+    let own = own.chain(drags::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own.chain(segment_changes::tests()).chain(filter::tests());
     let own = own.chain(masks::tests());

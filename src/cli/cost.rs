@@ -5,7 +5,9 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, FoundPathway, Output, Request, Values};
+use crate::jobs::{
+    ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
+};
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::solvers::pathway::Params;
@@ -27,7 +29,11 @@ Examples:
 For every voxel the least cost of a path from each region (u1, u2) and of one that joins them through the voxel
 (u): a path through isotropic tissue of the mask's mean diffusivity costs 1 a mm. The pathway holds the voxels
 with u up to 1 + epsilon times the least. Files in the folder: u1, u2, u (NaN where no path leads) and pathway
-as .nii.gz, the minimal path as path.tck.";
+as .nii.gz, the minimal path as path.tck.
+
+A path exists between almost any two regions: it alone is no sign of a connection. --null compares its weakest
+stretch and its cost per mm with cheapest paths between random regions of white matter in the same head, as large
+as the two given, on voxels of twice the size. Of a bundle both are lower than those of most random pairs.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum MetricName {
@@ -83,6 +89,10 @@ pub struct Options {
     /// How much more than the least the pathway's voxels may cost
     #[arg(long, value_name = "X", default_value_t = defaults::EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub epsilon: f64,
+    /// Compare with the paths between so many random pairs of regions of this head (0: none); it takes
+    /// about as long as the pathway itself
+    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = super::options::whole::<usize>)]
+    pub null: usize,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -209,13 +219,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(file)?;
     }
     let fitted = options.fit.run(runner)?;
+    let tensors = Tensors::Here {
+        field: fitted.fit.field.clone(),
+        fa: fitted.maps.fa.clone(),
+        resample: None,
+    };
+    let regions = regions(options)?;
     let request = Request::Pathway(Box::new(FindPathway {
-        tensors: Tensors::Here {
-            field: fitted.fit.field.clone(),
-            fa: fitted.maps.fa.clone(),
-            resample: None,
-        },
-        regions: regions(options)?,
+        tensors: tensors.clone(),
+        regions: regions.clone(),
         params: options.params(),
         coarse: false,
         known: None,
@@ -260,6 +272,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         revision: 0,
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);
+    if options.null > 0 {
+        let request = Request::Compare(Box::new(ComparePathway {
+            tensors,
+            regions,
+            params: options.params(),
+            pairs: options.null,
+            known: None,
+        }));
+        let (Output::Compared(compared), _) = runner.run(request)? else {
+            return Err(Failure::new("Nothing was compared"));
+        };
+        value["random_pairs"] = random_pairs(&compared);
+        text += &compared_with(&compared);
+    }
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(found.voxels);
     value["repaired"] = json!(found.repaired);
@@ -284,6 +310,35 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.report(&value, &text);
     Ok(())
+}
+
+fn random_pairs(compared: &Compared) -> Value {
+    let pairs = &compared.known.pairs;
+    let shares = compared.shares;
+    json!({
+        "tried": pairs.tried,
+        "joined": pairs.rates.len(),
+        "weakest_above": shares.map(|s| s.weakest),
+        "cost_per_mm_above": shares.map(|s| s.mean),
+        "wall_ms": compared.wall_ms,
+    })
+}
+
+fn compared_with(compared: &Compared) -> String {
+    let joined = count(compared.known.pairs.rates.len() as u64);
+    let wall = took(compared.wall_ms);
+    match compared.shares {
+        Some(shares) => format!(
+            "Beside {joined} random pairs of this head: weakest stretch higher than {:.0} %, cost per mm higher \
+             than {:.0} % (compared in {wall}); a path exists between almost any two regions\n",
+            100.0 * shares.weakest,
+            100.0 * shares.mean
+        ),
+        None => format!(
+            "Not compared: {joined} random pairs of this domain are joined, or the regions are not on double \
+             voxels; widen it\n"
+        ),
+    }
 }
 
 fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {

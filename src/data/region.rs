@@ -91,6 +91,14 @@ impl Shape {
         }
     }
 
+    pub fn volume_mm3(&self) -> f64 {
+        match self {
+            Self::Sphere { radius_mm, .. } => 4.0 / 3.0 * std::f64::consts::PI * radius_mm.powi(3),
+            Self::Box { half_mm, .. } => 8.0 * half_mm.element_product(),
+            Self::Mask(mask) => 1e3 * mask.volume_ml(),
+        }
+    }
+
     /// World axis-aligned bounds, mm; of a mask, those of its grid.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         match self {

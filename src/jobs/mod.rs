@@ -5,6 +5,7 @@ mod align;
 pub mod bundle;
 mod bundle_sums;
 mod commit;
+mod compare;
 mod density;
 mod export;
 mod fault;
@@ -30,17 +31,19 @@ pub use bundle_sums::{BundleSums, SumBundles, Summed};
 pub use commit::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
 };
+pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
+pub use open::Loaded;
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
 pub use place::{Placed, sentence};
-pub use request::{FitKey, Loaded, Output, Request, Saved};
+pub use request::{FitKey, Output, Request, Saved};
 pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
@@ -82,6 +85,8 @@ pub enum Slot {
     Pathway,
     /// Pathways that were kept, solved again.
     Pathways,
+    /// The pathway beside those of random pairs.
+    Compare,
     /// The best path through the voxel under the pointer.
     Trace,
     /// Comparing the axes of gradients.
@@ -136,7 +141,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 32] = [
+    const ALL: [Self; 33] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -144,6 +149,7 @@ impl Slot {
         Self::Rank,
         Self::Pathway,
         Self::Pathways,
+        Self::Compare,
         Self::Trace,
         Self::Check,
         Self::Region,
@@ -205,6 +211,7 @@ impl Slot {
                 | Self::Track
                 | Self::Rank
                 | Self::Pathway
+                | Self::Compare
                 | Self::Trace
                 | Self::Check
                 | Self::Region

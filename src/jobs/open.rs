@@ -1,13 +1,27 @@
 //! Opening a file: what it holds decides what it becomes.
 
-use super::Values;
-use super::{Loaded, Output};
+use super::{Output, Values};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
-use crate::data::{Region, Role, Tractogram, VolumeKind};
+use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// An opened file.
+#[derive(Clone, Debug)]
+pub enum Loaded {
+    Scan {
+        dwi: Volume,
+        gradients: Option<Arc<Gradients>>,
+        /// Where they do not lie beside it: one `.b`, or bval and bvec.
+        gradient_files: Vec<PathBuf>,
+    },
+    Image(Volume),
+    /// An image with values 0 and 1 only.
+    Mask(Mask),
+    Tractogram(Tractogram),
+}
 
 /// With each streamline's whole length, mm: what the window can colour by. Bounds are looked for here, so
 /// that the window does not have to.

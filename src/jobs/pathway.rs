@@ -3,10 +3,10 @@
 use super::fault::Fault;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, Tractogram, Volume};
+use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
 use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
-use crate::solvers::pathway::{Domain, Params, Path, Pathway, excess_on_card};
+use crate::solvers::pathway::{Domain, Params, Path, Pathway, STRETCH_MM, excess_on_card};
 use crate::solvers::tracking;
 use crate::solvers::{Error, eikonal};
 use glam::DVec3;
@@ -30,7 +30,35 @@ pub struct FindPathway {
 }
 
 /// What holds paths or keeps them out.
-type Wall = (Role, Arc<Shape>);
+pub(super) type Wall = (Role, Arc<Shape>);
+
+pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
+    let walls = regions
+        .iter()
+        .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target));
+    walls.map(|r| (r.role, r.shape.clone())).collect()
+}
+
+pub(super) fn same_walls(a: &[Wall], b: &[Wall]) -> bool {
+    let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+pub(super) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
+    let these = regions.iter().filter(|r| r.role == role);
+    these.map(|r| r.shape.clone()).collect()
+}
+
+/// Tensors and domain on voxels of twice the size; where so few voxels make no grid, as they are.
+pub(super) fn coarse(
+    field: &TensorField,
+    domain: &Domain,
+    backend: &Backend,
+) -> Result<(TensorField, Mask), Fault> {
+    let mask = backend.install(|| domain.mask())?;
+    let halves = backend.install(|| halved(field, &mask));
+    Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
+}
 
 /// What the next pathway need not compute again.
 #[derive(Clone, Debug)]
@@ -38,6 +66,8 @@ pub struct Known {
     field: DataId,
     params: Params,
     walls: Vec<Wall>,
+    /// Where the metric is made: a change of the metric alone needs no new ones.
+    domain: (TensorField, Mask),
     prepared: Prepared,
     ends: [Vec<Arc<Shape>>; 2],
     fields: [CostField; 2],
@@ -115,7 +145,7 @@ pub struct Weakest {
 
 impl Weakest {
     /// The stretch that is told has this length.
-    pub const STRETCH_MM: f64 = 10.0;
+    pub const STRETCH_MM: f64 = STRETCH_MM;
 
     pub fn times_mean(&self) -> f64 {
         self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
@@ -248,37 +278,29 @@ impl FindPathway {
         self.params.check()?;
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let regions = self.regions;
-        let of = |role: Role| -> Vec<Arc<Shape>> {
-            let these = regions.iter().filter(|r| r.role == role);
-            these.map(|r| r.shape.clone()).collect()
-        };
-        let walls: Vec<Wall> = regions
-            .iter()
-            .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target))
-            .map(|r| (r.role, r.shape.clone()))
-            .collect();
-        let ends = [Role::Seed, Role::Target].map(of);
+        let walls = walls(&regions);
+        let ends = [Role::Seed, Role::Target].map(|role| shapes(&regions, role));
         let domain = Domain {
             fa: &fa,
             min_fa: self.params.min_fa,
             regions: &regions,
         };
         let started = Instant::now();
-        let known = self.known.filter(|k| {
-            let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
-            k.serves(field.id(), &self.params)
-                && k.walls.len() == walls.len()
-                && k.walls.iter().zip(&walls).all(same)
+        let beside = self.known.filter(|k| {
+            k.field == field.id()
+                && k.params.min_fa == self.params.min_fa
+                && same_walls(&k.walls, &walls)
         });
-        let prepared = match &known {
+        let known = beside.as_ref().filter(|k| k.params == self.params);
+        let on = match (&beside, self.coarse) {
+            (Some(beside), _) => beside.domain.clone(),
+            (None, true) => coarse(&field, &domain, backend)?,
+            (None, false) => (field.clone(), backend.install(|| domain.mask())?),
+        };
+        let prepared = match known {
             Some(known) => known.prepared.clone(),
             None => {
-                let mask = backend.install(|| domain.mask())?;
-                let halves = match self.coarse {
-                    true => backend.install(|| halved(&field, &mask)),
-                    false => None,
-                };
-                let (field, mask) = halves.as_ref().map_or((&field, &mask), |(f, m)| (f, m));
+                let (field, mask) = &on;
                 let metric = Metric::new(field, self.params.cost, Some(mask), backend, control)?;
                 Prepared::new(&metric, self.params.local, backend, control)?
             }
@@ -292,7 +314,7 @@ impl FindPathway {
                 shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
             };
             // Ends that were exchanged have each other's fields.
-            let there = known.as_ref().and_then(|known| {
+            let there = known.and_then(|known| {
                 let at = [side, 1 - side]
                     .into_iter()
                     .find(|at| same(&known.ends[*at]))?;
@@ -334,6 +356,7 @@ impl FindPathway {
             field: field.id(),
             params: self.params,
             walls,
+            domain: on,
             ends,
             fields: [a.clone(), b.clone()],
             prepared: prepared.clone(),

@@ -7,6 +7,7 @@ use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
+use super::compare::{ComparePathway, Compared};
 use super::density::{MapDensity, Mapped};
 use super::export::{save_tractogram, save_with_values};
 use super::fault::Fault;
@@ -20,7 +21,7 @@ use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
-use super::{Outcome, Values, Voice};
+use super::{Loaded, Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::solvers::tracking::selection;
@@ -87,6 +88,7 @@ pub enum Request {
     },
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
+    Compare(Box<ComparePathway>),
     Trace(Trace),
     /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
     CheckGradients {
@@ -210,21 +212,6 @@ pub enum Request {
     LoadKernels,
 }
 
-/// An opened file.
-#[derive(Clone, Debug)]
-pub enum Loaded {
-    Scan {
-        dwi: Volume,
-        gradients: Option<Arc<Gradients>>,
-        /// Where they do not lie beside it: one `.b`, or bval and bvec.
-        gradient_files: Vec<PathBuf>,
-    },
-    Image(Volume),
-    /// An image with values 0 and 1 only.
-    Mask(Mask),
-    Tractogram(Tractogram),
-}
-
 /// A written file, read back and found equal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Saved {
@@ -274,6 +261,7 @@ pub enum Output {
         least: Option<f32>,
     },
     Pathway(Box<Found>),
+    Compared(Box<Compared>),
     Traced(Option<Box<Traced>>),
     GradientsChecked {
         scan: DataId,
@@ -438,6 +426,7 @@ impl Request {
                 })
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
+            Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
             Self::Trace(trace) => Ok(Output::Traced(trace.run().map(Box::new))),
             Self::CheckGradients {
                 scan,

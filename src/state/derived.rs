@@ -57,6 +57,16 @@ impl<K: Clone + PartialEq, V> Derived<K, V> {
         Some(key)
     }
 
+    /// What was asked for was cancelled for something else: it may be asked for again.
+    pub fn drop_asked(&mut self) {
+        self.asked = None;
+    }
+
+    /// What failed may be asked for again.
+    pub fn retry(&mut self) {
+        self.failed = None;
+    }
+
     /// The worker failed, or was stopped.
     pub fn fail(&mut self) {
         self.failed = self.asked.take();

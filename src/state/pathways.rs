@@ -2,18 +2,20 @@
 
 use super::Phase;
 use super::defaults::CATEGORIES;
+use super::derived::Derived;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
 use crate::data::{DataId, Region, Role};
 pub use crate::jobs::Weakest;
-use crate::jobs::{FoundPathway, KnownPathway, TracedPath};
+use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
 use crate::render::draw_list::Transfer;
 use crate::solvers::pathway::{Params, Path};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Which cost is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -189,6 +191,9 @@ pub const EXCESS_SHOWN: f32 = 0.5;
 /// Of the live one.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
+/// While something is dragged a coarse result lags behind it by this much at most without being dimmed.
+pub const LAG: Duration = Duration::from_millis(150);
+
 /// What a user does with pathways.
 #[derive(Clone, Debug)]
 pub enum PathwayAction {
@@ -225,6 +230,8 @@ pub enum PathwayAction {
     SolveAgain,
     /// Asks again for a kept one that could not be solved.
     SolveKept(LayerId),
+    /// Asks again for a comparison that failed or was stopped.
+    CompareAgain,
 }
 
 /// What a pathway is asked for with.
@@ -264,10 +271,19 @@ pub struct Working {
     pub running: Option<(Asked, bool)>,
     /// One that failed or was stopped, and why; not asked for again as it is.
     pub failed: Option<(Asked, String)>,
-    /// A full result is wanted although the drag goes on: the hand rests.
+    /// A full result is wanted although the drag goes on: the pointer rests.
     pub rested: Option<Asked>,
+    /// The coarse grid closes a gap or loses a small region of this one: the full result decides.
+    pub lost: Option<Asked>,
+    /// A coarse solve was cancelled for a newer one: the newer one is finished.
+    pub gave_way: bool,
     /// The live one is coarse.
     pub unsettled: bool,
+    /// The live one beside random pairs, and why it could not be compared.
+    pub compared: Derived<Asked, Arc<Compared>>,
+    pub not_compared: Option<String>,
+    /// For the next comparison.
+    pub pairs: Option<Arc<KnownPairs>>,
     /// For the next ones: fine and coarse.
     pub known: [Option<Arc<KnownPathway>>; 2],
     /// How long the last full ones took: on a metric that was there, and on one made for it.
@@ -360,6 +376,30 @@ impl super::State {
             (false, ..) if self.session.fitting.is_some() => Standing::Updating,
             (false, ..) => Standing::OutOfDate,
         })
+    }
+
+    /// Whether the live pathway belongs to other tensors, regions or parameters than the document's, and will
+    /// for longer than a coarse solve takes.
+    pub fn pathway_is_stale(&self) -> bool {
+        match self.pathway_standing() {
+            None | Some(Standing::Final) => false,
+            Some(Standing::Updating | Standing::OutOfDate) => true,
+            Some(Standing::Coarse) => {
+                let live = self.session.pathways.live.as_ref().map(|l| Asked::of(l));
+                let mut jobs = self.session.jobs.iter();
+                let late = |j: &Job| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
+                live != self.document.wanted_pathway() && jobs.any(late)
+            }
+        }
+    }
+
+    /// The live pathway beside random pairs; `None` until it is compared as it is.
+    pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
+        let live = self.session.pathways.live.as_ref()?;
+        let known = self.session.pathways.compared.known();
+        known
+            .filter(|(asked, _)| **asked == Asked::of(live))
+            .map(|(_, compared)| compared)
     }
 
     /// The live pathway, if it is all that the document asks for.

@@ -127,9 +127,30 @@ fn pathways(state: &State) -> Value {
             "command": pathway_recipe(state, None).map(|r| r.command()),
         })
     });
+    let working = &state.session.pathways;
+    let shown = working.live.as_ref().map(|found| {
+        json!({
+            "params": found.params,
+            "least": found.pathway.least,
+            "coarse": found.coarse,
+            "standing": state.pathway_standing().map(|s| format!("{s:?}")),
+            "stale": state.pathway_is_stale(),
+            "wall_ms": working.wall_ms,
+        })
+    });
+    let compared = state.pathway_compared().map(|compared| {
+        json!({
+            "pairs": compared.known.pairs.rates.len(),
+            "weakest_above": compared.shares.map(|s| s.weakest),
+            "cost_per_mm_above": compared.shares.map(|s| s.mean),
+            "wall_ms": compared.wall_ms,
+        })
+    });
     json!({
         "settings": state.document.pathways,
         "live": live,
+        "shown": shown,
+        "compared": compared,
         "kept": kept.collect::<Vec<_>>(),
     })
 }

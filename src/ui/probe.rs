@@ -82,6 +82,9 @@ fn costs(state: &State) -> Vec<Reading> {
     let Some(found) = crate::render::build::pathways::live(state) else {
         return Vec::new();
     };
+    if state.pathway_is_stale() {
+        return vec![reading(COST, "updating…")];
+    }
     let pathway = &found.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(state.view.crosshair);

@@ -97,6 +97,23 @@ pub fn costs() {
     again.push("--force");
     let again = json(&again, here);
     assert!((again["least"].as_f64().unwrap() / least - 1.0).abs() < 1e-5);
+    // A bundle of the head costs less than most random pairs; as many are compared as are asked for.
+    let compared = &value["random_pairs"];
+    assert_eq!(compared["joined"].as_u64(), Some(200));
+    for name in ["weakest_above", "cost_per_mm_above"] {
+        let share = compared[name].as_f64().unwrap();
+        assert!((0.0..0.4).contains(&share), "{name}: {share}");
+    }
+    let fewer = json(
+        &[&line.concat()[..], &["--force", "--null", "30"]].concat(),
+        here,
+    );
+    assert_eq!(fewer["random_pairs"]["joined"].as_u64(), Some(30));
+    let none = json(
+        &[&line.concat()[..], &["--force", "--null", "0"]].concat(),
+        here,
+    );
+    assert!(none["random_pairs"].is_null());
     said(here, &value);
     refused(here);
 }
@@ -133,6 +150,13 @@ fn said(here: &Path, value: &serde_json::Value) {
     });
     assert_eq!(told, repaired, "{text}");
     assert!(repaired > 0, "nothing to tell");
+    let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
+    let expected = format!(
+        "Beside 200 random pairs of this head: weakest stretch higher than {:.0} %",
+        100.0 * share
+    );
+    assert!(text.contains(&expected), "{text}");
+    assert!(text.contains("a path exists between almost any two regions"));
 }
 
 fn refused(here: &Path) {

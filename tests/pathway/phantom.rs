@@ -29,7 +29,7 @@ const SNR: [f64; 4] = [3.0, 10.0, 20.0, 30.0];
 const EPSILON: [f64; 5] = [0.02, 0.05, 0.1, 0.2, 0.4];
 
 /// 2.5 mm and 30 directions, as noisy as asked for.
-fn fitted(head: &Head, grid: &Arc<Grid>, snr: f64, noise_seed: u64) -> Output {
+pub(super) fn fitted(head: &Head, grid: &Arc<Grid>, snr: f64, noise_seed: u64) -> Output {
     let (backend, control) = (backend(2), Control::new());
     let options = ScanOptions {
         snr: Some(snr),

@@ -463,7 +463,14 @@ fn folded() {
     state.document.regions.truncate(2);
     let window = window(state, [1280.0, 800.0]);
     let foot = window.get_by_label("Keep pathway").rect().top();
-    for name in ["Live: cost ", "Cost along the path: ", "Show it"] {
+    let names = [
+        "Live: cost ",
+        "Weakest stretch waits",
+        "Cost per mm waits",
+        "Cost along the path: ",
+        "Show it",
+    ];
+    for name in names {
         let rect = window.get_by_label_contains(name).rect();
         assert!(rect.bottom() <= foot, "{name}: {rect:?} is below {foot}");
     }

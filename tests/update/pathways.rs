@@ -45,11 +45,12 @@ pub(super) fn looking() -> Window {
     window
 }
 
+/// Full ones: whether a coarse one comes before depends on how fast the machine is.
 fn asked(window: &Window) -> Vec<&FindPathway> {
     let requests = window.requests.iter();
     requests
         .filter_map(|r| match r {
-            Request::Pathway(wanted) => Some(&**wanted),
+            Request::Pathway(wanted) if !wanted.coarse => Some(&**wanted),
             _ => None,
         })
         .collect()
@@ -60,7 +61,7 @@ pub(super) fn live(window: &Window) -> &arcuate::jobs::FoundPathway {
     live.expect("a live pathway")
 }
 
-fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
+pub(super) fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Settings)) {
     let mut settings = window.state.document.pathways.clone();
     edit(&mut settings);
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
@@ -434,6 +435,7 @@ fn another() {
     let mut other = document.clone();
     Arc::make_mut(&mut other.kept_pathways[0]).params.cost = Cost::Sharpened { alpha: 2.0 };
     window.state.document = document;
+    window.state.session.pathways.full_ms = [Some(5.0); 2];
     let count = asked(&window).len();
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);

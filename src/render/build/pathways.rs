@@ -25,6 +25,8 @@ const AROUND_OPACITY: f32 = 0.3;
 const DENSER_ON_WHITE: f32 = 1.5;
 /// Of the FA that stands for its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
+/// Of the opacity of a pathway that belongs to a state before the last changes.
+const STALE: f32 = 0.3;
 const POINTED_RADIUS_MM: f32 = 0.5;
 /// Of the path under the pointer: no outline, no contour and no kept pathway has it.
 const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
@@ -36,6 +38,14 @@ const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 pub fn live(state: &State) -> Option<&FoundPathway> {
     let live = state.session.pathways.live.as_deref();
     live.filter(|_| state.view.task == Task::Pathways)
+}
+
+/// A share of the live pathway's opacity: it is dim as long as it is not what the controls say.
+fn strength(state: &State) -> f32 {
+    match state.pathway_is_stale() {
+        true => STALE,
+        false => 1.0,
+    }
 }
 
 /// The window of a side's cost: from 0 to what all but a hundredth lie below.
@@ -82,7 +92,7 @@ pub fn image(state: &State) -> Option<Image> {
         frame: 0,
         window,
         colour_map: ColourMap::Cost,
-        opacity: settings.opacity,
+        opacity: settings.opacity * strength(state),
         interpolation: Interpolation::Linear,
         brightness: 1.0,
         hide_below: None,
@@ -97,7 +107,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
     let mut all: Vec<Contour> = kept
         .filter_map(|k| {
             let found = k.found.as_ref()?;
-            Some(outline(found, k.epsilon, k.colour))
+            Some(outline(found, k.epsilon, k.colour, 1.0))
         })
         .collect();
     let Some(found) = live(state) else {
@@ -114,23 +124,24 @@ pub fn contours(state: &State) -> Vec<Contour> {
             level: 0.0,
             every: Some(every as f32),
             colour: OUTLINE_RGB,
-            opacity: CONTOUR_OPACITY,
+            opacity: CONTOUR_OPACITY * strength(state),
             width_px: 1.0,
         });
     }
     if settings.outline {
-        all.push(outline(found, settings.epsilon, OUTLINE_RGB));
+        let strength = strength(state);
+        all.push(outline(found, settings.epsilon, OUTLINE_RGB, strength));
     }
     all
 }
 
-fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3]) -> Contour {
+fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
     Contour {
         of: ContourOf::Image(ById(found.excess.clone())),
         level: epsilon as f32,
         every: None,
         colour,
-        opacity: 1.0,
+        opacity,
         width_px: OUTLINE_PX,
     }
 }
@@ -174,8 +185,11 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
             true => AROUND_OPACITY,
             false => LIVE_OPACITY,
         };
+        let strength = strength(state);
+        let opacity = opacity * strength;
         let around = surface(state, found, settings.epsilon, LIVE_RGB, opacity);
         let cloud = settings.cloud.then(|| VolumeDraw {
+            reference_mm: around.reference_mm / strength,
             window: (0.0, settings.range),
             transfer: settings.transfer.clone(),
             style: VolumeStyle::Cloud,
@@ -240,17 +254,20 @@ fn surface(
 /// The minimal paths, and the best one through the voxel under the pointer; the weakest stretch of the one
 /// that is told about.
 pub fn lines(state: &State) -> Vec<Lines> {
-    let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32| Lines {
+    let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32, opacity: f32| Lines {
         tractogram: ById(line.clone()),
         colour: LineColour::Fixed(colour),
         style: LineStyle::Tubes { radius_mm },
-        opacity: 1.0,
+        opacity,
         every: 1,
         context: false,
     };
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<Lines> = kept
-        .filter_map(|k| Some(tube(&k.found.as_ref()?.line, k.colour, PATH_RADIUS_MM)))
+        .filter_map(|k| {
+            let line = &k.found.as_ref()?.line;
+            Some(tube(line, k.colour, PATH_RADIUS_MM, 1.0))
+        })
         .collect();
     if let Some(found) = live(state) {
         // Two tubes along one line would hide each other by turns: the stretch has its part for itself.
@@ -261,6 +278,8 @@ pub fn lines(state: &State) -> Vec<Lines> {
             Some(_) => &found.line,
             None => rest(&found.line),
         };
+        let strength = strength(state);
+        let tube = |line, colour, radius_mm| tube(line, colour, radius_mm, strength);
         all.push(tube(minimal, LIVE_RGB, PATH_RADIUS_MM));
         all.extend(pointed.map(|h| tube(rest(&h.line), POINTED_RGB, POINTED_RADIUS_MM)));
         all.extend(weakest.map(|w| tube(&w.line, WEAKEST_RGB, WEAKEST_RADIUS_MM)));

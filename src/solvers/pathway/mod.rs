@@ -11,10 +11,12 @@
 
 mod cuda;
 mod domain;
+mod random_pairs;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
 pub use domain::{Domain, Params};
+pub use random_pairs::{Ends, RandomPairs, Rates, STRETCH_MM};
 pub use trace::{Path, trace};
 
 use super::Error;

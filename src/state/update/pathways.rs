@@ -1,12 +1,17 @@
 //! Pathways: asking for the one of the regions as they are, taking it in, keeping it.
 
+mod compare;
+mod follow;
+mod kept;
+
+pub use compare::{compared, not_compared};
+pub use follow::{follow, rest};
+pub use kept::{find, kept_failed};
+
 use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::session::Tensors;
-use crate::jobs::{
-    FindPathway, ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values,
-};
+use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
@@ -16,13 +21,10 @@ use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
 use crate::state::session::{GuideStep, Severity};
 use crate::state::words::{fixed, took, with_unit};
-use crate::state::{Content, Document, Effect, Phase, Recipe, State, Task};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A full result that takes less is asked for at every move of a drag.
-const AT_ONCE_MS: f64 = 30.0;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: Settings, phase: Phase) {
@@ -89,139 +91,12 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => again(state),
+        PathwayAction::CompareAgain => {
+            state.session.pathways.not_compared = None;
+            state.session.pathways.compared.retry();
+        }
         PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
     }
-}
-
-/// Whether pathways are looked at.
-fn wanted(state: &State) -> bool {
-    state.view.task == Task::Pathways && state.session.fitting.is_none()
-}
-
-/// Asks for what is missing: after every change of the state.
-pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    kept_again(state, effects);
-    if !wanted(state) {
-        state.session.pathways.unsettled = false;
-        return;
-    }
-    let Some(wanted) = state.document.wanted_pathway() else {
-        if state.session.pathways.running.take().is_some() {
-            effects.push(Effect::Cancel(Slot::Pathway));
-        }
-        let working = &mut state.session.pathways;
-        (working.live, working.hovered, working.pointed) = (None, None, None);
-        (working.unsettled, working.failed) = (false, None);
-        return;
-    };
-    let drag = state.history.is_open();
-    let working = &mut state.session.pathways;
-    if working
-        .failed
-        .as_ref()
-        .is_some_and(|(asked, _)| *asked == wanted)
-    {
-        return;
-    }
-    working.failed = None;
-    let live = working.live.as_ref();
-    let there = live.filter(|live| Asked::of(live) == wanted);
-    if there.is_some_and(|live| !live.coarse) {
-        working.unsettled = false;
-        if working.running.take().is_some() {
-            // It was asked for in between.
-            effects.push(Effect::Cancel(Slot::Pathway));
-        }
-        return;
-    }
-    let rested = working.rested.as_ref() == Some(&wanted);
-    let known = working.known[0].as_ref();
-    let anew = !known.is_some_and(|k| k.serves(wanted.field, &wanted.params));
-    let quick = working.full_ms[usize::from(anew)].is_some_and(|ms| ms <= AT_ONCE_MS);
-    let coarse = drag && !quick && !rested;
-    working.unsettled = drag;
-    match &working.running {
-        // None is cancelled for the next, or a hand that never rests would see nothing.
-        Some((_, of)) if drag && !rested && *of == coarse => return,
-        Some((asked, false)) if *asked == wanted => return,
-        _ => {}
-    }
-    if coarse && there.is_some() {
-        return;
-    }
-    let known = working.known[usize::from(coarse)].clone();
-    let Some(tensors) = &state.document.tensors else {
-        return;
-    };
-    let request = FindPathway {
-        tensors: Tensors::Here {
-            field: tensors.field.clone(),
-            fa: tensors.fa.clone(),
-            resample: None,
-        },
-        regions: wanted.regions.clone(),
-        params: wanted.params,
-        coarse,
-        known,
-        kept: None,
-    };
-    state.session.pathways.running = Some((wanted, coarse));
-    effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
-}
-
-/// The hand rests in the middle of a drag.
-pub fn rest(state: &mut State) {
-    state.session.pathways.rested = state.document.wanted_pathway();
-}
-
-/// The request that finds a kept pathway; an error is a sentence.
-pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
-    Ok(FindPathway {
-        tensors: basis::tensors(document, &kept.name, &kept.basis)?,
-        regions: kept.regions.clone(),
-        params: kept.params,
-        coarse: false,
-        known: None,
-        kept: Some(kept.id.0),
-    })
-}
-
-/// Solves those again that a session brought, one after the other.
-fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.session.fitting.is_some() || state.document.kept_pathways.is_empty() {
-        return;
-    }
-    let with = basics(&state.document);
-    let working = &mut state.session.pathways;
-    if working.unsolved_with != with {
-        working.unsolved.clear();
-        working.unsolved_with = with;
-    }
-    if working.solving.is_some() {
-        return;
-    }
-    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !working.unsolved.contains(&k.id);
-    let Some(kept) = state.document.kept_pathways.iter().find(missing).cloned() else {
-        return;
-    };
-    match find(&state.document, &kept) {
-        Ok(request) => {
-            state.session.pathways.solving = Some(kept.id);
-            effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
-        }
-        Err(sentence) => {
-            state.session.pathways.unsolved.push(kept.id);
-            state.session.say(Severity::Warning, sentence);
-        }
-    }
-}
-
-/// What kept pathways can be solved with.
-fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
-    let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
-    let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
-    let tensors = document.tensors.as_ref().map(|t| t.field.id());
-    (tensors, layers.collect())
 }
 
 /// A document is left with all that is on its way.
@@ -267,7 +142,9 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     let working = &mut state.session.pathways;
     working.running = None;
     working.known[usize::from(found.coarse)].clone_from(&found.known);
-    if !found.coarse {
+    if found.coarse {
+        working.gave_way = false;
+    } else {
         working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
     }
     let asked = Asked::of(&found);
@@ -296,9 +173,8 @@ fn field(document: &Document) -> crate::data::DataId {
 pub fn failed(state: &mut State, why: String) {
     let working = &mut state.session.pathways;
     let running = working.running.take();
-    // A coarse grid may close a gap or lose a small region: what the full one says counts.
     match running {
-        Some((asked, true)) => working.rested = Some(asked),
+        Some((asked, true)) => (working.lost, working.gave_way) = (Some(asked), false),
         Some((asked, false)) => {
             working.live = None;
             working.failed = Some((asked, why));
@@ -307,27 +183,20 @@ pub fn failed(state: &mut State, why: String) {
     }
 }
 
-/// A kept one was not solved again. Its name.
-pub fn kept_failed(state: &mut State) -> Option<String> {
-    let id = state.session.pathways.solving.take()?;
-    state.session.pathways.unsolved.push(id);
-    let mut kept = state.document.kept_pathways.iter();
-    kept.find(|k| k.id == id).map(|k| k.name.clone())
-}
-
 /// The user stopped it.
 pub fn stopped(state: &mut State) {
     let working = &mut state.session.pathways;
     if let Some((asked, _)) = working.running.take() {
         working.failed = Some((asked, "Stopped before it was solved".to_owned()));
     }
-    working.unsettled = false;
+    (working.unsettled, working.gave_way) = (false, false);
 }
 
 /// Another backend: what was prepared belongs to the one before.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.pathways;
-    working.known = [None, None];
+    (working.known, working.pairs) = ([None, None], None);
+    working.compared.retry();
     (working.full_ms, working.failed) = ([None, None], None);
     working.unsolved.clear();
 }

@@ -66,6 +66,10 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         {
             state.session.filter.sums.fail();
         }
+        Outcome::Cancelled if event.slot == Slot::Compare => pathways::not_compared(state, None),
+        Outcome::Failed(why) if event.slot == Slot::Compare => {
+            pathways::not_compared(state, Some(why));
+        }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -105,6 +109,9 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::CardFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::failed(state, failure.found.clone());
+            }
+            if event.slot == Slot::Compare {
+                pathways::not_compared(state, Some(failure.found.clone()));
             }
             if event.slot == Slot::Segment {
                 segment::failed(state, failure.found.clone());
@@ -191,6 +198,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::done(state, *found, wall_ms),
+        Output::Compared(compared) => pathways::compared(state, *compared),
         Output::Traced(path) => pathways::traced(state, path.map(|p| *p)),
         Output::Ranked {
             all,

@@ -30,8 +30,8 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 /// What the path costs, or why there is none, beside the pointer.
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
-    let Some(found) = build::pathways::live(state).filter(|_| state.view.tool == Tool::Crosshair)
-    else {
+    let told = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
+    let Some(found) = build::pathways::live(state).filter(|_| told) else {
         return;
     };
     let Some(at) = pointer(ui) else {

@@ -1,6 +1,6 @@
 //! What was found: pathways in a table, and the cost along the path that is told about.
 
-use super::{profile, row_menu};
+use super::{compared, profile, row_menu};
 use crate::state::FoundPathway;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
@@ -54,7 +54,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     if let Some(live) = &working.live {
         let epsilon = state.document.pathways.epsilon;
-        row(ui, state, None, Some((live, epsilon)), memory, actions);
+        ui.scope(|ui| {
+            dim(ui, state);
+            row(ui, state, None, Some((live, epsilon)), memory, actions);
+        });
     }
     for kept in kept {
         let found = kept.found.as_ref().map(|f| (f, kept.epsilon));
@@ -62,7 +65,20 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     selected(ui, state, actions);
     if let Some(live) = &working.live {
-        profile::show(ui, state, live, actions);
+        ui.scope(|ui| {
+            dim(ui, state);
+            compared::show(ui, state);
+            profile::show(ui, state, live, actions);
+        });
+        compared::meaning(ui, state, actions);
+    }
+}
+
+/// Figures of a state before the last changes.
+fn dim(ui: &mut Ui, state: &State) {
+    const STALE: f32 = 0.4;
+    if state.pathway_is_stale() {
+        ui.multiply_opacity(STALE);
     }
 }
 

@@ -1,0 +1,262 @@
+//! What cheapest paths between random places of the same head cost a mm: a pathway is compared with them,
+//! since a cheapest path exists between almost any two regions.
+//!
+//! A source of random place is solved once and joined with several targets: its cost field gives the
+//! cheapest path to each of them. Sources and targets are balls of the volumes of the pathway's own regions
+//! about voxels of white matter. Pairs are at least one stretch apart, so that every path has a weakest one.
+
+use super::trace::{Path, trace};
+use crate::compute::{Backend, Control};
+use crate::data::TensorField;
+use crate::solvers::Error;
+use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
+use crate::solvers::metric::Metric;
+use crate::solvers::random::Stream;
+use glam::DVec3;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Length of the stretch whose cost per mm is compared, mm.
+pub const STRETCH_MM: f64 = 10.0;
+/// Random places lie where the FA is at least this: white matter.
+const WHITE_FA: f64 = 0.25;
+/// Targets of one source: more would save time, and make the pairs less independent.
+const TARGETS: usize = 4;
+/// Sources that are solved together.
+const TOGETHER: usize = 10;
+/// Sources that are drawn at most, as a multiple of those that suffice where every pair is joined.
+const MOST_SOURCES: usize = 3;
+/// Draws of a target until it lies far enough from its source.
+const DRAWS: usize = 40;
+/// Fewer pairs give no share.
+const LEAST_PAIRS: usize = 20;
+const RANDOM_SEED: u64 = 1;
+
+/// Costs per mm along a path.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Rates {
+    /// Of the whole path.
+    pub mean: f64,
+    /// Of its weakest stretch between the regions.
+    pub weakest: f64,
+}
+
+impl Rates {
+    /// `None` of a path that hardly leaves its regions.
+    pub fn of(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
+        let between = path.between(metric.grid.spacing().max_element(), in_end);
+        let stretch = path.weakest(STRETCH_MM, between);
+        let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
+        let mm = path.length_mm[last] - path.length_mm[stretch.start];
+        let cost = path.cost[last] - path.cost[stretch.start];
+        Some(Self {
+            mean: path.total_cost() / path.total_mm().max(f64::MIN_POSITIVE),
+            weakest: cost / mm.max(f64::MIN_POSITIVE),
+        })
+    }
+}
+
+/// Two ends of a path: their voxels, and which points lie in them.
+pub struct Ends<'a> {
+    pub sources: [Arc<Source>; 2],
+    pub holds: &'a (dyn Fn(DVec3) -> bool + Sync),
+}
+
+/// The paths of random pairs.
+#[derive(Clone, Debug)]
+pub struct RandomPairs {
+    prepared: Prepared,
+    tolerance: f32,
+    /// Of the pairs that a path joins.
+    pub rates: Arc<[Rates]>,
+    /// Pairs that were tried.
+    pub tried: usize,
+}
+
+/// A ball about a voxel.
+#[derive(Clone, Copy)]
+struct Ball {
+    centre: DVec3,
+    radius_mm: f64,
+}
+
+impl Ball {
+    fn holds(&self, at: DVec3) -> bool {
+        at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
+    }
+
+    /// Its voxels, by place; never none about the middle of a voxel of the metric.
+    fn places(&self, centres: &[DVec3]) -> Vec<u32> {
+        let places = (0..centres.len() as u32).into_par_iter();
+        places
+            .filter(|p| self.holds(centres[*p as usize]))
+            .collect()
+    }
+}
+
+/// A source and the targets that are joined with it.
+struct Fan {
+    source: Ball,
+    targets: Vec<Ball>,
+}
+
+impl RandomPairs {
+    /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is
+    /// on the metric's grid. The same arguments give the same pairs.
+    pub fn solve(
+        prepared: &Prepared,
+        field: &TensorField,
+        volumes_mm3: [f64; 2],
+        pairs: usize,
+        tolerance: f32,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let metric = &prepared.metric;
+        let mut drawn = Self {
+            prepared: prepared.clone(),
+            tolerance,
+            rates: Arc::new([]),
+            tried: 0,
+        };
+        let centres: Vec<DVec3> = (0..metric.len())
+            .map(|p| {
+                let voxel = metric.voxel(p).map(|c| c as f64);
+                metric.grid.world(DVec3::from_array(voxel))
+            })
+            .collect();
+        let white: Vec<DVec3> = (0..metric.len())
+            .filter(|p| fa(field.tensors[metric.voxels[*p] as usize].d) >= WHITE_FA)
+            .map(|p| centres[p])
+            .collect();
+        let enough = pairs.div_ceil(TARGETS);
+        control.begin("Comparing with random pairs", enough as u64);
+        let mut rates = Vec::with_capacity(pairs);
+        let mut first = 0;
+        while rates.len() < pairs && first < MOST_SOURCES * enough && !white.is_empty() {
+            let fans: Vec<Fan> = (first..first + TOGETHER)
+                .filter_map(|i| fan(&white, volumes_mm3, i as u64))
+                .collect();
+            first += TOGETHER;
+            control.check()?;
+            if fans.is_empty() {
+                continue;
+            }
+            let sources: Vec<Arc<Source>> = backend.install(|| {
+                let places = fans.iter().map(|f| f.source.places(&centres));
+                places
+                    .map(|zero| Arc::new(Source::places(metric, "random", zero)))
+                    .collect()
+            });
+            let fields = drawn.fields(&sources, backend, &control.silent())?;
+            let found: Vec<Option<Rates>> = backend.install(|| {
+                let ways = fans.par_iter().zip(&fields).flat_map_iter(|(fan, field)| {
+                    let centres = &centres;
+                    fan.targets.iter().map(move |target| {
+                        let way = cheapest(field, &target.places(centres))?;
+                        let in_end = |at| fan.source.holds(at) || target.holds(at);
+                        Rates::of(&way, &field.prepared.metric, in_end)
+                    })
+                });
+                ways.collect()
+            });
+            control.check()?;
+            drawn.tried += found.len();
+            rates.extend(found.into_iter().flatten());
+            control.advance(TOGETHER as u64);
+        }
+        rates.truncate(pairs);
+        drawn.rates = rates.into();
+        Ok(drawn)
+    }
+
+    /// The same of two regions, on the same metric; `None` where no path joins them.
+    pub fn of(
+        &self,
+        ends: &Ends,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Rates>, Error> {
+        let [from, to] = &ends.sources;
+        let fields = self.fields(std::slice::from_ref(from), backend, control)?;
+        let metric = &self.prepared.metric;
+        let way = backend.install(|| cheapest(fields.first()?, &to.zero));
+        Ok(way.and_then(|way| Rates::of(&way, metric, ends.holds)))
+    }
+
+    /// The share of the pairs that cost less a mm: on the whole path, on the weakest stretch. `None` of too
+    /// few pairs.
+    pub fn shares(&self, of: Rates) -> Option<Rates> {
+        let share = |value: fn(&Rates) -> f64| {
+            // Of equal values half count.
+            let below = self
+                .rates
+                .iter()
+                .map(|r| match value(r).total_cmp(&value(&of)) {
+                    std::cmp::Ordering::Less => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Greater => 0.0,
+                });
+            below.sum::<f64>() / self.rates.len() as f64
+        };
+        (self.rates.len() >= LEAST_PAIRS).then(|| Rates {
+            mean: share(|r| r.mean),
+            weakest: share(|r| r.weakest),
+        })
+    }
+
+    pub fn metric(&self) -> &Metric {
+        &self.prepared.metric
+    }
+
+    fn fields(
+        &self,
+        sources: &[Arc<Source>],
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<CostField>, Error> {
+        let params = eikonal::Params {
+            tolerance: self.tolerance,
+            schedule: None,
+        };
+        solve(&self.prepared, sources, &params, backend, control)
+    }
+}
+
+/// A source and its targets, which depend on the number of the source alone.
+fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
+    let mut stream = Stream::new(RANDOM_SEED, number);
+    let mut ball = |volume_mm3: f64| Ball {
+        centre: white[(stream.uniform() * white.len() as f64) as usize % white.len()],
+        radius_mm: (volume_mm3 * 0.75 / std::f64::consts::PI).cbrt(),
+    };
+    let source = ball(volumes_mm3[0]);
+    let mut targets = Vec::new();
+    for _ in 0..DRAWS {
+        let target = ball(volumes_mm3[1]);
+        let apart_mm = target.centre.distance(source.centre);
+        if targets.len() < TARGETS && apart_mm >= source.radius_mm + target.radius_mm + STRETCH_MM {
+            targets.push(target);
+        }
+    }
+    (!targets.is_empty()).then_some(Fan { source, targets })
+}
+
+/// The path from the place of least cost to the field's source; `None` where none leads.
+fn cheapest(field: &CostField, places: &[u32]) -> Option<Path> {
+    let value = |p: &u32| field.values[*p as usize];
+    let least = places.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
+    let points = trace(field, *least as usize)?;
+    Some(Path::new(&field.prepared.metric, points))
+}
+
+/// Fractional anisotropy.
+fn fa([xx, xy, xz, yy, yz, zz]: [f32; 6]) -> f64 {
+    let [xx, xy, xz, yy, yz, zz] = [xx, xy, xz, yy, yz, zz].map(f64::from);
+    let mean = (xx + yy + zz) / 3.0;
+    let off = 2.0 * (xy * xy + xz * xz + yz * yz);
+    let square = |[a, b, c]: [f64; 3]| a * a + b * b + c * c;
+    let whole = square([xx, yy, zz]) + off;
+    let apart = square([xx - mean, yy - mean, zz - mean]) + off;
+    (1.5 * apart / whole.max(f64::MIN_POSITIVE)).sqrt()
+}
