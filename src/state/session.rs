@@ -272,8 +272,8 @@ pub struct Session {
     pub medium: Option<(MediumRecipe, Medium)>,
     /// How fast the last rays were.
     pub rays_per_ms: Option<f64>,
-    /// The share of them that passed the regions and the cut.
-    pub rays_kept: Option<f64>,
+    /// The share of them that passed the regions.
+    pub rays_passed: Option<f64>,
     /// Why there is no live result although there are seeds.
     pub live_error: Option<String>,
     /// How the gradients' axes compare, and of which scan's image.
@@ -347,7 +347,7 @@ impl Session {
             shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,
-            rays_kept: None,
+            rays_passed: None,
             live_error: None,
             axes: None,
             tensor_orders: None,

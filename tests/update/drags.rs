@@ -7,6 +7,7 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Request};
 use arcuate::render::build::{self, Size};
+use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::metric::Cost;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Slot, Task};
@@ -22,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::what_is_stale_is_dim", dim),
         test("update::pathways::compared_while_idle", compared),
         test("update::rays::a_coarse_set_is_a_time_budget", budget),
+        test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
     ]
 }
@@ -267,7 +269,7 @@ fn budget() {
     let mut shoot = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
         let session = &mut window.state.session;
-        (session.rays_per_ms, session.rays_kept) = (Some(per_ms), Some(kept));
+        (session.rays_per_ms, session.rays_passed) = (Some(per_ms), Some(kept));
         let shape = Shape::Sphere {
             centre: DVec3::X * x,
             radius_mm: 5.0,
@@ -308,4 +310,43 @@ fn budget() {
             _ => {}
         }
     }
+}
+
+/// A tenth of the few coarse rays that pass would be one or two: as many as are enough are seen, and the
+/// full result is cut as asked.
+fn enough() {
+    let mut window = rays::shooting(50_000);
+    let mut wanted = window.state.document.rays.clone();
+    wanted.cut = Cut::TopShare(0.01);
+    let set = |window: &mut Window, phase: Phase| {
+        let rays = wanted.clone();
+        window.act(Action::SetRays { rays, phase });
+    };
+    set(&mut window, Phase::Done);
+    window.state.session.rays_per_ms = Some(1.0);
+    let region = window.state.session.selected_region.expect("the seed");
+    let shape = Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 5.0,
+    };
+    let phase = Phase::Live;
+    window.act(Action::SetRegionShape {
+        region,
+        shape,
+        phase,
+    });
+    let passed = |window: &Window| {
+        let rays = rays::live(window).rays.as_ref().expect("rays");
+        rays.measures.len()
+    };
+    assert!(rays::live(&window).coarse && passed(&window) > 50);
+    assert_eq!(rays::live(&window).output.kept.len(), 20);
+    assert_eq!(
+        window.state.standing(),
+        Some(arcuate::state::Standing::Coarse)
+    );
+    window.act(Action::Settle);
+    assert!(!rays::live(&window).coarse);
+    let expected = passed(&window).div_ceil(100);
+    assert_eq!(rays::live(&window).output.kept.len(), expected);
 }

@@ -45,7 +45,7 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
         load_kernels(effects);
     }
     // How fast the other one was says nothing, and it prepares tensors with other roundings.
-    (session.rays_per_ms, session.rays_kept) = (None, None);
+    (session.rays_per_ms, session.rays_passed) = (None, None);
     session.medium = None;
     pathways::moved(state);
     segment::moved(state);

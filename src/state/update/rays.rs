@@ -17,16 +17,16 @@ use std::sync::Arc;
 const COARSE_MS: f64 = 100.0 / 3.0;
 /// The same where that leaves too few rays to judge by.
 const MOST_COARSE_MS: f64 = 100.0;
-/// So many rays after the cut are enough to judge by.
-const ENOUGH: f64 = 20.0;
+/// So many rays are enough to judge by: a share of the few coarse ones that pass is not cut to fewer.
+const ENOUGH: usize = 20;
 /// Coarse rays as long as nobody knows how fast they are, and at least.
 const FIRST_COARSE: usize = 1_500;
 const LEAST_COARSE: usize = 400;
 
-/// How many coarse rays there are, by how fast the last ones were and which share of them was kept.
-fn coarse_count(per_ms: f64, kept: Option<f64>) -> usize {
+/// How many coarse rays there are, by how fast the last ones were and which share of them passed.
+fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     let in_time = COARSE_MS * per_ms;
-    let enough = kept.map_or(in_time, |share| ENOUGH / share.max(1e-9));
+    let enough = passed.map_or(in_time, |share| ENOUGH as f64 / share.max(1e-9));
     let count = enough.clamp(in_time, (MOST_COARSE_MS * per_ms).max(in_time));
     (count as usize).max(LEAST_COARSE)
 }
@@ -59,9 +59,9 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
     } = state.document.rays.clone();
     let mut fewer = false;
     if coarse {
-        let kept = state.session.rays_kept;
+        let passed = state.session.rays_passed;
         let known = state.session.rays_per_ms;
-        let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, kept));
+        let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
         let seeds = (rays / params.directions.count().max(1)).max(1);
         let all = match params.walk.seeding {
             Seeding::Random { count } => count,
@@ -86,7 +86,8 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
         fa: tensors.fa.clone(),
         regions: tracks::regions(&state.document),
         params,
-        cut,
+        // Coarse ones are cut as they are taken in: by how many they are.
+        cut: if fewer { Cut::All } else { cut },
         coarse: fewer,
     }
 }
@@ -105,7 +106,7 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
     };
     let rays = (shot.seeds * shot.directions) as f64;
     state.session.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
-    state.session.rays_kept = Some(shot.output.kept.len() as f64 / rays.max(1.0));
+    state.session.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == asked.field) {
@@ -153,7 +154,12 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
         effects.push(Effect::Submit(Request::Rank { all, cut }));
         return;
     }
-    let marks = cut.marks(&rays.measures);
+    let coarse = state.session.live.as_ref().is_some_and(|l| l.coarse);
+    let marks = match cut {
+        Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
+        cut => cut,
+    };
+    let marks = marks.marks(&rays.measures);
     let kept = match cut {
         Cut::All => rays.all.clone(),
         _ => rays.all.filtered(&marks),

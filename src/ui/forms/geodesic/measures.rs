@@ -122,9 +122,14 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let kept = memory
-        .rays
-        .kept(rays, asked.map_or(now.cut, |(cut, _)| cut));
+    let coarse = state.session.live.as_ref().filter(|l| l.coarse);
+    let kept = match (asked, coarse) {
+        // Of few rays more are kept than the share says.
+        (None, Some(live)) => live.output.kept.len(),
+        (asked, _) => memory
+            .rays
+            .kept(rays, asked.map_or(now.cut, |(cut, _)| cut)),
+    };
     let fact = match kept {
         0 => format!(
             "0 of {} above the cut",
