@@ -465,8 +465,7 @@ fn folded() {
     let foot = window.get_by_label("Keep pathway").rect().top();
     let names = [
         "Live: cost ",
-        "Weakest stretch waits",
-        "Cost per mm waits",
+        "Cost per mm ",
         "Cost along the path: ",
         "Show it",
     ];
