@@ -247,7 +247,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     value["cut"] = json!({ "kept": kept, "of": passed });
     if let Some(least) = shot.least.filter(|_| kept < passed) {
         said += &format!(
-            "The cut keeps the strongest {} of them ({:.3} %), from {least:.3}; --cut all keeps every ray\n",
+            "The cut keeps the strongest {} of them ({:.1} %), from {least:.3}; --cut all keeps every ray\n",
             count(kept as u64),
             100.0 * kept as f64 / passed as f64
         );

@@ -19,7 +19,8 @@ use egui::{Color32, Rect, Ui, vec2};
 /// What the measure is, on hover.
 const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
     unit is the mean diffusivity over the whole mask, CSF included. Rays that follow fibres have \
-    more than others, but in white matter most lie below 1: compare rays with each other";
+    more than others: through plain tensors (α = 1) mostly less than 1 in white matter, through sharpened \
+    ones several. Compare rays with each other";
 
 /// Why there are none, with one way out.
 pub fn nothing(
