@@ -75,6 +75,57 @@ impl Smooth {
         }
     }
 
+    /// As [`Smooth::new`] with a blur of just enough to turn voxel stairs into slopes, for a mask of which no
+    /// part may vanish: blurred alone, what is one voxel thick nowhere comes up to 0.5.
+    pub fn of_region(mask: &Mask, most_texels: usize) -> Self {
+        let sigma_mm = mask.grid.spacing().max_element() * 0.8;
+        let sharp = Self::new(mask, 0.0, 0.0, most_texels);
+        let mut smooth = Self::new(mask, 0.0, sigma_mm, most_texels);
+        smooth.keep_thin(&sharp);
+        smooth
+    }
+
+    /// Raises the texels of thin parts over the surface's value: those in no block of 2 × 2 × 2 texels inside,
+    /// and those that have none over that value around them.
+    fn keep_thin(&mut self, sharp: &Self) {
+        /// Such that a sheet is drawn nearly as thick as it is.
+        const THIN: f32 = 0.7;
+        let pad: [usize; 3] =
+            std::array::from_fn(|a| (self.shape[a].saturating_sub(sharp.shape[a])) / 2);
+        let inner: [usize; 3] = std::array::from_fn(|a| sharp.shape[a] - 1);
+        let is_inside = |[x, y, z]: [usize; 3]| sharp.values[sharp.index([x, y, z])] >= 0.5;
+        let in_block = |[x, y, z]: [usize; 3]| {
+            let holds = |corner: usize| {
+                let low = [0, 1, 2].map(|a| [x, y, z][a] - (corner >> a & 1));
+                (0..8).all(|c| is_inside([0, 1, 2].map(|a| low[a] + (c >> a & 1))))
+            };
+            (0..8).any(holds)
+        };
+        let blurred = self.values.clone();
+        let here = |texel: [usize; 3]| self.index([0, 1, 2].map(|a| texel[a] + pad[a]));
+        let around = |texel: [usize; 3]| {
+            (0..27).any(|n| {
+                let step = [n % 3, n / 3 % 3, n / 9];
+                blurred[here([0, 1, 2].map(|a| texel[a] + step[a] - 1))] >= 0.5
+            })
+        };
+        let mut raised = Vec::new();
+        for z in 1..inner[2] {
+            for y in 1..inner[1] {
+                for x in 1..inner[0] {
+                    let texel = [x, y, z];
+                    let share = sharp.values[sharp.index(texel)];
+                    if share > 0.0 && (share >= 0.5 && !in_block(texel) || !around(texel)) {
+                        raised.push(here(texel));
+                    }
+                }
+            }
+        }
+        for texel in raised {
+            self.values[texel] = self.values[texel].max(THIN);
+        }
+    }
+
     pub fn index(&self, texel: [usize; 3]) -> usize {
         texel[0] + self.shape[0] * (texel[1] + self.shape[1] * texel[2])
     }

@@ -138,9 +138,7 @@ impl Textures {
 
     pub fn surface(&mut self, gpu: &Gpu, mask: &Mask) -> (Key, Arc<Texture>) {
         self.get(Key::Surface(mask.id()), || {
-            // Just enough to turn voxel stairs into slopes.
-            let sigma_mm = mask.grid.spacing().max_element() * 0.8;
-            let smooth = Smooth::new(mask, 0.0, sigma_mm, 256.min(side(gpu)));
+            let smooth = Smooth::of_region(mask, 256.min(side(gpu)));
             let texels: Vec<u8> = smooth
                 .values
                 .iter()

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("render::spheres_have_their_size", spheres_have_their_size),
         test("render::boxes_and_masks_are_solid", boxes_and_masks),
+        test("render::thin masks are drawn", thin_masks),
         test("render::nearer_tubes_hide_farther", nearer_hides),
         test("render::tube_colours_by_direction", tube_colours),
         test(
@@ -144,6 +145,59 @@ fn boxes_and_masks() {
     let share = count as f64 / expected;
     // The blur of a convex mask's surface moves it a little, far less than a voxel (12 %).
     assert!((share - 1.0).abs() < 0.06, "{count} {expected}");
+}
+
+/// A sheet one voxel thick along each axis, a rod and a single voxel are seen as large as they are.
+fn thin_masks() {
+    const N: usize = 24;
+    let mut offscreen = offscreen();
+    let origin = DVec3::splat(-(N as f64 - 1.0) * 0.5);
+    let grid = Grid::axis_aligned([N; 3], DVec3::ONE, origin).expect("regular");
+    let grid = Arc::new(grid);
+    let of = |low: [usize; 3], high: [usize; 3]| {
+        let within = |i: usize| {
+            let voxel = grid.voxel(i);
+            (0..3).all(|a| (low[a]..=high[a]).contains(&voxel[a]))
+        };
+        let inside = (0..grid.voxel_count()).map(|i| u8::from(within(i)));
+        Mask::new(grid.clone(), inside.collect::<Vec<_>>())
+    };
+    let mut seen = |mask: Mask, eye: DVec3| {
+        let mut list = scene(160, eye);
+        list.solids = vec![Solid {
+            shape: SolidShape::Mask(ById(mask)),
+            ..sphere(DVec3::ZERO, 1.0, 1.0)
+        }];
+        let picture = offscreen.scene(&list).expect("a picture");
+        let red = (0..160 * 160).filter(|i| picture.pixel(i % 160, i / 160)[0] > 40);
+        // 4 px per mm.
+        red.count() as f64 / 16.0
+    };
+    for axis in 0..3 {
+        let eye = (DVec3::AXES[axis] + DVec3::new(1e-5, 2e-5, 1e-5)) * 400.0;
+        let (mut low, mut high) = ([6; 3], [17; 3]);
+        (low[axis], high[axis]) = (11, 11);
+        let face = seen(of(low, high), eye);
+        assert!(
+            (100.0..=160.0).contains(&face),
+            "axis {axis}: {face} of 144 mm²"
+        );
+        let next = (axis + 1) % 3;
+        let edge = DVec3::AXES[next] * 400.0 + DVec3::splat(1e-3);
+        let side = seen(of(low, high), edge);
+        assert!(
+            (6.0..=16.0).contains(&side),
+            "axis {axis}: {side} of 12 mm²"
+        );
+        (low[next], high[next]) = (11, 11);
+        let rod = seen(of(low, high), eye);
+        assert!((5.0..=16.0).contains(&rod), "axis {axis}: {rod} of 12 mm²");
+    }
+    let voxel = seen(of([11; 3], [11; 3]), DVec3::new(0.001, -400.0, 0.001));
+    assert!((0.2..=1.3).contains(&voxel), "{voxel} of 1 mm²");
+    // A block of two voxels a side, which the blur alone hides as well.
+    let block = seen(of([11; 3], [12; 3]), DVec3::new(0.001, -400.0, 0.001));
+    assert!((2.0..=5.0).contains(&block), "{block} of 4 mm²");
 }
 
 /// Of two crossing tubes the nearer is seen, in whichever order they are listed.
