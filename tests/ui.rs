@@ -7,6 +7,7 @@ mod first;
 mod keys;
 mod looks;
 mod palette;
+mod menus;
 mod paths;
 mod pathways;
 mod rays;
@@ -166,6 +167,7 @@ pub fn tests() -> Vec<Trial> {
         keys::tests(),
         looks::tests(),
         palette::tests(),
+        menus::tests(),
         paths::tests(),
         pathways::tests(),
         settings::tests(),

@@ -59,12 +59,31 @@ pub fn handle(
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);
             }
-        } else if !typing && modifiers.alt {
+        } else if typing || popup_was_open && moves_in_menus(key) {
+            // The field or the menu takes the key.
+        } else if modifiers.alt {
             look(key, state, actions);
-        } else if !typing && !focused {
+        } else if !focused {
             single(key, state, memory, actions);
         }
     }
+}
+
+/// Keys that an open menu takes: they move through its rows and choose one.
+fn moves_in_menus(key: Key) -> bool {
+    matches!(
+        key,
+        Key::ArrowUp
+            | Key::ArrowDown
+            | Key::ArrowLeft
+            | Key::ArrowRight
+            | Key::PageUp
+            | Key::PageDown
+            | Key::Home
+            | Key::End
+            | Key::Enter
+            | Key::Space
+    )
 }
 
 /// What a key does, pressed or chosen by name.

@@ -185,7 +185,9 @@ fn row(
     } else if response.clicked() {
         actions.push(Action::SelectLayer(Some(layer.id)));
     }
-    response.context_menu(|ui| context_menu(ui, state, layer, memory, actions));
+    menu::context(&response, |ui| {
+        context_menu(ui, state, layer, memory, actions)
+    });
     response
 }
 

@@ -148,13 +148,7 @@ pub fn add_menu(
         File,
     }
     let mut cube = memory.cube;
-    let popup = egui::Popup::menu(anchor)
-        .gap(2.0)
-        .width(220.0)
-        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
-    let chosen = popup.show(|ui| {
-        ui.set_width(212.0);
-        ui.spacing_mut().item_spacing.y = 0.0;
+    let chosen = menu::popup_with_controls(anchor, 220.0, |ui| {
         let (place, _) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
         let shapes = ["Sphere", "Box"];
         if let Some(i) = segmented(ui, place.shrink(1.0), "Shape", &shapes, usize::from(cube)) {
@@ -209,13 +203,10 @@ pub fn add_menu(
         {
             chosen = Some(Add::File);
         }
-        if chosen.is_some() {
-            ui.close();
-        }
         chosen
     });
     memory.cube = cube;
-    match chosen.and_then(|c| c.inner) {
+    match chosen {
         Some(Add::Tool(role)) => actions.push(Action::SetTool(Tool::Place { role, cube })),
         Some(Add::Draw(tool)) => {
             // What is added is a region of its own.
@@ -403,7 +394,7 @@ fn row(
         memory.shown_region = selected;
         actions.push(Action::SelectRegion(selected));
     }
-    response.context_menu(|ui| match together {
+    menu::context(&response, |ui| match together {
         true => many::context_menu(ui, state, several, actions),
         false => context_menu(ui, state, region, memory, actions),
     });

@@ -45,6 +45,10 @@ impl Views {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
+        // They move through its rows.
+        if egui::Popup::is_any_open(ui.ctx()) {
+            return;
+        }
         let Some(pane) = self.focused(ui) else {
             let free = ui.memory(|m| m.focused()).is_none();
             if let Some(pane) = hovered.filter(|&p| free && p != Pane::Scene) {

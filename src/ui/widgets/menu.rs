@@ -1,9 +1,12 @@
-//! Drop-down fields and the rows of menus.
+//! Drop-down fields and the rows of menus, by mouse and by keys.
 
 use super::super::icons;
 use super::super::theme::{self, radius, size, space};
 use super::paint;
-use egui::{Popup, PopupCloseBehavior, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    EventFilter, FocusDirection, Id, Key, Popup, PopupCloseBehavior, Rect, Response, Role, Sense,
+    Ui, WidgetInfo, pos2, vec2,
+};
 
 /// A field that opens a menu; `rows` fills it and returns what was chosen.
 pub fn select<T>(
@@ -35,7 +38,90 @@ pub fn select<T>(
         current_text_value: Some(shown.to_owned()),
         ..WidgetInfo::labeled(Role::ComboBox, true, name)
     });
+    if response.has_focus() {
+        lock_arrows(ui, response.id);
+        let arrows = presses(ui, Key::ArrowDown) + presses(ui, Key::ArrowUp);
+        if arrows > 0 {
+            Popup::open_id(ui.ctx(), Popup::default_response_id(&response));
+        }
+    }
     popup(&response, rect.width().max(140.0), rows)
+}
+
+/// The arrow keys stay with this widget instead of moving the focus.
+fn lock_arrows(ui: &Ui, id: Id) {
+    let filter = EventFilter {
+        horizontal_arrows: true,
+        vertical_arrows: true,
+        ..EventFilter::default()
+    };
+    ui.memory_mut(|m| m.set_focus_lock_filter(id, filter));
+}
+
+/// How often a key was pressed in this frame, without modifiers.
+fn presses(ui: &Ui, wanted: Key) -> usize {
+    let is = |e: &egui::Event| {
+        matches!(e, egui::Event::Key { key, pressed: true, modifiers, .. }
+            if *key == wanted && modifiers.is_none())
+    };
+    ui.input(|i| i.events.iter().filter(|e| is(e)).count())
+}
+
+/// The rows of the open menu that can be chosen, and whether each is the present choice.
+#[derive(Clone, Default)]
+struct Rows(Vec<(Id, bool)>);
+
+fn rows_id() -> Id {
+    Id::unique("rows of the open menu")
+}
+
+/// A menu that was open in the last frame.
+#[derive(Clone, Copy)]
+struct Open {
+    frame: u64,
+    /// The focus goes back to where it came from.
+    by_key: bool,
+}
+
+/// Moves the focus through the rows of an open menu; `opens`: this is its first frame.
+fn arrows(ui: &Ui, opens: Option<Open>) {
+    let rows: Rows = ui.data(|d| d.get_temp(rows_id())).unwrap_or_default();
+    let count = rows.0.len();
+    if count == 0 {
+        return;
+    }
+    let focused = ui.memory(|m| m.focused());
+    let at = rows.0.iter().position(|(id, _)| Some(*id) == focused);
+    let chosen = rows.0.iter().position(|(_, chosen)| *chosen);
+    let down = presses(ui, Key::ArrowDown) as isize - presses(ui, Key::ArrowUp) as isize;
+    let next = match (opens, at) {
+        // A menu without a present choice lights no row for a mouse.
+        (Some(open), _) => chosen.or(open.by_key.then_some(0)),
+        _ if presses(ui, Key::Home) > 0 => Some(0),
+        _ if presses(ui, Key::End) > 0 => Some(count - 1),
+        (None, Some(at)) if down != 0 => {
+            Some((at as isize + down).rem_euclid(count as isize) as usize)
+        }
+        (None, None) if down > 0 => Some(0),
+        (None, None) if down < 0 => Some(count - 1),
+        _ => None,
+    };
+    if let Some((id, _)) = next.and_then(|next| rows.0.get(next)) {
+        ui.memory_mut(|m| {
+            m.request_focus(*id);
+            // The step is made: egui makes none of its own.
+            m.move_focus(FocusDirection::None);
+        });
+    }
+}
+
+/// The rows of a menu that opens at the pointer.
+pub fn context(response: &Response, rows: impl FnOnce(&mut Ui)) {
+    response.context_menu(|ui| {
+        ui.data_mut(|d| d.insert_temp(rows_id(), Rows::default()));
+        rows(ui);
+        arrows(ui, None);
+    });
 }
 
 /// A menu under a widget, opened by its click.
@@ -44,21 +130,54 @@ pub fn popup<T>(
     width: f32,
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
+    popup_that_closes(anchor, width, PopupCloseBehavior::CloseOnClick, rows)
+}
+
+/// As [`popup`], for a menu that holds other controls, too: a click on them leaves it open.
+pub fn popup_with_controls<T>(
+    anchor: &Response,
+    width: f32,
+    rows: impl FnOnce(&mut Ui) -> Option<T>,
+) -> Option<T> {
+    popup_that_closes(anchor, width, PopupCloseBehavior::CloseOnClickOutside, rows)
+}
+
+fn popup_that_closes<T>(
+    anchor: &Response,
+    width: f32,
+    closes: PopupCloseBehavior,
+    rows: impl FnOnce(&mut Ui) -> Option<T>,
+) -> Option<T> {
+    let (known, frame) = (anchor.id.with("menu"), anchor.ctx.cumulative_frame_nr());
+    let before: Option<Open> = anchor.ctx.data(|d| d.get_temp(known));
+    let before = before.filter(|open| open.frame + 1 >= frame);
+    let by_key = before.map_or(anchor.has_focus(), |open| open.by_key);
+    let open = Open { frame, by_key };
     let shown = Popup::menu(anchor)
         .gap(2.0)
         .width(width)
-        .close_behavior(PopupCloseBehavior::CloseOnClick)
+        .close_behavior(closes)
         .show(|ui| {
             ui.set_width(width - 8.0);
             ui.spacing_mut().item_spacing.y = 0.0;
+            ui.data_mut(|d| d.insert_temp(rows_id(), Rows::default()));
             let chosen = rows(ui);
+            arrows(ui, before.is_none().then_some(open));
+            ui.data_mut(|d| d.insert_temp(known, open));
             place_anew(ui);
-            // A click closes it anyway, a key does not.
+            // A key does not close it by itself.
             if chosen.is_some() {
                 ui.close();
             }
             chosen
         });
+    let closes = !Popup::is_id_open(&anchor.ctx, Popup::default_response_id(anchor));
+    if closes && before.is_some_and(|open| open.by_key) {
+        anchor.request_focus();
+    }
+    if closes {
+        anchor.ctx.data_mut(|d| d.remove::<Open>(known));
+    }
     shown.and_then(|s| s.inner)
 }
 
@@ -128,6 +247,15 @@ impl<'a> Item<'a> {
         };
         let size_wanted = vec2(ui.available_width(), 26.0);
         let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
+        if self.enabled {
+            ui.data_mut(|d| {
+                let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
+                rows.0.push((response.id, self.chosen));
+            });
+        }
+        if response.has_focus() {
+            lock_arrows(ui, response.id);
+        }
         let painter = ui.painter();
         let lit = self.enabled && (response.hovered() || response.has_focus());
         if lit {

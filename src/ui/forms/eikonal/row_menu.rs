@@ -35,7 +35,7 @@ pub fn show(
     let unsolved = kept.is_some_and(|k| state.session.pathways.unsolved.contains(&k.id));
     let entries = |ui: &mut Ui| entries(ui, kept.map(|k| &**k), solved, unsolved);
     let mut chosen = menu::popup(button, WIDTH, entries);
-    row.context_menu(|ui| {
+    menu::context(row, |ui| {
         ui.set_width(WIDTH - 8.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if let Some(more) = entries(ui) {
