@@ -15,6 +15,7 @@ mod saves;
 mod segment;
 mod segment_changes;
 mod stale;
+mod steps;
 mod told;
 mod windows;
 
@@ -67,7 +68,8 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(drags::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
     let own = own.chain(segment_changes::tests()).chain(filter::tests());
-    let own = own.chain(masks::tests());
+    let own = own.chain(masks::tests()).chain(whole_brain::tests());
+    let own = own.chain(steps::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

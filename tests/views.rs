@@ -2,6 +2,7 @@
 
 mod build;
 mod drawing;
+mod escape;
 mod events;
 mod flats;
 mod hands;
@@ -21,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
     [
         build::tests(),
         drawing::tests(),
+        escape::tests(),
         events::tests(),
         flats::tests(),
         mice::tests(),

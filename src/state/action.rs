@@ -12,7 +12,8 @@ use super::pictures::{Look, Shot};
 use super::sampling::SampleAction;
 use super::segment::SegmentAction;
 use super::settings::Settings;
-use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool};
+use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
+use super::whole_brain::WholeBrain;
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
@@ -294,6 +295,8 @@ pub enum Action {
     StartGuide,
     LeaveGuide,
     // From the jobs
+    /// Esc during a drag: all that it changed is as it was when the button went down.
+    AbandonDrag(Box<BeforeDrag>),
     JobStarted(Job),
     Event(Event),
     /// The picture of this job's ticket is drawn, or failed: a sentence.
@@ -305,6 +308,27 @@ pub enum Action {
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Effect {
+/// What a drag may change besides the document, as it was when the button went down.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BeforeDrag {
+    pub view: View,
+    /// Steps that the history had recorded.
+    pub recorded: u64,
+    /// Where the divider was, of a pane's width.
+    pub divider: Option<f32>,
+}
+
+impl BeforeDrag {
+    pub fn of(state: &super::State) -> Self {
+        let comparing = state.session.comparing.as_ref();
+        Self {
+            view: state.view.clone(),
+            recorded: state.history.recorded(),
+            divider: comparing.map(|c| c.share),
+        }
+    }
+}
+
     Submit(Request),
     Cancel(Slot),
     /// Jobs refuse to take more memory, bytes.

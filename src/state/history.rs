@@ -16,6 +16,10 @@ pub struct History {
     future: Vec<Step>,
     /// The drag in progress: more edits with the same label join its step.
     open: Option<String>,
+    /// What could be redone before that drag.
+    redoable: Vec<Step>,
+    /// Steps recorded so far, whether they can still be undone or not.
+    recorded: u64,
 }
 
 /// Where undo or redo leads. All but the last of a pile are packed against the one above.
@@ -51,6 +55,21 @@ impl History {
     /// The next edit is a step of its own, whatever its label.
     pub fn close(&mut self) {
         self.open = None;
+        self.redoable.clear();
+    }
+
+    /// How many steps have been recorded.
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// The document before the drag in progress, which leaves no step: what could be redone before it can be
+    /// redone again.
+    pub fn abandon(&mut self) -> Option<(String, Document)> {
+        self.open.take()?;
+        let step = pop(&mut self.past);
+        self.future = std::mem::take(&mut self.redoable);
+        step
     }
 
     /// Whether a drag is in progress.
@@ -68,15 +87,21 @@ impl History {
     pub fn record(&mut self, before: &Document, label: &str, live: bool) {
         let joins = self.joins(label);
         self.open = live.then(|| label.to_owned());
+        if !joins {
+            self.redoable = std::mem::take(&mut self.future);
+        }
+        if !live {
+            self.redoable.clear();
+        }
         if joins {
             return;
         }
+        self.recorded += 1;
         push(&mut self.past, label, before);
         if self.past.len() > DEPTH {
             self.past.remove(0);
         }
         self.forget_beyond(TRACTOGRAM_BYTES);
-        self.future.clear();
     }
 
     /// Forgets the oldest steps while the streamlines of all take more: each deletion makes a tractogram
@@ -108,26 +133,28 @@ impl History {
 
     /// All documents that undo or redo would bring back; their regions' masks may be packed away.
     pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
-        let steps = self.past.iter_mut().chain(&mut self.future);
+        let beyond = self.future.iter_mut().chain(&mut self.redoable);
+        let steps = self.past.iter_mut().chain(beyond);
         steps.map(|step| step.document.document_mut())
     }
 
     /// Bytes that masks take, which no other part of a step does in earnest.
     pub fn mask_bytes(&self) -> usize {
-        let steps = self.past.iter().chain(&self.future);
+        let beyond = self.future.iter().chain(&self.redoable);
+        let steps = self.past.iter().chain(beyond);
         steps.map(|step| step.document.mask_bytes()).sum()
     }
 
     /// The document before the last step; `now` is kept for redo.
     pub fn undo(&mut self, now: &Document) -> Option<(String, Document)> {
-        self.open = None;
+        self.close();
         let (label, document) = pop(&mut self.past)?;
         push(&mut self.future, &label, now);
         Some((label, document))
     }
 
     pub fn redo(&mut self, now: &Document) -> Option<(String, Document)> {
-        self.open = None;
+        self.close();
         let (label, document) = pop(&mut self.future)?;
         push(&mut self.past, &label, now);
         Some((label, document))

@@ -59,6 +59,7 @@ enum List {
 /// What widgets remember between frames; nothing of it is worth saving.
 pub struct Memory {
     files: Files,
+    drag: widgets::drag::Watch,
     list: Option<List>,
     shortcuts: bool,
     settings: bool,
@@ -125,6 +126,7 @@ impl Memory {
     fn with_dialogs(native: bool) -> Self {
         Self {
             files: Files::new(native),
+            drag: widgets::drag::Watch::default(),
             list: None,
             shortcuts: false,
             begins: false,
@@ -197,6 +199,8 @@ pub fn show(
     let popup_was_open = egui::Popup::is_any_open(ui.ctx());
     memory.files.poll(&mut actions);
     take_dropped_files(ui, &mut actions);
+    let given_up = memory.drag.given_up(ui, state);
+    let arrived = actions.len();
 
     let window = ui.max_rect();
     let (left, right) = (window.left(), window.right());
@@ -272,7 +276,11 @@ pub fn show(
     palette::show(ui, window, state, memory, &mut actions);
     first_run::drop_highlight(ui, window, state.document.is_empty());
     widgets::notice::show(ui, window);
-    if !(leaving::is_open(state) || memory.settings || state.session.folder.is_some()) {
+    if let Some(before) = given_up {
+        // For widgets the drag has ended where it was: that is not what is wanted.
+        actions.truncate(arrived);
+        actions.push(Action::AbandonDrag(before));
+    } else if !(leaving::is_open(state) || memory.settings || state.session.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
             waiting_sliders,
         ),
         test("ui::a field that was only visited keeps its value", visited),
+        test("ui::Esc gives a slider's drag up", given_up),
     ]
 }
 
@@ -78,6 +79,59 @@ fn waiting_sliders() {
     );
     let (low, _) = window.state().state.document.fit.b_range_s_per_mm2;
     assert!((low - 0.4 * high).abs() < 0.1 * high, "{low} of {high}");
+}
+
+/// One that is live, and one that waits for the end of the drag.
+fn given_up() {
+    let mut state = tracking();
+    state.document.fit.method = Method::Iwls { iterations: 2 };
+    let mut window = window(state, [1920.0, 1080.0]);
+    let drag = |window: &mut Window, name: &str| {
+        let slider = window.get_by_role_and_label(egui::Role::Slider, name);
+        let rail = slider.rect();
+        let at = |share: f32| egui::pos2(rail.left() + share * rail.width(), rail.center().y);
+        window.drag_at(at(0.3));
+        window.run();
+        for share in [0.5, 0.7, 0.9] {
+            window.hover_at(at(share));
+            window.run();
+        }
+        window.key_press(egui::Key::Escape);
+        window.run();
+        window.hover_at(at(0.6));
+        window.run();
+        window.drop_at(at(0.6));
+        window.run();
+    };
+    let before = window.state().state.document.track.clone();
+    drag(&mut window, "Step");
+    let sent = &window.state().actions;
+    assert!(
+        sent.iter().any(|a| matches!(a, Action::SetTrack { .. })),
+        "it was live"
+    );
+    assert_eq!(window.state().state.document.track, before);
+    assert_eq!(window.state().state.history.undo_label(), None);
+    let regions = window.state().state.document.regions.len();
+    assert!(window.state().state.session.selected_region.is_none() || regions > 0);
+    // The next drag is one like any other.
+    let slider = window.get_by_role_and_label(egui::Role::Slider, "Step");
+    let to = slider.rect().right_center() - egui::vec2(12.0, 0.0);
+    window.drag_at(slider.rect().center());
+    window.run();
+    window.hover_at(to);
+    window.run();
+    window.drop_at(to);
+    window.run();
+    assert_ne!(window.state().state.document.track, before);
+    click(&mut window, "View");
+    click(&mut window, "Tensor fit");
+    window.state_mut().actions.clear();
+    drag(&mut window, "Iterations");
+    let fit = |a: &Action| matches!(a, Action::SetFit { .. });
+    assert!(!window.state().actions.iter().any(fit));
+    let method = window.state().state.document.fit.method;
+    assert_eq!(method, Method::Iwls { iterations: 2 });
 }
 
 fn visited() {

@@ -23,6 +23,7 @@ mod sampling;
 mod segment;
 mod sessions;
 mod settings;
+mod steps;
 mod stopping;
 mod tensors;
 mod tracks;
@@ -321,14 +322,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             "Methods paragraph copied, with the works it cites"
                 .clone_into(&mut state.session.status);
         }
-        Action::Undo => {
-            let step = state.history.undo(&state.document);
-            travel(state, step, "Undid", effects);
-        }
-        Action::Redo => {
-            let step = state.history.redo(&state.document);
-            travel(state, step, "Redid", effects);
-        }
+        Action::Undo => steps::undo(state, effects),
+        Action::Redo => steps::redo(state, effects),
         Action::Settle => {
             state.view.moving = false;
             if state.session.pathways.unsettled {
@@ -340,6 +335,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
         Action::Escape => escape(state, effects),
+        Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {
@@ -550,30 +546,6 @@ fn frame_all(state: &mut State) {
         zoom: 1.0,
         pan_mm: DVec3::ZERO,
     }; 3];
-}
-
-fn travel(
-    state: &mut State,
-    step: Option<(String, Document)>,
-    verb: &str,
-    effects: &mut Vec<Effect>,
-) {
-    let Some((label, document)) = step else {
-        return;
-    };
-    making::leave(state, effects);
-    moved::leave(state, None, effects);
-    state.document = document;
-    state.session.status = format!("{verb}: {}", label.to_lowercase());
-    changed(state);
-    let gone = |id| state.document.region(id).is_none();
-    if state.session.selected_region.is_some_and(gone) {
-        state.session.selected_region = None;
-    }
-    state.session.guide_back(&state.document);
-    // A step may lie between a changed parameter and its result.
-    fitting::fit(state, effects);
-    tracks::retrack(state, false, effects);
 }
 
 /// Copies the command of one result; where there is none, that of the whole session.

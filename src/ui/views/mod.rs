@@ -50,6 +50,7 @@ const SNAP_S: f64 = 0.15;
 #[derive(Default)]
 pub struct Views {
     drag: Option<Drag>,
+    watch: crate::ui::widgets::drag::Watch,
     traces: trace::Traces,
     /// Corners of the polygon that is being drawn.
     polygon: Option<drawing::Polygon>,
@@ -108,6 +109,11 @@ impl Views {
         self.traces.tick();
         self.half = None;
         if !self.still {
+            let given_up = self.watch.given_up(ui, state);
+            if let Some(before) = given_up.filter(|_| self.drag.take().is_some()) {
+                self.outline.clear();
+                actions.push(Action::AbandonDrag(before));
+            }
             self.take_enter(ui, state);
             self.drawing_keys(ui, state, actions);
         }

@@ -5,6 +5,7 @@ pub mod band;
 pub mod button;
 pub mod charts;
 pub mod cut;
+pub mod drag;
 pub mod field;
 pub mod focus;
 pub mod menu;

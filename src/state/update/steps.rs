@@ -1,0 +1,53 @@
+//! Steps that are taken back, done again, or given up before they are complete.
+
+use super::{changed, fitting, making, moved, tracks};
+use crate::state::action::BeforeDrag;
+use crate::state::{Document, Effect, State};
+
+pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
+    let step = state.history.undo(&state.document);
+    travel(state, step, "Undid", effects);
+}
+
+pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
+    let step = state.history.redo(&state.document);
+    travel(state, step, "Redid", effects);
+}
+
+/// Gives back what a drag has changed so far; it leaves no step in the history.
+pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>) {
+    state.view = before.view;
+    state.session.sample = None;
+    if let (Some(comparing), Some(share)) = (&mut state.session.comparing, before.divider) {
+        comparing.share = share;
+    }
+    // A step from before the drag stays.
+    if state.history.recorded() > before.recorded {
+        let step = state.history.abandon();
+        travel(state, step, "Given up", effects);
+    }
+}
+
+fn travel(
+    state: &mut State,
+    step: Option<(String, Document)>,
+    verb: &str,
+    effects: &mut Vec<Effect>,
+) {
+    let Some((label, document)) = step else {
+        return;
+    };
+    making::leave(state, effects);
+    moved::leave(state, None, effects);
+    state.document = document;
+    state.session.status = format!("{verb}: {}", label.to_lowercase());
+    changed(state);
+    let gone = |id| state.document.region(id).is_none();
+    if state.session.selected_region.is_some_and(gone) {
+        state.session.selected_region = None;
+    }
+    state.session.guide_back(&state.document);
+    // A step may lie between a changed parameter and its result.
+    fitting::fit(state, effects);
+    tracks::retrack(state, false, effects);
+}

@@ -1,0 +1,40 @@
+//! Esc while a button is down gives up the drag.
+
+use crate::state::State;
+use crate::state::action::BeforeDrag;
+use egui::{Event, Key, Ui};
+
+/// What a drag may have changed, kept from the press on.
+#[derive(Default)]
+pub struct Watch {
+    before: Option<Box<BeforeDrag>>,
+}
+
+impl Watch {
+    /// Called before anything else in every frame; what was before the drag that Esc gives up in this one.
+    pub fn given_up(&mut self, ui: &Ui, state: &State) -> Option<Box<BeforeDrag>> {
+        let (pressed, down) = ui.input(|i| (i.pointer.any_pressed(), i.pointer.any_down()));
+        if pressed && self.before.is_none() {
+            self.before = Some(Box::new(BeforeDrag::of(state)));
+        }
+        let before = self.before.take_if(|_| escapes(ui));
+        if !down {
+            self.before = None;
+        }
+        before
+    }
+}
+
+/// Whether Esc was pressed in this frame before a button was let go: a slow frame may hold both.
+fn escapes(ui: &Ui) -> bool {
+    let ends = |event: &Event| match event {
+        Event::Key {
+            key: Key::Escape,
+            pressed: true,
+            ..
+        } => Some(true),
+        Event::PointerButton { pressed: false, .. } => Some(false),
+        _ => None,
+    };
+    ui.input(|i| i.events.iter().find_map(ends) == Some(true))
+}

@@ -1,0 +1,48 @@
+//! A drag that is given up.
+
+use super::{Window, picture};
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::state::action::BeforeDrag;
+use arcuate::state::{Action, Phase};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("update::a_drag_that_is_given_up_is_none", given_up)]
+}
+
+fn given_up() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    window.place(Role::Target, DVec3::X * 15.0);
+    window.act(Action::Undo);
+    let (before, view) = (picture(&window.state), window.state.view.clone());
+    let asked = BeforeDrag::of(&window.state);
+    for i in 1..=5 {
+        window.act(Action::MoveCrosshair(DVec3::X * f64::from(i)));
+        window.act(Action::SetRegionShape {
+            region: seed,
+            shape: Shape::Sphere {
+                centre: DVec3::X * f64::from(i),
+                radius_mm: 5.0,
+            },
+            phase: Phase::Live,
+        });
+    }
+    assert_ne!(picture(&window.state), before);
+    window.act(Action::AbandonDrag(Box::new(asked)));
+    assert_eq!(picture(&window.state), before);
+    assert_eq!(window.state.view, view);
+    let live = window.state.final_live().expect("streamlines");
+    assert_eq!(live.asked.regions[0].shape.centre(), DVec3::ZERO);
+    // No step is left, and what could be redone before can be.
+    assert_eq!(window.state.history.undo_label(), Some("Place region"));
+    assert_eq!(window.state.history.redo_label(), Some("Place region"));
+    window.act(Action::Redo);
+    assert_eq!(window.state.document.regions.len(), 2);
+    // Where nothing was dragged, no step of before is taken back.
+    let asked = BeforeDrag::of(&window.state);
+    window.act(Action::AbandonDrag(Box::new(asked)));
+    assert_eq!(window.state.document.regions.len(), 2);
+}
