@@ -1,6 +1,7 @@
 //! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
 //! after a session was saved and opened.
 
+mod apart;
 mod commands;
 mod large;
 mod session;
@@ -41,7 +42,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("bundle::deletions do not fill the memory", memory),
     ];
-    own.into_iter().chain(large::tests()).collect()
+    let own = own.into_iter().chain(apart::tests());
+    own.chain(large::tests()).collect()
 }
 
 /// Lines of 41 points along x from 0 to 40 mm at y = 0, 1, … mm; weights 0, 1, ….

@@ -60,7 +60,9 @@ pub(super) use tracks::is_current;
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
+    let filter = bundle::apart::before(state, &action);
     apply(state, action, &mut effects);
+    bundle::apart::keep(state, filter);
     follow::follow(state, &mut effects);
     pathways::follow(state, &mut effects);
     segment::follow(state, &mut effects);

@@ -1,5 +1,6 @@
 //! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
 
+pub(super) mod apart;
 mod asked;
 mod choose;
 mod edits;

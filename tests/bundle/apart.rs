@@ -1,0 +1,59 @@
+//! A filter of a layer beside regions that are placed for tracking.
+
+use super::{Desk, limit, weight};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::state::bundle::{Sieve, Use};
+use arcuate::state::{Action, BundleAction};
+use glam::DVec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("bundle::a region for tracking does not filter", apart)]
+}
+
+/// A target that is placed for tracking narrows no filter that was there; the filter's own list takes it in.
+fn apart() {
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    let before = desk.shown();
+    let at = |y: f64| DVec3::new(20.0, y, 0.0);
+    desk.place(Role::Seed, at(20.0), 3.0);
+    desk.place(Role::Target, at(30.0), 3.0);
+    assert_eq!(desk.shown(), before);
+    let regions = desk.window.state.document.regions.clone();
+    let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
+    let (seed, target) = (regions[0].id, regions[1].id);
+    assert_eq!(sieve(&desk).how(target, Role::Target), Use::Nothing);
+    // Nor do one that is copied, and a seed that becomes an include region.
+    desk.window.act(Action::DuplicateRegion(target));
+    let role = Role::Include;
+    desk.window.act(Action::SetRole { region: seed, role });
+    assert_eq!(desk.shown(), before);
+    let taken = sieve(&desk).using(target, Role::Target, Use::Any);
+    desk.sieve(taken);
+    assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
+    // It follows its role from then on.
+    let (region, role) = (target, Role::Exclude);
+    desk.window.act(Action::SetRole { region, role });
+    let out = |y: &usize| !(27..=33).contains(y);
+    assert_eq!(
+        desk.shown(),
+        before.iter().copied().filter(out).collect::<Vec<_>>()
+    );
+    for _ in 0..6 {
+        desk.window.act(Action::Undo);
+    }
+    assert_eq!(
+        (desk.shown(), sieve(&desk).uses),
+        (before.clone(), Vec::new())
+    );
+    // Of another layer than the one at hand it is left alone, too.
+    desk.act(BundleAction::Keep);
+    let kept = desk.window.state.document.layers.last().unwrap().id;
+    assert_ne!(kept, all);
+    desk.window.act(Action::SelectLayer(Some(kept)));
+    desk.place(Role::Include, at(30.0), 3.0);
+    assert_eq!(desk.shown(), before);
+}
