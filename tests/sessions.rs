@@ -22,7 +22,7 @@ use arcuate::jobs::Jobs;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::{
-    Action, Content, Effect, Leaving, Method, Phase, SessionAction, State, Task, update,
+    Action, Content, Effect, Leaving, Method, Phase, SessionAction, State, Task, WholeBrain, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -184,6 +184,13 @@ impl Window {
             params: track,
             phase,
         });
+        self.act(Action::SetWholeBrain {
+            whole_brain: WholeBrain {
+                seeds: 12_345,
+                by_regions: true,
+            },
+            phase,
+        });
         self.act(Action::KeepTracks);
         let half_mm = dvec3(4.0, 3.1, 5.0);
         let centre = dvec3(0.0, 8.0, 0.0);
@@ -248,8 +255,14 @@ fn painted(window: &Window) -> Mask {
 pub fn told(state: &State) -> String {
     let document = &state.document;
     let mut text = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
-        document.name, document.fit, document.method, document.track, document.rays, state.view
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
+        document.name,
+        document.fit,
+        document.method,
+        document.track,
+        document.whole_brain,
+        document.rays,
+        state.view
     );
     for layer in &document.layers {
         let held = match &layer.content {

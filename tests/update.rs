@@ -17,6 +17,7 @@ mod segment_changes;
 mod stale;
 mod steps;
 mod told;
+mod whole_brain;
 mod windows;
 
 use crate::support::{Random, test};

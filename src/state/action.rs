@@ -253,6 +253,11 @@ pub enum Action {
         display: Display,
         phase: Phase,
     },
+    /// How many seeds the whole brain has, and whether regions decide what is kept.
+    SetWholeBrain {
+        whole_brain: WholeBrain,
+        phase: Phase,
+    },
     /// Tracks from the whole mask: not live, since it takes long.
     TrackWholeBrain,
     /// Asks again for the live result of the document as it is, after it was stopped.
@@ -290,24 +295,19 @@ pub enum Action {
     Settle,
     /// Cancels the running jobs, else drops the tool, else the selection.
     Escape,
+    /// Esc during a drag: all that it changed is as it was when the button went down.
+    AbandonDrag(Box<BeforeDrag>),
     CancelJob(Slot),
     DismissMessage(usize),
     StartGuide,
     LeaveGuide,
     // From the jobs
-    /// Esc during a drag: all that it changed is as it was when the button went down.
-    AbandonDrag(Box<BeforeDrag>),
     JobStarted(Job),
     Event(Event),
     /// The picture of this job's ticket is drawn, or failed: a sentence.
     ShotTaken(u64, Result<(), String>),
 }
 
-/// What the window does on behalf of [`super::update()`].
-// A handful of them exist at a time.
-#[allow(clippy::large_enum_variant)]
-#[derive(Clone, Debug)]
-pub enum Effect {
 /// What a drag may change besides the document, as it was when the button went down.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BeforeDrag {
@@ -329,6 +329,11 @@ impl BeforeDrag {
     }
 }
 
+/// What the window does on behalf of [`super::update()`].
+// A handful of them exist at a time.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug)]
+pub enum Effect {
     Submit(Request),
     Cancel(Slot),
     /// Jobs refuse to take more memory, bytes.

@@ -11,6 +11,7 @@ use super::saved::{Absent, LeftOut, SavedLayer};
 use super::segment::{Segmentation, Segmented};
 use super::session::Curves;
 use super::volume_look::VolumeLook;
+use super::whole_brain::WholeBrain;
 use super::{Recipe, Told};
 use crate::data::region::RegionId;
 use crate::data::{
@@ -204,6 +205,7 @@ pub struct Document {
     pub method: Method,
     pub track: tracking::Params,
     pub track_display: Display,
+    pub whole_brain: WholeBrain,
     pub rays: Rays,
     pub ray_display: Display,
     /// How kept streamlines were made, so that a session can make them again.
@@ -295,6 +297,7 @@ impl Default for Document {
             method: Method::Streamlines,
             track: super::defaults::track(),
             track_display: super::defaults::line_display(),
+            whole_brain: WholeBrain::default(),
             rays: super::defaults::rays(),
             ray_display: super::defaults::ray_display(),
             made: BTreeMap::new(),

@@ -35,6 +35,7 @@ pub mod space;
 pub mod update;
 pub mod view;
 pub mod volume_look;
+pub mod whole_brain;
 pub mod words;
 
 use crate::data::Tractogram;
@@ -62,6 +63,7 @@ pub use session::{Live, Message, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
+pub use whole_brain::WholeBrain;
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use arcuate::data::{Role, Shape, Volume};
 use arcuate::jobs::{AffineRead, Event, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::solvers::tracking::Params;
-use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction};
+use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain};
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -206,6 +206,10 @@ fn step(window: &mut Window, step_mm: f64) {
 fn whole_brain() {
     let mut window = Window::fitted();
     window.place(Role::Exclude, dvec3(12.0, 0.0, 0.0));
+    window.state.document.whole_brain = WholeBrain {
+        seeds: 500,
+        by_regions: true,
+    };
     window.holding = true;
     window.act(Action::TrackWholeBrain);
     step(&mut window, 1.75);

@@ -33,6 +33,7 @@ use super::recipe::MediumRecipe;
 use super::segment::Settings;
 use super::session::Curves;
 use super::view::View;
+use super::whole_brain::WholeBrain;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::Space;
@@ -84,6 +85,8 @@ pub struct SavedDocument {
     pub method: Method,
     pub track: tracking::Params,
     pub track_display: Display,
+    #[serde(default)]
+    pub whole_brain: WholeBrain,
     pub medium: MediumRecipe,
     pub rays: geodesic::Params,
     pub cut: Cut,

@@ -364,6 +364,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.method = saved.method;
     document.track = saved.track.clone();
     document.track_display = saved.track_display.clone();
+    document.whole_brain = saved.whole_brain.sanitized();
     document.rays = Rays {
         medium: saved.medium,
         params: saved.rays.clone(),

@@ -250,6 +250,7 @@ impl Lists<'_> {
             method: d.method,
             track: d.track.clone(),
             track_display: finite(&d.track_display),
+            whole_brain: d.whole_brain,
             medium: d.rays.medium,
             rays: d.rays.params.clone(),
             cut: d.rays.cut,

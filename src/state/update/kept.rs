@@ -10,7 +10,7 @@ use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
-use crate::state::{Effect, Recipe, State};
+use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +44,12 @@ pub fn whole_brain_done(
     );
 }
 
+pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
+    edit(state, "Whole brain", phase == Phase::Live, |document| {
+        document.whole_brain = whole_brain.sanitized();
+    });
+}
+
 pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(tensors) = &state.document.tensors else {
         state.session.say(
@@ -52,13 +58,17 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         );
         return;
     };
-    let mut regions = tracks::regions(&state.document);
+    let whole_brain = &state.document.whole_brain;
+    let mut regions = match whole_brain.by_regions {
+        true => tracks::regions(&state.document),
+        false => Vec::new(),
+    };
     regions.retain(|r| r.role != Role::Seed);
     effects.push(Effect::Submit(Request::Track {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
-        params: state.document.track.clone(),
+        params: whole_brain.params(&state.document.track),
         resample: tracks::resample(&state.document),
         coarse: false,
         whole_brain: true,

@@ -301,6 +301,9 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 *d.live_display_mut() = display
             });
         }
+        Action::SetWholeBrain { whole_brain, phase } => {
+            kept::set_whole_brain(state, whole_brain, phase);
+        }
         Action::TrackWholeBrain => kept::whole_brain(state, effects),
         Action::Retrack => tracks::retrack(state, false, effects),
         Action::KeepTracks => kept::keep(state),

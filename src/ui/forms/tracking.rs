@@ -4,6 +4,7 @@
 pub mod empty;
 mod lines;
 mod results;
+mod whole_brain;
 
 use super::display::select_row;
 use super::{geodesic, recipe, walk};
@@ -240,7 +241,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         walk::mask(ui, state);
         walk::both_ways(ui, params, &mut set);
     }
-    whole_brain(ui, state, actions);
+    whole_brain::show(ui, state, memory, actions);
 }
 
 fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
@@ -316,40 +317,6 @@ fn seeding(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
                 ..params.clone()
             },
             Phase::Done,
-        );
-    }
-}
-
-fn whole_brain(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Track);
-    let why = match (&state.document.tensors, running) {
-        (None, _) => Some("Tracking needs tensors first"),
-        (_, true) => Some("The whole brain is being tracked"),
-        _ => None,
-    };
-    let button = Button::plain("Track whole brain")
-        .icon(icons::BRAIN)
-        .disabled(why)
-        .hint("Seeds everywhere in the mask; the result is a layer");
-    let (rect, _) = ui.allocate_exact_size(
-        vec2(ui.available_width(), space::BUTTON + 8.0),
-        Sense::hover(),
-    );
-    let row = paint::inset(rect, space::INSET, space::INSET);
-    let place = Rect::from_min_size(
-        pos2(row.left(), row.top() + 8.0),
-        vec2(button.width(ui), space::BUTTON),
-    );
-    if button.show_at(ui, place).clicked() {
-        actions.push(Action::TrackWholeBrain);
-    }
-    let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
-    let regions = state.document.regions.iter();
-    if regions.clone().any(|r| r.visible && selects(&r.role)) {
-        rows::hint(
-            ui,
-            "Seeds are everywhere, the seed region does not count; targets and the other regions decide what is \
-             kept, as above",
         );
     }
 }

@@ -1,0 +1,93 @@
+//! Tracking the whole brain: how many seeds, whether regions count, and the button.
+
+use crate::data::Role;
+use crate::solvers::tracking::{MAX_SEEDS, Seeding};
+use crate::state::{Action, Phase, Slot, State, WholeBrain};
+use crate::ui::theme::space;
+use crate::ui::widgets::button::{Button, checkbox};
+use crate::ui::widgets::slider::{Columns, SliderRow};
+use crate::ui::widgets::{paint, rows, section};
+use crate::ui::{Memory, icons};
+use egui::{Rect, Sense, Ui, vec2};
+
+const NAME: &str = "Whole brain";
+const BY_REGIONS: &str = "Use targets and regions";
+
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    // Second rank where there is little room.
+    let by_default = !memory.narrow;
+    let (open, clicked) = section::fold(ui, NAME, memory.is_open(NAME, by_default));
+    if clicked {
+        memory.toggle(NAME);
+    }
+    if !open {
+        return;
+    }
+    let whole_brain = state.document.whole_brain;
+    let mut set = |whole_brain: WholeBrain, phase: Phase| {
+        actions.push(Action::SetWholeBrain { whole_brain, phase });
+    };
+    let same = match state.document.track.seeding {
+        Seeding::Random { .. } => None,
+        Seeding::Grid { .. } => Some("on the grid above"),
+        Seeding::PerVoxel { .. } => Some("per voxel, as above"),
+    };
+    let row = SliderRow::new("Seeds", whole_brain.seeds as f64, 1_000.0..=1e6)
+        .logarithmic()
+        .whole()
+        .default(WholeBrain::SEEDS as f64)
+        .limits(1.0..=MAX_SEEDS as f64)
+        .inactive(same)
+        .help("Seed points drawn from the whole mask");
+    if let Some((value, phase)) = row.value(ui) {
+        let seeds = value as usize;
+        set(
+            WholeBrain {
+                seeds,
+                ..whole_brain
+            },
+            phase,
+        );
+    }
+    let columns = Columns::allocate(ui);
+    let place = columns.label.union(columns.wide);
+    if let Some(by_regions) = checkbox(ui, place, BY_REGIONS, whole_brain.by_regions) {
+        let changed = WholeBrain {
+            by_regions,
+            ..whole_brain
+        };
+        set(changed, Phase::Done);
+    }
+    button(ui, state, actions);
+    let selects = |r: &Role| !matches!(r, Role::Seed | Role::Region);
+    let mut regions = state.document.regions.iter();
+    if whole_brain.by_regions && regions.any(|r| selects(&r.role)) {
+        rows::hint(
+            ui,
+            "Targets and the other regions decide what is kept, as above; seed regions do not count",
+        );
+    }
+}
+
+fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Track);
+    let why = match (&state.document.tensors, running) {
+        (None, _) => Some("Tracking needs tensors first"),
+        (_, true) => Some("The whole brain is being tracked"),
+        _ => None,
+    };
+    let button = Button::plain("Track whole brain")
+        .icon(icons::BRAIN)
+        .disabled(why)
+        .hint("Seeds everywhere in the mask; the result is a layer");
+    let (rect, _) = ui.allocate_exact_size(
+        vec2(ui.available_width(), space::BUTTON + 8.0),
+        Sense::hover(),
+    );
+    let row = paint::inset(rect, space::INSET, space::INSET);
+    let size = vec2(button.width(ui), space::BUTTON);
+    let place = Rect::from_min_size(row.min + vec2(0.0, 4.0), size);
+    if button.show_at(ui, place).clicked() {
+        actions.push(Action::TrackWholeBrain);
+    }
+}

@@ -1,0 +1,101 @@
+//! The whole brain has seeds of its own, and counts regions only where it is asked to.
+
+use super::Window;
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::jobs::Request;
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::{Action, Phase, Recipe, WholeBrain, methods};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::whole_brain::seeds_of_its_own", seeds),
+        test("update::whole_brain::regions_where_asked", regions),
+    ]
+}
+
+/// A seed and a target that nothing reaches.
+fn regions_placed() -> Window {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    window.place(Role::Target, dvec3(30.0, 0.0, 0.0));
+    window
+}
+
+fn set(window: &mut Window, whole_brain: WholeBrain) {
+    let phase = Phase::Done;
+    window.act(Action::SetWholeBrain { whole_brain, phase });
+}
+
+fn last(window: &Window) -> (Seeding, usize) {
+    let last = window.requests.iter().rev().find_map(|r| match r {
+        Request::Track {
+            whole_brain: true,
+            params,
+            regions,
+            ..
+        } => Some((params.seeding, regions.len())),
+        _ => None,
+    });
+    last.expect("the whole brain")
+}
+
+fn seeds() {
+    let mut window = regions_placed();
+    window.state.document.track.min_length_mm = 5.0;
+    window.holding = true;
+    window.act(Action::TrackWholeBrain);
+    let count = WholeBrain::SEEDS;
+    assert!(count >= 20_000, "a whole brain, not {count}");
+    assert_eq!(last(&window), (Seeding::Random { count }, 0));
+    // As many as are wanted, whatever the live streamlines have.
+    window.ordinary();
+    let few = WholeBrain {
+        seeds: 700,
+        ..WholeBrain::default()
+    };
+    set(&mut window, few);
+    window.act(Action::TrackWholeBrain);
+    assert_eq!(last(&window).0, Seeding::Random { count: 700 });
+    let layer = window.state.document.layers.last().unwrap().clone();
+    assert!(layer.name.starts_with("Whole brain"));
+    let Recipe::Track {
+        params, regions, ..
+    } = &layer.recipe
+    else {
+        panic!("{:?}", layer.recipe)
+    };
+    assert_eq!(params.seeding, Seeding::Random { count: 700 });
+    assert!(regions.is_empty(), "the target did not count");
+    let command = layer.recipe.command();
+    assert!(command.contains("--seeds random:700"), "{command}");
+    assert!(!command.contains("--target"), "{command}");
+    let methods = methods::methods(&window.state);
+    assert!(methods.contains("700"), "{methods}");
+    // A grid holds for any area.
+    window.state.document.track.seeding = Seeding::PerVoxel { count: 2 };
+    window.holding = true;
+    window.act(Action::TrackWholeBrain);
+    assert_eq!(last(&window).0, Seeding::PerVoxel { count: 2 });
+    window.act(Action::Undo);
+}
+
+fn regions() {
+    let mut window = regions_placed();
+    let by_regions = WholeBrain {
+        seeds: 700,
+        by_regions: true,
+    };
+    set(&mut window, by_regions);
+    window.act(Action::TrackWholeBrain);
+    // Not the seed.
+    assert_eq!(last(&window), (Seeding::Random { count: 700 }, 1));
+    let layer = window.state.document.layers.last().unwrap().clone();
+    let command = layer.recipe.command();
+    assert!(command.contains("--target"), "{command}");
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.whole_brain, WholeBrain::default());
+}
