@@ -4,7 +4,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::data::Role;
-use crate::state::filter::FilterAction;
+use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings};
 use crate::state::session::GuideStep;
 use crate::state::{Action, Method, Phase, State, Task, Tool};
@@ -30,9 +30,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let at = GuideStep::ALL.iter().position(|&s| s == step).unwrap_or(0) + 1;
     let title = format!("Guide · {at} of {}", GuideStep::ALL.len());
     let p = theme::palette(ui.style());
-    let note = Note::guide(p, &title, text)
-        .action_with_icon(word, icon)
-        .leave("Leave guide");
+    let mut note = Note::guide(p, &title, text).leave("Leave guide");
+    if !word.is_empty() {
+        note = note.action_with_icon(word, icon);
+    }
     match note.show(ui) {
         Some(Answer::Taken) => act(step, state, memory, actions),
         Some(Answer::Left | Answer::Dismissed) => actions.push(Action::LeaveGuide),
@@ -46,14 +47,24 @@ enum Subject {
     Streamlines,
     Rays,
     Pathway,
+    /// Streamlines to be weighed.
     Weights,
+    /// Their fit runs.
+    Fit,
+    /// Its weights are there.
+    Weighed,
 }
 
 impl Subject {
     fn of(state: &State) -> Self {
+        let weighed = super::forms::commit::weighs(state);
+        let saves = state.session.guide == Some(GuideStep::Save);
         match (state.view.task, state.document.method) {
             (Task::Pathways, _) => Self::Pathway,
+            (Task::Filter, _) if state.is_filtering() => Self::Fit,
+            (Task::Filter, _) if weighed => Self::Weighed,
             (Task::Filter, _) => Self::Weights,
+            _ if saves && weighed => Self::Weighed,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
         }
@@ -61,10 +72,10 @@ impl Subject {
 }
 
 fn text(step: GuideStep, subject: Subject) -> &'static str {
-    use Subject::{Pathway, Rays, Streamlines, Weights};
+    use Subject::{Fit, Pathway, Rays, Streamlines, Weighed, Weights};
     match (step, subject) {
         (GuideStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
-        (GuideStep::PlaceSeed, Streamlines | Weights) => {
+        (GuideStep::PlaceSeed, Streamlines | Weights | Fit | Weighed) => {
             "Press S, then click white matter on a slice. Streamlines start there at once"
         }
         (GuideStep::PlaceSeed, Rays) => {
@@ -73,7 +84,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceSeed, Pathway) => {
             "Press S, then click white matter on a slice. It is one end of the pathway"
         }
-        (GuideStep::DragSeed, Streamlines | Weights) => {
+        (GuideStep::DragSeed, Streamlines | Weights | Fit | Weighed) => {
             "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
         }
         (GuideStep::DragSeed, Rays) => {
@@ -82,7 +93,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::DragSeed, Pathway) => {
             "Drag the yellow seed over a slice, or its rim to resize it. A pathway follows both ends"
         }
-        (GuideStep::PlaceTarget, Streamlines | Weights) => {
+        (GuideStep::PlaceTarget, Streamlines | Weights | Fit | Weighed) => {
             "Press T, then click where the streamlines should end. The others turn grey"
         }
         (GuideStep::PlaceTarget, Rays) => {
@@ -91,19 +102,28 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceTarget, Pathway) => {
             "Press T, then click where the other end is. The paths of least cost join the two"
         }
-        (GuideStep::Width, Streamlines | Rays | Weights) => {
+        (GuideStep::Width, Streamlines | Rays | Weights | Fit | Weighed) => {
             "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
         }
         (GuideStep::Width, Pathway) => {
             "Drag the pathway width ε: it holds the paths that cost so much more than the cheapest"
         }
         (GuideStep::Weigh, Weights) => {
-            "Keep the streamlines and run the fit. Drag the line in the histogram: what the scan does not need goes"
+            "Run the fit: it finds how much of the scan's signal each streamline explains"
+        }
+        (GuideStep::Weigh, Fit) => {
+            "The fit runs. The histogram of its weights appears under Results"
+        }
+        (GuideStep::Weigh, Weighed) => {
+            "Drag the line in the histogram below: streamlines that explain least of the signal go first"
         }
         (GuideStep::Weigh, _) => {
             "Open Filter (Ctrl+5): how much of the scan's signal each streamline explains"
         }
-        (GuideStep::Save, Streamlines | Weights) => {
+        (GuideStep::Save, Weighed) => {
+            "Save the streamlines that stay: they go to a TCK file that other programs read, their weights beside it"
+        }
+        (GuideStep::Save, Streamlines | Weights | Fit) => {
             "Save what you found: streamlines go to a TCK file that other programs read"
         }
         (GuideStep::Save, Rays) => {
@@ -124,6 +144,9 @@ fn word(step: GuideStep, subject: Subject) -> &'static str {
         GuideStep::DragSeed => "Show the seed",
         GuideStep::PlaceTarget => "Take the target",
         GuideStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
+        GuideStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
+        // There is nothing to do but wait.
+        GuideStep::Weigh if matches!(subject, Subject::Fit) => "",
         GuideStep::Weigh => "Weigh streamlines",
         GuideStep::Save => "Export…",
     }
@@ -156,6 +179,13 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         GuideStep::Weigh if state.view.task != Task::Filter => {
             actions.push(Action::SelectTask(Task::Filter));
         }
+        GuideStep::Weigh if super::forms::commit::weighs(state) => {
+            let weighed = state.document.filtered();
+            let weighed = weighed.and_then(|(layer, _)| state.document.weighed_of(layer));
+            let half = weighed.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
+            let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
+            actions.push(Action::Filter(FilterAction::Cut { least, phase }));
+        }
         GuideStep::Weigh => {
             if state.document.filtered().is_none() {
                 actions.push(Action::Filter(FilterAction::TakeLive));
@@ -164,6 +194,10 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         }
         GuideStep::Save if state.view.task == Task::Pathways => {
             super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
+        }
+        GuideStep::Save if super::forms::commit::weighs(state) => {
+            actions.push(Action::SelectTask(Task::Filter));
+            super::forms::commit::ask(state, memory, FilterFile::Kept, Place::Middle);
         }
         GuideStep::Save => {
             actions.push(Action::SelectTask(Task::Track));

@@ -167,7 +167,7 @@ fn guided() {
     assert_eq!(state.session.guide, Some(GuideStep::Weigh));
     click(&mut window, "Weigh streamlines");
     assert_eq!(window.state().state.view.task, Task::Filter);
-    window.get_by_label_contains("Drag the line in the histogram");
+    window.get_by_label_contains("how much of the scan's signal");
     let state = &mut window.state_mut().state;
     state.session.guide_done(GuideStep::Weigh);
     arcuate::state::update(state, Action::SelectTask(Task::Pathways));

@@ -21,7 +21,7 @@ use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
     WeightMap,
 };
-use crate::state::session::{Exports, Severity};
+use crate::state::session::{Exports, GuideStep, Severity};
 use crate::state::words::count;
 use crate::state::{Document, Effect, State, Task, defaults};
 use std::path::PathBuf;
@@ -102,6 +102,9 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         };
         d.show_by_weight(id, shown);
     });
+    if phase == Phase::Done {
+        state.session.guide_done(GuideStep::Weigh);
+    }
 }
 
 fn show_group(state: &mut State, group: Option<String>) {
@@ -388,6 +391,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
         }
     };
     effects.push(Effect::Submit(request));
+    state.session.guide_done(GuideStep::Save);
 }
 
 /// Asks what a fit would take and what bundles explain, and fits what was edited anew.

@@ -10,7 +10,7 @@ use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
     Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
-use crate::state::session::{GuideStep, Severity};
+use crate::state::session::Severity;
 use crate::state::update::{changed, edit};
 use crate::state::words::{THIN, count};
 use crate::state::{Display, Document, Recipe, State, defaults};
@@ -152,7 +152,6 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         }
         false => edit(state, "Fit weights", false, put),
     }
-    state.session.guide_done(GuideStep::Weigh);
     Some(format!(
         "{} of {} streamlines have a weight",
         count(kept as u64),
