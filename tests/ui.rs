@@ -4,10 +4,11 @@
 mod devices;
 mod filter;
 mod first;
+mod fold;
 mod keys;
 mod looks;
-mod palette;
 mod menus;
+mod palette;
 mod paths;
 mod pathways;
 mod rays;
@@ -164,10 +165,11 @@ pub fn tests() -> Vec<Trial> {
     [
         own,
         devices::tests(),
+        fold::tests(),
         keys::tests(),
+        menus::tests(),
         looks::tests(),
         palette::tests(),
-        menus::tests(),
         paths::tests(),
         pathways::tests(),
         settings::tests(),

@@ -45,7 +45,9 @@ fn options() -> NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title("Arcuate")
             .with_app_id("arcuate")
-            .with_inner_size([1280.0, 800.0])
+            // With its title bar it fits a screen of 1280 × 800.
+            .with_inner_size([1280.0, 760.0])
+            .with_clamp_size_to_monitor_size(true)
             .with_min_inner_size([900.0, 600.0])
             .with_drag_and_drop(true),
         dithering: false,

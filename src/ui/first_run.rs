@@ -4,7 +4,7 @@ use super::files::{Place, Purpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
-use super::{Memory, format, icons, panels, recovery, top_bar};
+use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
 use crate::state::report::DISCLAIMER;
 use crate::state::session::RecentKind;
 use crate::state::{Action, Slot, State, Task};
@@ -51,6 +51,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
         let under = column(ui, 26.0);
+        let beside = Rect::from_min_max(pos2(under.center().x, under.top()), under.max);
+        status_bar::progress(ui, beside, state, actions);
         let words = format!("Everything stays on this computer. {DISCLAIMER}");
         paint::left(
             ui.painter(),

@@ -246,6 +246,16 @@ pub fn show(
                 panels::right(ui, state, memory, &mut actions)
             });
         }
+        if narrow
+            && state.view.show_panels
+            && let Some(list) = memory.list
+        {
+            let side = centre.with_max_x(centre.left() + space::LEFT);
+            centre.min.x = side.right();
+            part(ui, "list of the rail", side, |ui| {
+                panels::list_of_rail(ui, list, state, memory, &mut actions)
+            });
+        }
         if let Some(below) = drawer::place(state, centre) {
             centre.max.y = below.top();
             place(ui, Part::Drawer, below, |ui| {
@@ -253,9 +263,6 @@ pub fn show(
             });
         }
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
-        if narrow && state.view.show_panels {
-            panels::list_over_views(ui, centre, state, memory, &mut actions);
-        }
     }
     settings::follow_size(ui, state, &mut actions);
     // They would cover the path field that was asked for from them.

@@ -6,7 +6,9 @@ use super::widgets::note::{Answer, Note};
 use super::widgets::{paint, section};
 use super::{List, Memory, crosshair, forms, guide, icons, layers, recovery, regions};
 use crate::state::{Action, Message, Severity, State, Task};
-use egui::{Area, Order, Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+use std::fmt::Debug;
+use std::hash::Hash;
 
 const ACTIONS: f32 = 50.0;
 
@@ -41,14 +43,77 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
 }
 
-fn scroll(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
-    ScrollArea::vertical()
+/// Returns how high all of it is.
+fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f32 {
+    let shown = ScrollArea::vertical()
         .id_salt(name)
         .auto_shrink(false)
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             add(ui);
         });
+    shown.content_size.y
+}
+
+/// Where the results of a task begin. They stand under the controls; where both do not fit, each scrolls in a
+/// part of its own, so that results are always in sight.
+#[derive(Clone, Copy)]
+struct Split {
+    /// How high all inputs and controls are, and all results: as they were in the last frame.
+    natural: (f32, f32),
+    /// How high the results are shown.
+    results: f32,
+    scrolls: bool,
+}
+
+impl Split {
+    /// Results take at most this share where both do not fit.
+    const SHARE: f32 = 0.44;
+
+    fn id(task: Task) -> egui::Id {
+        egui::Id::unique(("where results begin", task.name()))
+    }
+
+    fn of(ui: &Ui, task: Task, body: Rect) -> Self {
+        let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
+        let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
+        let (above, below) = natural;
+        let scrolls = above + below > body.height();
+        let most = (Self::SHARE * body.height()).max(body.height() - above);
+        let results = match scrolls {
+            true => below.min(most).round(),
+            false => body.height() - above,
+        };
+        // Nothing moves under a pointer that holds something.
+        let held = ui.input(|i| i.pointer.any_down());
+        let results = match known.filter(|_| held) {
+            Some(known) => known.results.min(body.height()),
+            None => results,
+        };
+        Self {
+            natural,
+            results,
+            scrolls,
+        }
+    }
+
+    /// Inputs and controls, and results.
+    fn places(&self, body: Rect) -> (Rect, Rect) {
+        let y = body.bottom() - self.results;
+        (
+            Rect::from_min_max(body.min, pos2(body.right(), y)),
+            Rect::from_min_max(pos2(body.left(), y), body.max),
+        )
+    }
+
+    /// A change of the heights is followed in the next frame.
+    fn remember(mut self, ui: &Ui, task: Task, natural: (f32, f32)) {
+        if self.natural != natural {
+            ui.ctx().request_repaint();
+        }
+        self.natural = natural;
+        ui.data_mut(|d| d.insert_temp(Self::id(task), self));
+    }
 }
 
 /// Icons that open the lists, where there is no room for them.
@@ -93,39 +158,23 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
     }
 }
 
-/// The list that the rail has opened, over the views.
-pub fn list_over_views(
+/// The list that the rail has opened, beside the views, which give it room.
+pub fn list_of_rail(
     ui: &mut Ui,
-    views: Rect,
+    list: List,
     state: &State,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let Some(list) = memory.list else { return };
-    let place = Rect::from_min_size(views.min, vec2(space::LEFT, views.height()));
-    let area = Area::new(egui::Id::unique("list over views"))
-        .order(Order::Middle)
-        .fixed_pos(place.min)
-        .constrain(false)
-        .fade_in(false)
-        .movable(false)
-        .sense(Sense::click_and_drag());
-    area.show(ui.ctx(), |ui| {
-        let p = theme::palette(ui.style());
-        let response = ui.allocate_rect(place, Sense::hover());
-        ui.painter().rect_filled(response.rect, 0.0, p.b1);
-        ui.painter().vline(
-            place.right() - 0.5,
-            place.y_range(),
-            Stroke::new(1.0, p.line),
-        );
-        let mut inside = ui.new_child(
-            UiBuilder::new()
-                .id_salt("list")
-                .max_rect(paint::inset(place, 0.0, 1.0)),
-        );
-        inside.spacing_mut().item_spacing.y = 0.0;
-        scroll(&mut inside, "list", |ui| match list {
+    let p = theme::palette(ui.style());
+    let panel = ui.max_rect();
+    ui.painter().rect_filled(panel, 0.0, p.b1);
+    let edge = panel.right() - 0.5;
+    ui.painter()
+        .vline(edge, panel.y_range(), Stroke::new(1.0, p.line));
+    let inside = Rect::from_min_max(panel.min, pos2(panel.right() - 1.0, panel.bottom()));
+    super::part(ui, "list", inside, |ui| {
+        scroll(ui, "list", |ui| match list {
             List::Layers => layers::show(ui, state, memory, actions),
             List::Regions => regions::show(ui, state, memory, actions),
             List::Crosshair => crosshair::show(ui, state),
@@ -155,8 +204,12 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         pos2(panel.right(), foot.top()),
     );
     let body = errors(ui, body, state, actions);
-    super::part(ui, "task", body, |ui| {
-        scroll(ui, state.view.task.name(), |ui| {
+    let task = state.view.task;
+    let split = Split::of(ui, task, body);
+    let (above, below) = split.places(body);
+    let mut natural = (0.0, 0.0);
+    super::part(ui, "task", above, |ui| {
+        natural.0 = scroll(ui, task.name(), |ui| {
             let notes = state.session.guide.is_some()
                 || state.session.messages.iter().any(|m| !is_error(m))
                 || recovery::any(state);
@@ -172,7 +225,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             }
             forms::mosaic::show(ui, state, actions);
             forms::region::show(ui, state, memory, actions);
-            match state.view.task {
+            match task {
                 Task::View => {
                     forms::bundle::show(ui, state, memory, actions);
                     forms::tensor_fit::show(ui, state, memory, actions);
@@ -181,14 +234,33 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 Task::Segment => forms::level_set::show(ui, state, memory, actions),
                 Task::Filter => forms::commit::show(ui, state, memory, actions),
                 Task::Track => {
-                    let narrow = memory.narrow;
-                    forms::tracking::show(ui, state, memory, narrow, actions);
+                    forms::tracking::show(ui, state, memory, actions);
                     // Keeping tracks selects their layer: nothing moves under the hand.
                     forms::bundle::show(ui, state, memory, actions);
                 }
             }
         });
     });
+    super::part(ui, "results", below, |ui| {
+        if split.scrolls {
+            let line = Stroke::new(1.0, p.line);
+            ui.painter().hline(below.x_range(), below.top() - 0.5, line);
+        }
+        natural.1 = scroll(ui, ("results", task.name()), |ui| {
+            match task {
+                Task::View => forms::tensor_fit::results(ui, state, memory, actions),
+                Task::Pathways => forms::eikonal::results(ui, state, memory, actions),
+                Task::Segment => forms::level_set::results(ui, state, memory, actions),
+                Task::Filter => forms::commit::results(ui, state, memory, actions),
+                Task::Track => {
+                    let narrow = memory.narrow;
+                    forms::tracking::results(ui, state, memory, narrow, actions);
+                }
+            }
+            section::end(ui);
+        });
+    });
+    split.remember(ui, task, natural);
     super::part(ui, "actions", foot, |ui| {
         ui.painter()
             .hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));

@@ -32,6 +32,8 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
     match slowest(state) {
         _ if state.session.turning.is_some() => turning(ui, free, state, actions),
+        // The first page shows it.
+        Some(_) if state.document.is_empty() => {}
         Some(job) => running(ui, free, job, actions),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
@@ -40,6 +42,13 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
     if !state.session.jobs.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
+    }
+}
+
+/// The job that has run longest, where the eye is: the bar may lie below the screen.
+pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Action>) {
+    if let Some(job) = slowest(state) {
+        running(ui, place, job, actions);
     }
 }
 

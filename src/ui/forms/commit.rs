@@ -28,9 +28,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     model::show(ui, state, memory, actions);
     refusals(ui, state, actions);
     section::end(ui);
-    progress::show(ui, state);
-    results::show(ui, state, memory, actions);
-    section::end(ui);
+}
+
+/// While a fit runs its progress comes first, after it what it found.
+pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if state.is_filtering() {
+        progress::show(ui, state);
+        results::show(ui, state, memory, actions);
+    } else {
+        results::show(ui, state, memory, actions);
+        progress::show(ui, state);
+    }
 }
 
 /// Why it cannot run, or did not.

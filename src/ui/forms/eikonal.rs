@@ -35,8 +35,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
     controls(ui, state, memory, actions);
     section::end(ui);
-    results(ui, state, memory, actions);
-    section::end(ui);
 }
 
 /// Exchanges the ends: in the head of the inputs, beside their add button.

@@ -19,6 +19,7 @@ use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{format, icons, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+pub use results::show as results;
 
 /// Bars within the tolerance.
 const BAND: Color32 = Color32::from_rgb(0x7A, 0xA2, 0xFF);
@@ -32,8 +33,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     inputs(ui, state, actions);
     section::end(ui);
     controls(ui, state, memory, actions);
-    section::end(ui);
-    results::show(ui, state, memory, actions);
     section::end(ui);
 }
 

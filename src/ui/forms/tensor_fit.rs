@@ -45,9 +45,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         fit(ui, state, memory, actions);
     }
     section::end(ui);
+}
+
+pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     checks::show(ui, state, memory, actions);
     super::measure::show(ui, state, memory, actions);
-    section::end(ui);
 }
 
 /// `81 × 105 × 60 × 33` and the like, and the affine in words.

@@ -21,16 +21,11 @@ use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
+pub use results::show as results;
 
 const MORE: &str = "Deflection, integrator, seeding";
 
-pub fn show(
-    ui: &mut Ui,
-    state: &State,
-    memory: &mut Memory,
-    narrow: bool,
-    actions: &mut Vec<Action>,
-) {
+pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     method(ui, state, actions);
     section::end(ui);
     let rays = state.document.method == Method::Rays;
@@ -40,8 +35,6 @@ pub fn show(
         Method::Streamlines => parameters(ui, state, memory, actions),
         Method::Rays => geodesic::parameters(ui, state, memory, actions),
     }
-    section::end(ui);
-    results::show(ui, state, memory, narrow, actions);
     section::end(ui);
 }
 

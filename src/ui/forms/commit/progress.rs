@@ -33,9 +33,9 @@ pub fn show(ui: &mut Ui, state: &State) {
                 ""
             };
             let fact = format!("{more}{} iterations, {took}", count(iterations));
+            section::end(ui);
             section::head_with(ui, "Progress", &fact);
             plot(ui, &weighed.curve, None);
-            section::end(ui);
         }
         _ => {}
     }

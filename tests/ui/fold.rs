@@ -1,0 +1,162 @@
+//! What a small window shows without scrolling: 1280 × 800 less a title bar.
+
+use super::filter::{weighed, weighing};
+use super::{Window, click, pathways, sample, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::state::filter::FilterAction;
+use arcuate::state::session::GuideStep;
+use arcuate::state::{Action, Job, Phase, Slot, State, Task, update};
+use egui::Rect;
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::time::{Duration, Instant};
+
+const SIZE: [f32; 2] = [1270.0, 770.0];
+/// Where the buttons under the results begin.
+const FOOT: f32 = 770.0 - 28.0 - 50.0;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::fold::results are in sight in every task", results),
+        test("ui::fold::results stay while something is dragged", held),
+        test("ui::fold::a list gives the views their room", lists),
+        test("ui::fold::the first page shows how far it is", first_page),
+        test("ui::fold::the guide waits for the cut", guide),
+    ]
+}
+
+fn heading(window: &Window) -> Rect {
+    window
+        .get_by_role_and_label(egui::Role::Heading, "Results")
+        .rect()
+}
+
+/// With the guide's note, and without it.
+fn results() {
+    let states: [(Task, State); 5] = [
+        (Task::View, small_scan()),
+        (Task::Track, tracking()),
+        (Task::Pathways, pathways::kept("A pathway")),
+        (Task::Segment, small_scan()),
+        (Task::Filter, weighed()),
+    ];
+    for (task, mut state) in states {
+        state.view.task = task;
+        for guide in [None, Some(GuideStep::DragSeed)] {
+            state.session.guide = guide;
+            let window = window(state.clone(), SIZE);
+            let head = heading(&window);
+            // The head and what a histogram needs.
+            let room = FOOT - head.bottom();
+            assert!(room >= 100.0, "{task:?} {guide:?}: {room}");
+            let controls = window.query_all_by_role(egui::accesskit::Role::Heading);
+            assert!(
+                controls.count() >= 2,
+                "{task:?}: inputs and controls are there, too"
+            );
+        }
+    }
+    // The histogram of weights itself.
+    let mut state = weighed();
+    state.session.guide = Some(GuideStep::Weigh);
+    let window = window(state, SIZE);
+    let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
+    assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
+}
+
+/// Large windows have all of it, one under the other.
+fn held() {
+    let window = window(tracking(), [2560.0, 1440.0]);
+    let button = window.get_by_label("Track whole brain").rect();
+    let gap = heading(&window).top() - button.bottom();
+    assert!((0.0..60.0).contains(&gap), "{gap}");
+    // In a small one nothing moves under a pointer that holds something.
+    let mut window = super::window(weighed(), SIZE);
+    let cut = |window: &Window| {
+        let slider = window.get_by_role_and_label(egui::Role::Slider, "Weight");
+        slider.rect()
+    };
+    let before = cut(&window);
+    window.drag_at(before.center());
+    window.run();
+    let state = &mut window.state_mut().state;
+    state.session.guide = Some(GuideStep::Weigh);
+    window.run();
+    assert_eq!(cut(&window), before);
+}
+
+fn lists() {
+    let mut window = window(tracking(), SIZE);
+    let alone = window.state().views;
+    click(&mut window, "Layers");
+    let head = window.get_by_role_and_label(egui::Role::Heading, "Layers");
+    let list = head.rect();
+    let beside = window.state().views;
+    assert!(beside.left() >= list.right(), "{beside:?} {list:?}");
+    assert_eq!(beside.right(), alone.right());
+    window.key_press(egui::Key::Escape);
+    window.run();
+    assert_eq!(window.state().views, alone);
+}
+
+fn first_page() {
+    let mut state = State::new(sample::BACKEND.to_owned());
+    let control = Control::new();
+    control.begin("Making the head", 10);
+    control.advance(4);
+    state.session.jobs.push(Job {
+        slot: Slot::Load,
+        ticket: 1,
+        label: "Making the demo head".to_owned(),
+        control,
+        started: Instant::now() - Duration::from_secs(1),
+    });
+    let mut page = window(state, SIZE);
+    let shown = page.get_by_label_contains("Making the demo head").rect();
+    let cards = page.get_by_label("Start the guide").rect();
+    assert!(shown.bottom() < cards.top(), "{shown:?}");
+    click(&mut page, "Cancel making the demo head");
+    let cancels = |a: &Action| matches!(a, Action::CancelJob(Slot::Load));
+    assert!(page.state().actions.iter().any(cancels));
+}
+
+fn guide() {
+    let mut state = weighing(Task::Filter);
+    state.session.guide = Some(GuideStep::Weigh);
+    let window = window(state, SIZE);
+    window.get_by_label("Run the fit");
+    // A fit alone is not the step.
+    let mut state = weighed();
+    state.session.guide = Some(GuideStep::Weigh);
+    let mut window = super::window(state, SIZE);
+    window.get_by_label_contains("Drag the line in the histogram");
+    let (least, phase) = (1e-4, Phase::Live);
+    let cut = Action::Filter(FilterAction::Cut { least, phase });
+    update(&mut window.state_mut().state, cut);
+    assert_eq!(window.state().state.session.guide, Some(GuideStep::Weigh));
+    let history = &mut window.state_mut().state.history;
+    history.close();
+    click(&mut window, "Cut the lower half");
+    let state = &window.state().state;
+    assert!(state.document.filter.cut > 0.0);
+    assert_eq!(state.session.guide, Some(GuideStep::Save));
+    // What stays is what is saved.
+    window.get_by_label_contains("Save the streamlines that stay");
+    let action = Action::SelectTask(Task::Track);
+    update(&mut window.state_mut().state, action);
+    window.run();
+    window.get_by_label_contains("Save the streamlines that stay");
+    click(&mut window, "Export…");
+    assert_eq!(window.state().state.view.task, Task::Filter);
+    let path = window.get_by_role(egui::Role::TextInput);
+    use egui_kittest::kittest::NodeT as _;
+    let typed = path.accesskit_node().value().unwrap_or_default();
+    assert!(typed.contains("filtered"), "{typed}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept.tck");
+    let what = arcuate::state::filter::FilterFile::Kept;
+    let save = Action::Filter(FilterAction::Save { what, path });
+    update(&mut window.state_mut().state, save);
+    assert_eq!(window.state().state.session.guide, None);
+}
