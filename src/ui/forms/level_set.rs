@@ -143,6 +143,9 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
+    // First, so that they are in sight in small windows, too.
+    tools(ui, state, actions);
+    transport(ui, state, actions);
     let settings = &state.document.segment.settings;
     let params = &settings.params;
     let usual = Settings {
@@ -228,8 +231,6 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Error, why).show(ui);
     }
-    transport(ui, state, actions);
-    tools(ui, state, actions);
     speeds::show(ui, state, memory, actions);
 }
 
