@@ -52,7 +52,7 @@ holds() { awk "BEGIN { exit !($2) }" || { echo "smoke: $1: not ($2)"; return 1; 
 
 mkdir -p "$folder/home" "$folder/run"
 chmod 700 "$folder/run"
-Xvfb -displayfd 3 -screen 0 1280x800x24 -nolisten tcp 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
+Xvfb -displayfd 3 -screen 0 1280x1000x24 -nolisten tcp 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
 server=$!
 until_true 20 "an X server" test -s "$folder/display"
 export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run
@@ -62,6 +62,8 @@ PATH= ARCUATE_TRACE=$record "$binary" demo >"$folder/window.log" 2>&1 &
 window=$!
 gets_keys() { xdotool windowfocus "$(xdotool search --onlyvisible --name Arcuate | head -n 1)"; }
 until_true 20 "a window" gets_keys
+# High enough for all that the panels hold: rows lie where they put them.
+xdotool windowsize "$(xdotool search --onlyvisible --name Arcuate | head -n 1)" 1280 1000
 
 until_true 60 "the demo head, fitted" now '"fitted":[1-9][0-9]*'
 until_true 20 "four views" now '"panes":\{"3-D":\[.*"Sagittal"'
@@ -267,7 +269,7 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-for row in "296 1108 1118" "324 1152 1142" "352 1129 1119"; do
+for row in "366 1108 1118" "394 1152 1142" "422 1129 1119"; do
     slides $row
     until_true 60 "a slider that acts on the way" more_events "$done_before"
     done_before=$(events)

@@ -453,7 +453,7 @@ fn screen_reader() {
 }
 
 fn switches() {
-    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let mut window = window(tracking(), [1920.0, 1440.0]);
     window
         .get_by_role_and_label(egui::Role::CheckBox, "Stop below FA")
         .click();

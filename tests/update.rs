@@ -28,7 +28,7 @@ use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::document::Content;
 use arcuate::state::{
-    Action, Convention, Effect, Layout, Pane, Phase, Severity, State, Task, Tensors, Tool, update,
+    Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -59,7 +59,6 @@ pub fn tests() -> Vec<Trial> {
             "update::gradients_alone_join_the_scan",
             gradients_join_the_scan,
         ),
-        test("update::views_are_no_steps", views_are_no_steps),
         test("update::left_stays_left", left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
@@ -531,42 +530,6 @@ fn gradients_join_the_scan() {
     assert_eq!(path, &PathBuf::from("/d/scan.nii"));
     let expected: Vec<PathBuf> = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
     assert_eq!(gradients, &expected, "bval comes first");
-}
-
-fn views_are_no_steps() {
-    let mut window = Window::fitted();
-    let label = window.state.history.undo_label().map(str::to_owned);
-    for action in [
-        Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0)),
-        Action::StepSlice {
-            pane: Pane::Axial,
-            steps: 2,
-        },
-        Action::SetConvention(Convention::Neurological),
-        Action::SetLayout(Layout::SceneFirst),
-        Action::SelectTask(Task::Track),
-        Action::ToggleMaximised(Pane::Coronal),
-        Action::FrameAll,
-    ] {
-        window.act(action);
-    }
-    assert_eq!(window.state.history.undo_label().map(str::to_owned), label);
-    assert_eq!(
-        window.state.view.crosshair,
-        dvec3(1.0, 2.0, 7.0),
-        "two voxels of 2 mm up"
-    );
-    // Far outside, the crosshair stays in the data.
-    window.act(Action::MoveCrosshair(DVec3::splat(1e6)));
-    let (low, high) = window.state.document.bounds();
-    assert!(
-        window.state.view.crosshair.cmple(high).all()
-            && window.state.view.crosshair.cmpge(low).all()
-    );
-    assert!(matches!(
-        window.state.document.layers[0].content,
-        Content::Scan { .. }
-    ));
 }
 
 /// Radiological: the patient's right is on the screen's left, in every view that shows it.

@@ -67,8 +67,9 @@ struct Split {
 }
 
 impl Split {
-    /// Results take at most this share where both do not fit.
-    const SHARE: f32 = 0.44;
+    /// Where both do not fit results take at most this share, and as much as a chart and a table need.
+    const SHARE: f32 = 0.46;
+    const ENOUGH: f32 = 330.0;
 
     fn id(task: Task) -> egui::Id {
         egui::Id::unique(("where results begin", task.name()))
@@ -79,7 +80,8 @@ impl Split {
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
         let (above, below) = natural;
         let scrolls = above + below > body.height();
-        let most = (Self::SHARE * body.height()).max(body.height() - above);
+        let share = (Self::SHARE * body.height()).min(Self::ENOUGH);
+        let most = share.max(body.height() - above);
         let results = match scrolls {
             true => below.min(most).round(),
             false => body.height() - above,
@@ -244,7 +246,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     super::part(ui, "results", below, |ui| {
         if split.scrolls {
             let line = Stroke::new(1.0, p.line);
-            ui.painter().hline(below.x_range(), below.top() - 0.5, line);
+            ui.painter().hline(below.x_range(), below.top() + 0.5, line);
         }
         natural.1 = scroll(ui, ("results", task.name()), |ui| {
             match task {

@@ -54,6 +54,8 @@ fn apart() {
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
     desk.window.act(Action::SelectLayer(Some(kept)));
+    desk.sieve(Sieve::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
 }

@@ -383,7 +383,7 @@ fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
 }
 
 fn kinds() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(shot(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     change(&mut window, |r| {
         r.medium.sharpening = Sharpening::Power { alpha: 3.5 };
@@ -419,7 +419,7 @@ fn kinds() {
 }
 
 fn together() {
-    let mut window = window(shot(), [1920.0, 1080.0]);
+    let mut window = window(shot(), [1920.0, 1440.0]);
     click(&mut window, "Directions, integrator, precision");
     click(&mut window, "Interpolation: Cubic");
     let spline = rays(&window).clone();

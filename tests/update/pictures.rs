@@ -3,7 +3,7 @@
 use super::*;
 use arcuate::compute::Control;
 use arcuate::jobs::{Job, Output, Saved};
-use arcuate::state::{Look, Shot, Turn};
+use arcuate::state::{Layout, Look, Shot, Turn};
 use std::f64::consts::TAU;
 use std::time::Instant;
 

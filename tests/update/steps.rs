@@ -1,15 +1,18 @@
-//! A drag that is given up.
+//! What is a step and what is none: views, a drag that is given up.
 
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::action::BeforeDrag;
-use arcuate::state::{Action, Phase};
-use glam::DVec3;
+use arcuate::state::{Action, Content, Convention, Layout, Pane, Phase, Task};
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("update::a_drag_that_is_given_up_is_none", given_up)]
+    vec![
+        test("update::views_are_no_steps", views_are_no_steps),
+        test("update::a_drag_that_is_given_up_is_none", given_up),
+    ]
 }
 
 fn given_up() {
@@ -45,4 +48,40 @@ fn given_up() {
     let asked = BeforeDrag::of(&window.state);
     window.act(Action::AbandonDrag(Box::new(asked)));
     assert_eq!(window.state.document.regions.len(), 2);
+}
+
+fn views_are_no_steps() {
+    let mut window = Window::fitted();
+    let label = window.state.history.undo_label().map(str::to_owned);
+    for action in [
+        Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0)),
+        Action::StepSlice {
+            pane: Pane::Axial,
+            steps: 2,
+        },
+        Action::SetConvention(Convention::Neurological),
+        Action::SetLayout(Layout::SceneFirst),
+        Action::SelectTask(Task::Track),
+        Action::ToggleMaximised(Pane::Coronal),
+        Action::FrameAll,
+    ] {
+        window.act(action);
+    }
+    assert_eq!(window.state.history.undo_label().map(str::to_owned), label);
+    assert_eq!(
+        window.state.view.crosshair,
+        dvec3(1.0, 2.0, 7.0),
+        "two voxels of 2 mm up"
+    );
+    // Far outside, the crosshair stays in the data.
+    window.act(Action::MoveCrosshair(DVec3::splat(1e6)));
+    let (low, high) = window.state.document.bounds();
+    assert!(
+        window.state.view.crosshair.cmple(high).all()
+            && window.state.view.crosshair.cmpge(low).all()
+    );
+    assert!(matches!(
+        window.state.document.layers[0].content,
+        Content::Scan { .. }
+    ));
 }

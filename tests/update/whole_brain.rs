@@ -51,7 +51,8 @@ fn seeds() {
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
     // As many as are wanted, whatever the live streamlines have.
-    window.ordinary();
+    window.holding = false;
+    window.held.clear();
     let few = WholeBrain {
         seeds: 700,
         ..WholeBrain::default()

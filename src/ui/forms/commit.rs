@@ -24,9 +24,9 @@ fn act(actions: &mut Vec<Action>, action: FilterAction) {
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     section::head(ui, "Inputs");
     inputs::show(ui, state, memory, actions);
+    refusals(ui, state, actions);
     section::end(ui);
     model::show(ui, state, memory, actions);
-    refusals(ui, state, actions);
     section::end(ui);
 }
 
