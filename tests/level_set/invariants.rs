@@ -154,9 +154,24 @@ fn bricks() {
 
 /// Bands of 3, 6 and 16 voxels, the last as wide as the volume.
 fn band() {
+    const BODIES: usize = 8;
     let mut random = Random::fresh("level set band");
+    let all: Vec<[f64; 2]> = (0..BODIES).map(|_| bands(&mut random)).collect();
+    for band in 0..2 {
+        // Grey values keep the surface between the same voxels; where it lies between them changes with each
+        // redistancing, which uses slopes up to the band's end. The difference depends on the body: with a band of
+        // 6 voxels it is 0.033 in the mean over 170 bodies, above 0.05 for one in 40, and 0.088 at most. The mean
+        // over eight bodies is therefore what is limited.
+        let mean = all.iter().map(|means| means[band]).sum::<f64>() / BODIES as f64;
+        assert!(mean < 0.05, "{mean}");
+    }
+}
+
+/// Mean distance between the surface of a body computed with a band of 3 and of 6 voxels and that computed
+/// everywhere, voxels.
+fn bands(random: &mut Random) -> [f64; 2] {
     let grid = grid(DMat3::IDENTITY, 34.0);
-    let image = body(&mut random, &grid, 0.15);
+    let image = body(random, &grid, 0.15);
     let place = [sphere(random.direction() * 2.0, 6.0)];
     let outcome = |band: f32, everywhere: bool| {
         let layout = Layout {
@@ -170,7 +185,7 @@ fn band() {
         made.field().unwrap()
     };
     let whole = outcome(16.0, true);
-    for band in [3.0, 6.0] {
+    [3.0, 6.0].map(|band| {
         let field = outcome(band, false);
         let [a, b] = [&whole, &field].map(crossings);
         let away = |from: &[DVec3], to: &[DVec3]| {
@@ -190,12 +205,8 @@ fn band() {
             "band {band}: {} crossings, mean {mean:.4}, at most {worst:.3} voxels",
             b.len()
         );
-        // Grey values hold the surface between the same voxels; where it lies between them changes with each
-        // redistancing, which sees slopes up to the band's end. At this time it is 0.02 in the mean, 0.031 at
-        // most in 380 runs, and was 0.05001 once. The limit is no more than that: at other times between two
-        // redistancings 0.1015 was seen in 290 runs, with half the smoothness 0.07.
-        assert!(mean < 0.1, "{mean}");
-    }
+        mean
+    })
 }
 
 fn again() {
