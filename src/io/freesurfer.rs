@@ -1,6 +1,6 @@
 //! What FreeSurfer's numbers stand for in the label maps that its `recon-all` writes (`aseg`, `aparc+aseg`,
 //! `aparc.a2009s+aseg`, `wmparc`), for those that come without a table. Names and numbers are those of
-//! FreeSurferColorLUT.txt, version 7; colours are our own, the same on both sides.
+//! FreeSurferColorLUT.txt, version 7, as are the colours.
 //!
 //! Fischl et al., Neuron 33:341, 2002 (subcortical); Desikan et al., NeuroImage 31:968, 2006, and Destrieux
 //! et al., NeuroImage 53:1, 2010 (cortex).
@@ -8,201 +8,246 @@
 use crate::data::labels::{Label, Labels};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Left, right, name.
-const PAIRS: [(u32, u32, &str); 20] = [
-    (2, 41, "Cerebral-White-Matter"),
-    (3, 42, "Cerebral-Cortex"),
-    (4, 43, "Lateral-Ventricle"),
-    (5, 44, "Inf-Lat-Vent"),
-    (7, 46, "Cerebellum-White-Matter"),
-    (8, 47, "Cerebellum-Cortex"),
-    (10, 49, "Thalamus"),
-    (11, 50, "Caudate"),
-    (12, 51, "Putamen"),
-    (13, 52, "Pallidum"),
-    (17, 53, "Hippocampus"),
-    (18, 54, "Amygdala"),
-    (25, 57, "Lesion"),
-    (26, 58, "Accumbens-area"),
-    (28, 60, "VentralDC"),
-    (30, 62, "vessel"),
-    (31, 63, "choroid-plexus"),
-    (78, 79, "WM-hypointensities"),
-    (81, 82, "non-WM-hypointensities"),
-    (5001, 5002, "UnsegmentedWhiteMatter"),
+/// sRGB.
+type Rgb = [u8; 3];
+
+/// Left, right, name, colour of both.
+const PAIRS: [(u32, u32, &str, Rgb); 20] = [
+    (2, 41, "Cerebral-White-Matter", [245, 245, 245]),
+    (3, 42, "Cerebral-Cortex", [205, 62, 78]),
+    (4, 43, "Lateral-Ventricle", [120, 18, 134]),
+    (5, 44, "Inf-Lat-Vent", [196, 58, 250]),
+    (7, 46, "Cerebellum-White-Matter", [220, 248, 164]),
+    (8, 47, "Cerebellum-Cortex", [230, 148, 34]),
+    (10, 49, "Thalamus", [0, 118, 14]),
+    (11, 50, "Caudate", [122, 186, 220]),
+    (12, 51, "Putamen", [236, 13, 176]),
+    (13, 52, "Pallidum", [12, 48, 255]),
+    (17, 53, "Hippocampus", [220, 216, 20]),
+    (18, 54, "Amygdala", [103, 255, 255]),
+    (25, 57, "Lesion", [255, 165, 0]),
+    (26, 58, "Accumbens-area", [255, 165, 0]),
+    (28, 60, "VentralDC", [165, 42, 42]),
+    (30, 62, "vessel", [160, 32, 240]),
+    (31, 63, "choroid-plexus", [0, 200, 200]),
+    (78, 79, "WM-hypointensities", [255, 148, 10]),
+    (81, 82, "non-WM-hypointensities", [164, 108, 226]),
+    (5001, 5002, "UnsegmentedWhiteMatter", [20, 30, 40]),
 ];
 
-const MIDDLE: [(u32, &str); 13] = [
-    (14, "3rd-Ventricle"),
-    (15, "4th-Ventricle"),
-    (16, "Brain-Stem"),
-    (24, "CSF"),
-    (72, "5th-Ventricle"),
-    (77, "WM-hypointensities"),
-    (80, "non-WM-hypointensities"),
-    (85, "Optic-Chiasm"),
-    (251, "CC_Posterior"),
-    (252, "CC_Mid_Posterior"),
-    (253, "CC_Central"),
-    (254, "CC_Mid_Anterior"),
-    (255, "CC_Anterior"),
+/// Those whose right side has another colour than the left.
+const RIGHT: [(u32, Rgb); 2] = [(52, [13, 48, 255]), (63, [0, 200, 221])];
+
+const MIDDLE: [(u32, &str, Rgb); 13] = [
+    (14, "3rd-Ventricle", [204, 182, 142]),
+    (15, "4th-Ventricle", [42, 204, 164]),
+    (16, "Brain-Stem", [119, 159, 176]),
+    (24, "CSF", [60, 60, 60]),
+    (72, "5th-Ventricle", [120, 190, 150]),
+    (77, "WM-hypointensities", [200, 70, 255]),
+    (80, "non-WM-hypointensities", [164, 108, 226]),
+    (85, "Optic-Chiasm", [234, 169, 30]),
+    (251, "CC_Posterior", [0, 0, 64]),
+    (252, "CC_Mid_Posterior", [0, 0, 112]),
+    (253, "CC_Central", [0, 0, 160]),
+    (254, "CC_Mid_Anterior", [0, 0, 208]),
+    (255, "CC_Anterior", [0, 0, 255]),
 ];
 
 /// Of the cortex, in the order of their numbers from the first of a side on: Desikan's.
-const DESIKAN: [&str; 36] = [
-    "unknown",
-    "bankssts",
-    "caudalanteriorcingulate",
-    "caudalmiddlefrontal",
-    "corpuscallosum",
-    "cuneus",
-    "entorhinal",
-    "fusiform",
-    "inferiorparietal",
-    "inferiortemporal",
-    "isthmuscingulate",
-    "lateraloccipital",
-    "lateralorbitofrontal",
-    "lingual",
-    "medialorbitofrontal",
-    "middletemporal",
-    "parahippocampal",
-    "paracentral",
-    "parsopercularis",
-    "parsorbitalis",
-    "parstriangularis",
-    "pericalcarine",
-    "postcentral",
-    "posteriorcingulate",
-    "precentral",
-    "precuneus",
-    "rostralanteriorcingulate",
-    "rostralmiddlefrontal",
-    "superiorfrontal",
-    "superiorparietal",
-    "superiortemporal",
-    "supramarginal",
-    "frontalpole",
-    "temporalpole",
-    "transversetemporal",
-    "insula",
+const DESIKAN: [(&str, Rgb); 36] = [
+    ("unknown", [25, 5, 25]),
+    ("bankssts", [25, 100, 40]),
+    ("caudalanteriorcingulate", [125, 100, 160]),
+    ("caudalmiddlefrontal", [100, 25, 0]),
+    ("corpuscallosum", [120, 70, 50]),
+    ("cuneus", [220, 20, 100]),
+    ("entorhinal", [220, 20, 10]),
+    ("fusiform", [180, 220, 140]),
+    ("inferiorparietal", [220, 60, 220]),
+    ("inferiortemporal", [180, 40, 120]),
+    ("isthmuscingulate", [140, 20, 140]),
+    ("lateraloccipital", [20, 30, 140]),
+    ("lateralorbitofrontal", [35, 75, 50]),
+    ("lingual", [225, 140, 140]),
+    ("medialorbitofrontal", [200, 35, 75]),
+    ("middletemporal", [160, 100, 50]),
+    ("parahippocampal", [20, 220, 60]),
+    ("paracentral", [60, 220, 60]),
+    ("parsopercularis", [220, 180, 140]),
+    ("parsorbitalis", [20, 100, 50]),
+    ("parstriangularis", [220, 60, 20]),
+    ("pericalcarine", [120, 100, 60]),
+    ("postcentral", [220, 20, 20]),
+    ("posteriorcingulate", [220, 180, 220]),
+    ("precentral", [60, 20, 220]),
+    ("precuneus", [160, 140, 180]),
+    ("rostralanteriorcingulate", [80, 20, 140]),
+    ("rostralmiddlefrontal", [75, 50, 125]),
+    ("superiorfrontal", [20, 220, 160]),
+    ("superiorparietal", [20, 180, 140]),
+    ("superiortemporal", [140, 220, 220]),
+    ("supramarginal", [80, 160, 20]),
+    ("frontalpole", [100, 0, 100]),
+    ("temporalpole", [70, 70, 70]),
+    ("transversetemporal", [150, 150, 200]),
+    ("insula", [255, 192, 32]),
 ];
 
 /// Destrieux's: G gyrus, S sulcus.
-const DESTRIEUX: [&str; 76] = [
-    "Unknown",
-    "G_and_S_frontomargin",
-    "G_and_S_occipital_inf",
-    "G_and_S_paracentral",
-    "G_and_S_subcentral",
-    "G_and_S_transv_frontopol",
-    "G_and_S_cingul-Ant",
-    "G_and_S_cingul-Mid-Ant",
-    "G_and_S_cingul-Mid-Post",
-    "G_cingul-Post-dorsal",
-    "G_cingul-Post-ventral",
-    "G_cuneus",
-    "G_front_inf-Opercular",
-    "G_front_inf-Orbital",
-    "G_front_inf-Triangul",
-    "G_front_middle",
-    "G_front_sup",
-    "G_Ins_lg_and_S_cent_ins",
-    "G_insular_short",
-    "G_occipital_middle",
-    "G_occipital_sup",
-    "G_oc-temp_lat-fusifor",
-    "G_oc-temp_med-Lingual",
-    "G_oc-temp_med-Parahip",
-    "G_orbital",
-    "G_pariet_inf-Angular",
-    "G_pariet_inf-Supramar",
-    "G_parietal_sup",
-    "G_postcentral",
-    "G_precentral",
-    "G_precuneus",
-    "G_rectus",
-    "G_subcallosal",
-    "G_temp_sup-G_T_transv",
-    "G_temp_sup-Lateral",
-    "G_temp_sup-Plan_polar",
-    "G_temp_sup-Plan_tempo",
-    "G_temporal_inf",
-    "G_temporal_middle",
-    "Lat_Fis-ant-Horizont",
-    "Lat_Fis-ant-Vertical",
-    "Lat_Fis-post",
-    "Medial_wall",
-    "Pole_occipital",
-    "Pole_temporal",
-    "S_calcarine",
-    "S_central",
-    "S_cingul-Marginalis",
-    "S_circular_insula_ant",
-    "S_circular_insula_inf",
-    "S_circular_insula_sup",
-    "S_collat_transv_ant",
-    "S_collat_transv_post",
-    "S_front_inf",
-    "S_front_middle",
-    "S_front_sup",
-    "S_interm_prim-Jensen",
-    "S_intrapariet_and_P_trans",
-    "S_oc_middle_and_Lunatus",
-    "S_oc_sup_and_transversal",
-    "S_occipital_ant",
-    "S_oc-temp_lat",
-    "S_oc-temp_med_and_Lingual",
-    "S_orbital_lateral",
-    "S_orbital_med-olfact",
-    "S_orbital-H_Shaped",
-    "S_parieto_occipital",
-    "S_pericallosal",
-    "S_postcentral",
-    "S_precentral-inf-part",
-    "S_precentral-sup-part",
-    "S_suborbital",
-    "S_subparietal",
-    "S_temporal_inf",
-    "S_temporal_sup",
-    "S_temporal_transverse",
+const DESTRIEUX: [(&str, Rgb); 76] = [
+    ("Unknown", [0, 0, 0]),
+    ("G_and_S_frontomargin", [23, 220, 60]),
+    ("G_and_S_occipital_inf", [23, 60, 180]),
+    ("G_and_S_paracentral", [63, 100, 60]),
+    ("G_and_S_subcentral", [63, 20, 220]),
+    ("G_and_S_transv_frontopol", [13, 0, 250]),
+    ("G_and_S_cingul-Ant", [26, 60, 0]),
+    ("G_and_S_cingul-Mid-Ant", [26, 60, 75]),
+    ("G_and_S_cingul-Mid-Post", [26, 60, 150]),
+    ("G_cingul-Post-dorsal", [25, 60, 250]),
+    ("G_cingul-Post-ventral", [60, 25, 25]),
+    ("G_cuneus", [180, 20, 20]),
+    ("G_front_inf-Opercular", [220, 20, 100]),
+    ("G_front_inf-Orbital", [140, 60, 60]),
+    ("G_front_inf-Triangul", [180, 220, 140]),
+    ("G_front_middle", [140, 100, 180]),
+    ("G_front_sup", [180, 20, 140]),
+    ("G_Ins_lg_and_S_cent_ins", [23, 10, 10]),
+    ("G_insular_short", [225, 140, 140]),
+    ("G_occipital_middle", [180, 60, 180]),
+    ("G_occipital_sup", [20, 220, 60]),
+    ("G_oc-temp_lat-fusifor", [60, 20, 140]),
+    ("G_oc-temp_med-Lingual", [220, 180, 140]),
+    ("G_oc-temp_med-Parahip", [65, 100, 20]),
+    ("G_orbital", [220, 60, 20]),
+    ("G_pariet_inf-Angular", [20, 60, 220]),
+    ("G_pariet_inf-Supramar", [100, 100, 60]),
+    ("G_parietal_sup", [220, 180, 220]),
+    ("G_postcentral", [20, 180, 140]),
+    ("G_precentral", [60, 140, 180]),
+    ("G_precuneus", [25, 20, 140]),
+    ("G_rectus", [20, 60, 100]),
+    ("G_subcallosal", [60, 220, 20]),
+    ("G_temp_sup-G_T_transv", [60, 60, 220]),
+    ("G_temp_sup-Lateral", [220, 60, 220]),
+    ("G_temp_sup-Plan_polar", [65, 220, 60]),
+    ("G_temp_sup-Plan_tempo", [25, 140, 20]),
+    ("G_temporal_inf", [220, 220, 100]),
+    ("G_temporal_middle", [180, 60, 60]),
+    ("Lat_Fis-ant-Horizont", [61, 20, 220]),
+    ("Lat_Fis-ant-Vertical", [61, 20, 60]),
+    ("Lat_Fis-post", [61, 60, 100]),
+    ("Medial_wall", [25, 25, 25]),
+    ("Pole_occipital", [140, 20, 60]),
+    ("Pole_temporal", [220, 180, 20]),
+    ("S_calcarine", [63, 180, 180]),
+    ("S_central", [221, 20, 10]),
+    ("S_cingul-Marginalis", [221, 20, 100]),
+    ("S_circular_insula_ant", [221, 60, 140]),
+    ("S_circular_insula_inf", [221, 20, 220]),
+    ("S_circular_insula_sup", [61, 220, 220]),
+    ("S_collat_transv_ant", [100, 200, 200]),
+    ("S_collat_transv_post", [10, 200, 200]),
+    ("S_front_inf", [221, 220, 20]),
+    ("S_front_middle", [141, 20, 100]),
+    ("S_front_sup", [61, 220, 100]),
+    ("S_interm_prim-Jensen", [141, 60, 20]),
+    ("S_intrapariet_and_P_trans", [143, 20, 220]),
+    ("S_oc_middle_and_Lunatus", [101, 60, 220]),
+    ("S_oc_sup_and_transversal", [21, 20, 140]),
+    ("S_occipital_ant", [61, 20, 180]),
+    ("S_oc-temp_lat", [221, 140, 20]),
+    ("S_oc-temp_med_and_Lingual", [141, 100, 220]),
+    ("S_orbital_lateral", [221, 100, 20]),
+    ("S_orbital_med-olfact", [181, 200, 20]),
+    ("S_orbital-H_Shaped", [101, 20, 20]),
+    ("S_parieto_occipital", [101, 100, 180]),
+    ("S_pericallosal", [181, 220, 20]),
+    ("S_postcentral", [21, 140, 200]),
+    ("S_precentral-inf-part", [21, 20, 240]),
+    ("S_precentral-sup-part", [21, 20, 200]),
+    ("S_suborbital", [21, 20, 60]),
+    ("S_subparietal", [101, 60, 60]),
+    ("S_temporal_inf", [21, 180, 180]),
+    ("S_temporal_sup", [223, 220, 60]),
+    ("S_temporal_transverse", [221, 60, 60]),
 ];
 
-/// Where the numbers of a parcellation begin on the left and on the right, and what stands before the name
-/// there: the cortex, and the white matter below it.
-const PARCELS: [(u32, u32, [&str; 2], &[&str]); 4] = [
-    (1000, 2000, ["ctx-lh-", "ctx-rh-"], &DESIKAN),
-    (3000, 4000, ["wm-lh-", "wm-rh-"], &DESIKAN),
-    (11100, 12100, ["ctx_lh_", "ctx_rh_"], &DESTRIEUX),
-    (13100, 14100, ["wm_lh_", "wm_rh_"], &DESTRIEUX),
+/// A cortical parcellation: its first number on the left and on the right, what precedes a name there, and the
+/// colour of the label with that index from that of the list.
+struct Parcels {
+    first: [u32; 2],
+    prefixes: [&'static str; 2],
+    names: &'static [(&'static str, Rgb)],
+    colour: fn(u32, Rgb) -> Rgb,
+}
+
+const PARCELS: [Parcels; 4] = [
+    Parcels {
+        first: [1000, 2000],
+        prefixes: ["ctx-lh-", "ctx-rh-"],
+        names: &DESIKAN,
+        colour: |_, rgb| rgb,
+    },
+    Parcels {
+        first: [3000, 4000],
+        prefixes: ["wm-lh-", "wm-rh-"],
+        names: &DESIKAN,
+        colour: |i, rgb| match i {
+            // White matter has the complement of its cortex's colour, but for the insula.
+            35 => [20, 220, 160],
+            _ => rgb.map(|level| 255 - level),
+        },
+    },
+    Parcels {
+        first: [11100, 12100],
+        prefixes: ["ctx_lh_", "ctx_rh_"],
+        names: &DESTRIEUX,
+        colour: |_, rgb| rgb,
+    },
+    Parcels {
+        first: [13100, 14100],
+        prefixes: ["wm_lh_", "wm_rh_"],
+        names: &DESTRIEUX,
+        colour: |_, rgb| rgb,
+    },
 ];
 
 /// All of them.
 fn all() -> BTreeMap<u32, Label> {
     let mut table = BTreeMap::new();
-    let own = Labels::default();
-    // A colour is that of the left side's number.
-    let mut put = |number: u32, left: u32, name: String| {
-        let colour = Some(own.colour(left));
+    let mut put = |number: u32, name: String, rgb: Rgb| {
+        let colour = Some(rgb);
         table.insert(number, Label { name, colour });
     };
-    for (number, name) in MIDDLE {
-        put(number, number, name.to_owned());
+    for (number, name, rgb) in MIDDLE {
+        put(number, name.to_owned(), rgb);
     }
-    for (left, right, name) in PAIRS {
-        put(left, left, format!("Left-{name}"));
-        put(right, left, format!("Right-{name}"));
+    for (left, right, name, rgb) in PAIRS {
+        put(left, format!("Left-{name}"), rgb);
+        put(right, format!("Right-{name}"), rgb);
     }
-    for (left, right, [of_left, of_right], names) in PARCELS {
-        for (i, name) in (0..).zip(names) {
-            put(left + i, left + i, format!("{of_left}{name}"));
-            put(right + i, left + i, format!("{of_right}{name}"));
+    for parcels in PARCELS {
+        for (first, prefix) in parcels.first.into_iter().zip(parcels.prefixes) {
+            for (i, &(name, rgb)) in (0..).zip(parcels.names) {
+                put(
+                    first + i,
+                    format!("{prefix}{name}"),
+                    (parcels.colour)(i, rgb),
+                );
+            }
+        }
+    }
+    for (number, rgb) in RIGHT {
+        if let Some(label) = table.get_mut(&number) {
+            label.colour = Some(rgb);
         }
     }
     table
 }
 
-/// The names of a label map with these numbers; `None` where one is none of FreeSurfer's.
+/// The names and colours of a label map with these numbers; `None` where one is none of FreeSurfer's.
 pub(super) fn names(numbers: &BTreeSet<u32>) -> Option<Labels> {
     let mut table = all();
     table.retain(|number, _| numbers.contains(number));
