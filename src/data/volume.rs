@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub enum VolumeKind {
     /// Each frame is a scalar image.
     Scalar,
-    /// Three frames: red, green, blue in `0..=1`.
+    /// Three frames: red, green, blue in `0..=1`; or the texels of a label map's picture.
     Rgb,
 }
 
@@ -29,6 +29,8 @@ pub struct Volume {
     /// Of a tensor image.
     pub tensors: Option<TensorLayout>,
     device: Option<DeviceCopy>,
+    /// Colours of a label map's voxels, drawn instead of its values; 0 is transparent.
+    texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
 }
@@ -64,6 +66,7 @@ impl Volume {
             labels: None,
             tensors: None,
             device: None,
+            texels: None,
             painted: Arc::default(),
             percentiles: Arc::default(),
         }
@@ -81,10 +84,11 @@ impl Volume {
     /// The same values elsewhere. Panics if the grid has another shape (a broken invariant, not data).
     pub fn on_grid(&self, grid: Arc<Grid>) -> Self {
         assert_eq!(self.grid.shape, grid.shape, "a moved grid has its shape");
+        let painted = self.painted.get().map(|p| p.on_grid(grid.clone()));
         Self {
             id: DataId::fresh(),
             grid,
-            painted: Arc::default(),
+            painted: Arc::new(painted.map_or_else(OnceLock::new, OnceLock::from)),
             ..self.clone()
         }
     }
@@ -98,27 +102,38 @@ impl Volume {
         }
     }
 
-    /// What is drawn: of a label map its colours (made once, shared by all clones), else the image
-    /// itself.
+    /// What is drawn: of a label map its colours (made once, shared by all clones), else the image itself.
+    /// Takes long for a label map that a worker did not open.
     pub fn picture(&self) -> &Self {
         let Some(labels) = &self.labels else {
             return self;
         };
         self.painted.get_or_init(|| {
-            let n = self.grid.voxel_count();
-            let mut planes = vec![0f32; 3 * n];
-            let mut last = (f32::NAN, [0.0; 3]);
-            for (i, &value) in self.frame(0).iter().enumerate() {
+            let mut last = (f32::NAN, [0; 4]);
+            let texel = |&value: &f32| {
                 if value != last.0 {
-                    let colour = labels.colour(value as u32);
-                    last = (value, colour.map(|c| f32::from(c) / 255.0));
+                    let number = value as u32;
+                    let [r, g, b] = labels.colour(number);
+                    let opaque = if number == 0 { 0 } else { 255 };
+                    last = (value, [r, g, b, opaque]);
                 }
-                for (c, level) in last.1.into_iter().enumerate() {
-                    planes[c * n + i] = level;
-                }
+                last.1
+            };
+            Self {
+                id: DataId::fresh(),
+                kind: VolumeKind::Rgb,
+                labels: None,
+                device: None,
+                texels: Some(self.frame(0).iter().map(texel).collect()),
+                painted: Arc::default(),
+                ..self.clone()
             }
-            Self::new(self.grid.clone(), 3, VolumeKind::Rgb, planes)
         })
+    }
+
+    /// See [`Volume::picture`].
+    pub fn texels(&self) -> Option<&[[u8; 4]]> {
+        self.texels.as_deref()
     }
 
     pub fn scalar(grid: Arc<Grid>, values: impl Into<Arc<[f32]>>) -> Self {

@@ -179,8 +179,8 @@ pub fn images(document: &Document) -> Vec<Image> {
         let limit = display.hide_below_fa;
         let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
         let hide_below = match (labelled, fa) {
-            // The background of a label map, which is 0.
-            (true, _) => Some((ById(volume.clone()), 0.5)),
+            // The background of a label map is transparent in its picture.
+            (true, _) => None,
             (false, Some(tensors)) => Some((ById(tensors.fa.clone()), limit)),
             (false, None) => unfitted(document, layer.id),
         };

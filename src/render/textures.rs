@@ -220,8 +220,6 @@ fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]
     }
 }
 
-/// A frame as r32float, or the three frames of a colour image as rgba16float with alpha 0 where a
-/// value is missing. A grid beyond the device's limits is shown by every second voxel, or third …
 /// Of an image that a kernel wrote for this device.
 fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
     let shared: &SharedTexture = volume.device_copy()?.get()?;
@@ -233,6 +231,9 @@ fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
     })
 }
 
+/// A frame as r32float, the three frames of a colour image as rgba16float with alpha 0 where a value is missing,
+/// or the colours of a label map as rgba8unorm. A grid beyond the device's limits is shown by every second voxel,
+/// or third …
 fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
     if let Some(texture) = written(gpu, volume).filter(|_| frame == 0) {
         return texture;
@@ -249,19 +250,30 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
         })
     };
     let size = shape.map(|n| n as u32);
-    let (view, bytes) = match volume.kind {
-        VolumeKind::Scalar => {
-            let values = volume.frame(frame);
-            let safe = |i: usize| {
-                let v = values[i];
-                if v.is_finite() { v } else { MISSING }
-            };
-            let values: Vec<f32> = texels().map(safe).collect();
-            let bytes: &[u8] = bytemuck::cast_slice(&values);
-            let view = gpu.texture_3d(size, wgpu::TextureFormat::R32Float, bytes);
-            (view, bytes.len())
+    let whole = stride == [1; 3];
+    let upload = |format, bytes: &[u8]| (gpu.texture_3d(size, format, bytes), bytes.len());
+    let (view, bytes) = match (volume.kind, volume.texels()) {
+        (_, Some(colours)) if whole => {
+            upload(wgpu::TextureFormat::Rgba8Unorm, colours.as_flattened())
         }
-        VolumeKind::Rgb => {
+        (_, Some(colours)) => {
+            let colours: Vec<[u8; 4]> = texels().map(|i| colours[i]).collect();
+            upload(wgpu::TextureFormat::Rgba8Unorm, colours.as_flattened())
+        }
+        (VolumeKind::Scalar, None) => {
+            let values = volume.frame(frame);
+            let safe = |v: f32| if v.is_finite() { v } else { MISSING };
+            let format = wgpu::TextureFormat::R32Float;
+            // A copy of a large image takes long.
+            match whole && values.iter().all(|v| v.is_finite()) {
+                true => upload(format, bytemuck::cast_slice(values)),
+                false => {
+                    let values: Vec<f32> = texels().map(|i| safe(values[i])).collect();
+                    upload(format, bytemuck::cast_slice(&values))
+                }
+            }
+        }
+        (VolumeKind::Rgb, None) => {
             let frames = [0, 1, 2].map(|f| volume.frame(f.min(volume.frames - 1)));
             let mut halves: Vec<u16> = Vec::with_capacity(shape.iter().product::<usize>() * 4);
             for i in texels() {
@@ -270,9 +282,10 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
                 let texel = if there { colour.map(half) } else { [0; 3] };
                 halves.extend_from_slice(&[texel[0], texel[1], texel[2], half(f32::from(there))]);
             }
-            let bytes: &[u8] = bytemuck::cast_slice(&halves);
-            let view = gpu.texture_3d(size, wgpu::TextureFormat::Rgba16Float, bytes);
-            (view, bytes.len())
+            upload(
+                wgpu::TextureFormat::Rgba16Float,
+                bytemuck::cast_slice(&halves),
+            )
         }
     };
     let shrink = DVec3::from_array(stride.map(|s| 1.0 / s as f64));

@@ -94,10 +94,10 @@ fn label_maps() {
     let found = save("regions.nii.gz", &three);
     let labels = found.labels.clone().expect("labels");
     assert_eq!(labels.colour(1), [255, 0, 0]);
-    let painted = found.picture();
-    for (i, &value) in found.values.iter().enumerate() {
-        let rgb = [0, 1, 2].map(|c| (painted.frame(c)[i] * 255.0).round() as u8);
-        assert_eq!(rgb, labels.colour(value as u32));
+    let painted = found.picture().texels().expect("colours");
+    for (&[r, g, b, opaque], &value) in painted.iter().zip(found.values.iter()) {
+        assert_eq!([r, g, b], labels.colour(value as u32));
+        assert_eq!(opaque, if value == 0.0 { 0 } else { 255 });
     }
     std::fs::write(at("other.lut"), "1 Uno\n").expect("written");
     let told = |table: &str| io::Told {
@@ -152,11 +152,21 @@ fn freesurfer() {
             assert_eq!(labels.name(number), Some(name));
         }
         assert_eq!(labels.table.len(), known.len() - 1, "those that are there");
-        // Both sides have one colour, and others have others.
-        for (left, right) in [(2, 41), (17, 53), (1024, 2024)] {
-            assert_eq!(labels.colour(left), labels.colour(right));
+        // Of FreeSurferColorLUT.txt.
+        for (number, rgb) in [
+            (2, [245, 245, 245]),
+            (41, [245, 245, 245]),
+            (17, [220, 216, 20]),
+            (53, [220, 216, 20]),
+            (255, [0, 0, 255]),
+            (1024, [60, 20, 220]),
+            (2024, [60, 20, 220]),
+            (3012, [220, 180, 205]),
+            (11146, [221, 20, 10]),
+            (14175, [221, 60, 60]),
+        ] {
+            assert_eq!(labels.colour(number), rgb, "{number}");
         }
-        assert_ne!(labels.colour(2), labels.colour(17));
     }
     let strange = [0.0, 2.0, 41.0, 900.0];
     assert!(mgh("strange.mgh", &strange).table.is_empty());

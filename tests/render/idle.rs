@@ -3,8 +3,10 @@
 use super::loading::{PANE, busy_scene, difference};
 use super::{fresh_offscreen, image, pane, plain_grid};
 use crate::support::{Random, test};
-use arcuate::data::Volume;
-use arcuate::render::PaneId;
+use arcuate::data::labels::{Label, Labels};
+use arcuate::data::{DataId, Volume};
+use arcuate::render::{PaneId, build};
+use arcuate::state::{Content, Document, Layer, LayerId, Recipe, defaults};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("render::idle_data_is_dropped", idle_data),
         test("render::nothing_stays_where_nothing_shows", nothing_shows),
+        test("render::a label map has four bytes a voxel", label_map),
     ]
 }
 
@@ -61,4 +64,46 @@ fn nothing_shows() {
     assert_eq!(renderer.device_bytes(), bytes);
     let again = renderer.read(PANE).expect("a picture");
     assert_eq!(difference(&shown, &again).0, 0);
+}
+
+/// A worker has painted it: drawing it turns no voxel's number into a colour, and loads nothing but colours.
+fn label_map() {
+    let colours = [[0; 3], [10, 200, 30], [250, 20, 120]];
+    let label = |number: u32| Label {
+        name: format!("Area {number}"),
+        colour: Some(colours[number as usize]),
+    };
+    let table = [1, 2].map(|number| (number, label(number)));
+    let labels = Labels {
+        table: table.into(),
+    };
+    let grid = plain_grid([32; 3]);
+    let numbers: Vec<f32> = (0..32 * 32 * 32).map(|i| (i % 3) as f32).collect();
+    let map = Volume::scalar(grid, numbers).with_labels(Arc::new(labels));
+    let picture = map.picture().id();
+    let display = defaults::image_display((0.0, 2.0));
+    let recipe = Recipe::File("/data/aseg.mgz".into());
+    let layer = Layer::new(
+        LayerId(1),
+        "aseg".to_owned(),
+        Content::Image(map),
+        display,
+        recipe,
+    );
+    let mut document = Document::default();
+    document.layers.push(Arc::new(layer));
+    let mut offscreen = fresh_offscreen();
+    let before = offscreen.renderer.device_bytes();
+    let mut list = pane(6, DVec3::new(12.5, 12.5, 16.0), DVec3::X, DVec3::Y, 1.0);
+    list.images = build::images(&document);
+    let drawn: Vec<DataId> = list.images.iter().map(|i| i.volume.0.id()).collect();
+    assert_eq!(drawn, [picture]);
+    let found = offscreen.slice(&list).expect("a picture");
+    for (x, y) in (0..36).map(|i| (i % 6, i / 6)) {
+        let voxel = [10 + x as usize, 10 + y as usize, 16];
+        let number = (voxel[0] + 32 * (voxel[1] + 32 * voxel[2])) % 3;
+        let [r, g, b, _] = found.pixel(x, y);
+        assert_eq!([r, g, b], colours[number], "{voxel:?}");
+    }
+    assert_eq!(offscreen.renderer.device_bytes() - before, 4 * 32 * 32 * 32);
 }
