@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::definitions::trx_beyond_32_bits", trx_beyond),
         test("io::definitions::trx_members_overlap", trx_overlap),
         test("io::definitions::trk_places_of_values", trk_values),
+        test("io::definitions::trk_contradictions", trk_contradiction),
         test("io::definitions::track_scalars", track_scalars),
         test("io::definitions::weights_in_order", weights),
         test("io::definitions::vtk_space_in_a_field", vtk_space),
@@ -324,6 +325,52 @@ fn trk_values() {
             at += 4 * 7;
         }
         assert_eq!(at, bytes.len());
+    }
+}
+
+/// Voxels of 2 mm in the order LAS beside an identity matrix: the points are read, and the user is warned.
+fn trk_contradiction() {
+    let mut random = Random::fresh("trk contradiction");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trk");
+    let warnings = |path: &Path| match io::open(path, &Control::new()) {
+        Ok(io::Opened::Tractogram(read, info)) => {
+            assert_eq!(read.len(), 12);
+            info.warnings
+        }
+        other => panic!("{:?}", other.err()),
+    };
+    saved(&path, &rich(12, 0, &mut random));
+    let mut bytes = std::fs::read(&path).expect("readable");
+    let mut put = |at: usize, values: &[f32]| {
+        for (i, value) in values.iter().enumerate() {
+            bytes[at + 4 * i..at + 4 * i + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        std::fs::write(&path, &bytes).expect("written");
+    };
+    let matrix = |mm: f32| {
+        [
+            mm, 0., 0., 0., 0., mm, 0., 0., 0., 0., mm, 0., 0., 0., 0., 1.,
+        ]
+    };
+    // Sizes at 12, the matrix at 440 (its rows one after the other).
+    put(12, &[2.0; 3]);
+    put(440, &matrix(2.0));
+    let contradicts = |warnings: &[String]| warnings.iter().any(|w| w.contains("contradicts"));
+    assert!(!contradicts(&warnings(&path)));
+    put(440, &matrix(1.0));
+    bytes[948..952].copy_from_slice(b"LAS\0");
+    std::fs::write(&path, &bytes).expect("written");
+    let said = warnings(&path);
+    let sentence = said
+        .iter()
+        .find(|w| w.contains("contradicts"))
+        .expect("a warning");
+    for words in [
+        "voxels of 2 × 2 × 2 mm in the order LAS",
+        "1 × 1 × 1 mm in the order RAS",
+    ] {
+        assert!(sentence.contains(words), "{sentence}");
     }
 }
 

@@ -228,6 +228,9 @@ fn records(
     Ok(records)
 }
 
+/// Voxel sizes in a header are rounded by less, as a share of them.
+const SIZES_DIFFER: f64 = 0.01;
+
 /// The map to the world, and the grid that the header describes, if it does.
 fn place(
     path: &Path,
@@ -284,6 +287,25 @@ fn place(
     };
     info.add("version", header.version);
     info.add("voxel_order", String::from_utf8_lossy(order));
+    let of_affine = [0, 1, 2].map(|a| affine.matrix3.col(a).length());
+    let alike = |(a, b): (&f64, &f64)| (a - b).abs() <= SIZES_DIFFER * b;
+    if known && !of_affine.iter().zip(&voxel_mm).all(alike) {
+        let mm = |sizes: [f64; 3]| {
+            sizes
+                .map(|v| format!("{}", (v * 1e3).round() * 1e-3))
+                .join(" × ")
+        };
+        let own = space::order_of_axes(space::axes_of_affine(affine.matrix3));
+        info.warn(format!(
+            "The header contradicts itself: voxels of {} mm in the order {}, but a vox_to_ras with voxels of {} mm \
+             in the order {}; the points were placed by vox_to_ras and may be in the wrong place. Write the file \
+             again with its image as reference",
+            mm(voxel_mm),
+            String::from_utf8_lossy(order),
+            mm(of_affine),
+            String::from_utf8_lossy(&own)
+        ));
+    }
     let dim = header.dim.map(f64::from);
     if space::axes_of_affine(affine.matrix3) != axes && header.dim.contains(&0) {
         info.warn(format!(
