@@ -18,6 +18,7 @@ mod bench_select;
 mod bench_tracking;
 mod bench_volumes;
 mod commit;
+mod complaints;
 mod connectome;
 mod convert;
 mod cost;
@@ -245,6 +246,12 @@ impl Global {
 
 /// Runs a subcommand.
 pub fn run(command: Command, global: &Global) -> ExitCode {
+    if matches!(
+        command,
+        Command::Render(_) | Command::Demo(_) | Command::Bench(_)
+    ) {
+        complaints::avoid();
+    }
     let outcome = Runner::new(global).and_then(|mut runner| match command {
         Command::Info(options) => info::run(&options, &mut runner),
         Command::Fit(options) => fit::run(&options, &mut runner),

@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::pictures of many regions take no memory each", many),
         test("cli::pictures tell what they do not show", told),
+        test("cli::pictures need no desktop", silent),
     ]
 }
 
@@ -36,6 +37,29 @@ fn told() {
     for words in ["cut off", "900.0, 900.0, 900.0 lies outside"] {
         assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
     }
+}
+
+/// Without a session of a desktop neither we nor the drivers say anything.
+fn silent() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([8; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let image = Volume::scalar(
+        Arc::new(grid),
+        (0..512).map(|i| i as f32).collect::<Vec<_>>(),
+    );
+    nifti::save_volume(&here.join("a.nii"), &image, "", &Control::new()).expect("written");
+    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(["render", "a.nii", "--size", "64x64", "--out", "a.png"])
+        .current_dir(here)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    assert!(here.join("a.png").exists());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
 /// The most that a process has held, kB; 0 once it is gone.
