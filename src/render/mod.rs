@@ -52,7 +52,7 @@ pub use volume::March;
 use draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
-use pace::{PATIENCE_MS, Pace};
+use pace::{Known, PATIENCE_MS, Pace};
 use progress::{Count, NewPace, Progress};
 use scene::{Scenes, Tools};
 use std::collections::{HashMap, HashSet};
@@ -93,6 +93,8 @@ pub struct Renderer {
     /// When the hand last did something.
     touched: Option<Instant>,
     stills: bool,
+    /// Of the last picture for a file.
+    known: Option<Known>,
 }
 
 /// What a pane shows now.
@@ -145,6 +147,7 @@ impl Renderer {
             patience_ms: PATIENCE_MS,
             touched: None,
             stills: false,
+            known: None,
             gpu,
         }
     }
@@ -398,7 +401,9 @@ impl Renderer {
     /// Drops a pane and its pictures; its data stays cached.
     pub fn forget(&mut self, id: PaneId) {
         self.last_ms = self.device_ms();
-        self.panes.remove(&id);
+        let pane = self.panes.remove(&id);
+        let known = pane.and_then(|pane| pane.progress?.pace.known());
+        self.known = known.or(self.known);
     }
 
     /// Drops all panes and what was loaded for them: to be called where none is shown any more, since

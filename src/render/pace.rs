@@ -21,6 +21,9 @@ const FEWEST_SLOTS: f64 = 40_000.0;
 pub(super) const PATIENCE_MS: f64 = 250.0;
 /// … so many of which take as long.
 const PIECES: f64 = 4.0;
+/// A processor draws a picture for a file in pieces that take so many times as long: after each the window is
+/// drawn again, which takes it as long as a short piece.
+const STILL: f64 = 8.0;
 /// Every piece costs a little besides.
 const SMALLEST_PIECE: f64 = 4_096.0;
 /// What a processor is given at first: how long its points take nobody knows yet, and the hand may wait for
@@ -75,6 +78,15 @@ struct Next {
     rows: u32,
 }
 
+/// How much a piece of a picture may have, as was found for this work: the next frame of a turn begins with it.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// Slots and rows in all.
+    work: (usize, u32),
+    piece_slots: f64,
+    piece_rows: f64,
+}
+
 /// How long a gesture that did something then may still go on.
 pub(super) fn rest_of(then: Option<Instant>) -> Duration {
     then.map_or(Duration::ZERO, |then| {
@@ -106,6 +118,11 @@ pub(super) struct Pace {
     next: Option<Next>,
     /// How much of the picture is drawn, at the level that it has reached.
     share: f64,
+    /// The picture is for a file.
+    still: bool,
+    /// What was found for another picture, until work is seen.
+    known: Option<Known>,
+    work: (usize, u32),
 }
 
 impl Pace {
@@ -127,7 +144,29 @@ impl Pace {
             owes_better: false,
             next: None,
             share: 0.0,
+            still: false,
+            known: None,
+            work: (0, 0),
         }
+    }
+
+    /// For a picture that is written to a file; `known` from the one before.
+    pub fn for_file(mut self, known: Option<Known>) -> Self {
+        self.still = self.software;
+        self.known = known.filter(|_| self.still);
+        if self.still {
+            self.patience_ms *= STILL;
+        }
+        self
+    }
+
+    /// See [`Known`].
+    pub fn known(&self) -> Option<Known> {
+        self.still.then_some(Known {
+            work: self.work,
+            piece_slots: self.piece_slots,
+            piece_rows: self.piece_rows,
+        })
     }
 
     /// For a slice, of which several are seen.
@@ -191,9 +230,15 @@ impl Pace {
         // Before anything was measured a processor counts as slow.
         let slow = self.full_ms.map_or(self.software, |ms| ms > self.fluid_ms);
         let all = (work.slots)(usize::MAX);
+        self.work = (all, work.rows);
+        let known = self.known.take().filter(|known| known.work == self.work);
+        if let Some(known) = known {
+            (self.piece_slots, self.piece_rows) = (known.piece_slots, known.piece_rows);
+        }
         // So long a picture would hold up even a hand that has only begun to move.
-        let heavy = all as f64 > PIECES * self.piece_slots
-            || f64::from(work.rows) > PIECES * self.piece_rows;
+        let at_once = if self.still { 1.0 } else { PIECES };
+        let heavy = all as f64 > at_once * self.piece_slots
+            || f64::from(work.rows) > at_once * self.piece_rows;
         let roughly = heavy && !matches!(ask, Ask::Better | Ask::Whole);
         if (moving || in_gesture) && slow || roughly {
             self.owes_better = !moving;

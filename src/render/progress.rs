@@ -142,10 +142,14 @@ impl Renderer {
         let Some(pane) = self.panes.get_mut(&id) else {
             return best;
         };
+        let pace = || match (pace(gpu.software, self.patience_ms), self.stills) {
+            (pace, true) => pace.for_file(self.known),
+            (pace, false) => pace,
+        };
         let progress = pane.progress.get_or_insert_with(|| Progress {
             targets: None,
             stopwatch: Stopwatch::new(gpu),
-            pace: pace(gpu.software, self.patience_ms),
+            pace: pace(),
             served: 0,
         });
         if ask == Ask::Better {
