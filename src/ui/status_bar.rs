@@ -57,7 +57,10 @@ fn text(ui: &mut Ui, free: Rect, text: &str) {
         return;
     }
     let p = theme::palette(ui.style());
-    let shown = paint::right(ui.painter(), free, text, theme::regular(size::LABEL), p.t2);
+    // What a file is called stands at the end of its path.
+    let font = theme::regular(size::LABEL);
+    let cut = paint::elided(ui.painter(), text, font.clone(), free.width());
+    let shown = paint::right(ui.painter(), free, &cut, font, p.t2);
     let response = ui.interact(shown, ui.make_persistent_id("status"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
     response.on_hover_text(text);
