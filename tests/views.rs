@@ -11,6 +11,7 @@ mod large;
 mod marks;
 mod mice;
 mod picture;
+mod readable;
 mod sample;
 mod sampling;
 mod scene;
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         large::tests(),
         marks::tests(),
         picture::tests(),
+        readable::tests(),
         sampling::tests(),
         scene::tests(),
         scene_brush::tests(),

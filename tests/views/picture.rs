@@ -59,19 +59,19 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const SIZE: Vec2 = vec2(360.0, 300.0);
+pub const SIZE: Vec2 = vec2(360.0, 300.0);
 
-fn frame(size: Vec2, pixels_per_point: f32) -> Frame {
+pub fn frame(size: Vec2, pixels_per_point: f32) -> Frame {
     Frame {
         size,
         pixels_per_point,
     }
 }
 
-struct Studio(Option<Renderer>);
+pub struct Studio(pub Option<Renderer>);
 
 impl Studio {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(Some(
             Offscreen::new()
                 .expect("a graphics device (mesa-vulkan-drivers)")
@@ -79,7 +79,7 @@ impl Studio {
         ))
     }
 
-    fn take(&mut self, state: &State, pane: Pane, scale: f32) -> Picture {
+    pub fn take(&mut self, state: &State, pane: Pane, scale: f32) -> Picture {
         let picture = snapshot::pane(&mut self.0, state, pane, frame(SIZE, scale), false).unwrap();
         assert!(self.0.is_some(), "the renderer comes back");
         picture
@@ -110,7 +110,7 @@ const LEFT_LETTER: [f32; 4] = [6.0, 138.0, 24.0, 162.0];
 const SCALE_BAR: [f32; 4] = [8.0, 284.0, 60.0, 292.0];
 
 /// A black picture behind the marks.
-fn on_black(mut state: State) -> State {
+pub fn on_black(mut state: State) -> State {
     let layer = state.document.layers[0].id;
     let mut display = state.document.layers[0].display.clone();
     display.window = (1e6, 2e6);

@@ -12,12 +12,42 @@ const HALO: Color32 = Color32::from_black_alpha(180);
 /// Behind labels that belong to a thing in the picture.
 const PLATE: Color32 = Color32::from_black_alpha(216);
 
-/// Around text on a ground of this colour: slices, volumes and streamlines may lie on it.
-fn halo(ground: Color32) -> Color32 {
-    ground.gamma_multiply(0.6)
+/// Behind text on an image: grey letters have a contrast of 4.5 over white bone (WCAG 2.1, 1.4.3).
+const SHADE: f32 = 0.75;
+
+/// What text stands on.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground {
+    pub colour: Color32,
+    /// Whether what lies between is shaded behind the text. A picture without a ground has nothing behind it.
+    pub shaded: bool,
 }
 
-/// One line of text with a dark rim; returns where it is.
+impl Ground {
+    /// Of slices.
+    pub const BLACK: Self = Self {
+        colour: Color32::BLACK,
+        shaded: true,
+    };
+
+    /// Around text: slices, volumes and streamlines may lie on the ground.
+    fn halo(self) -> Color32 {
+        self.colour.gamma_multiply(0.6)
+    }
+
+    /// Shades what is drawn there.
+    pub fn shade(self, painter: &Painter, rect: Rect) {
+        if self.shaded {
+            let colour = self.colour.gamma_multiply(SHADE);
+            painter.rect_filled(rect, radius::CHIP, colour);
+        }
+    }
+}
+
+/// Room between text and the end of its shade.
+const ROOM: egui::Vec2 = vec2(4.0, 1.0);
+
+/// One line of text with a dark rim on a shade; returns where it is.
 pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
     text_over(painter, at, align, spans, &[])
 }
@@ -33,7 +63,9 @@ pub fn text_over(
     let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
     let rect = align.anchor_size(at, galley.size());
     if rings.iter().any(|ring| ring.intersects(rect)) {
-        painter.rect_filled(rect.expand2(vec2(4.0, 0.0)), radius::CHIP, PLATE);
+        painter.rect_filled(rect.expand2(ROOM), radius::CHIP, PLATE);
+    } else {
+        Ground::BLACK.shade(painter, rect.expand2(ROOM));
     }
     // Grey text on white tissue needs all of its rim, corners, too.
     rim(painter, rect, &galley, HALO, &CORNERS);
@@ -41,11 +73,12 @@ pub fn text_over(
     rect
 }
 
-/// One line of text over a ground of this colour, whose rim is of that colour.
-pub fn on(painter: &Painter, at: Pos2, align: Align2, spans: &[Span], ground: Color32) -> Rect {
+/// One line of text on a ground, with a rim of its colour.
+pub fn on(painter: &Painter, at: Pos2, align: Align2, spans: &[Span], ground: Ground) -> Rect {
     let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
     let rect = align.anchor_size(at, galley.size());
-    rimmed(painter, rect, galley, halo(ground));
+    ground.shade(painter, rect.expand2(ROOM));
+    rimmed(painter, rect, galley, ground.halo());
     rect
 }
 
@@ -129,6 +162,11 @@ pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
     moved.into_iter().find(free).unwrap_or(rect)
 }
 
+/// Handles move outwards between these distances from a region's middle, by so much, points: still within reach.
+const SMALL: f32 = 18.0;
+const SMALLER: f32 = 10.0;
+const OUTSIDE: f32 = 4.0;
+
 /// A circle as a closed line, for dashes.
 pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
     let point = |i: usize| {
@@ -138,9 +176,13 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
     (0..=64).map(point).collect()
 }
 
-/// The white squares by which a region is resized.
+/// The white squares by which a region is resized, on its outline; outside a small one, which they would hide.
 pub fn handles(painter: &Painter, at: [Pos2; 4]) {
+    let middle = at[0] + (at[2] - at[0]) * 0.5;
     for centre in at {
+        let away = centre - middle;
+        let small = ((SMALL - away.length()) / (SMALL - SMALLER)).clamp(0.0, 1.0);
+        let centre = centre + away.normalized() * OUTSIDE * small;
         let rect = Rect::from_center_size(centre, vec2(6.0, 6.0));
         painter.rect_filled(rect.expand(0.75), 0.0, HALO);
         painter.rect_filled(rect, 0.0, Color32::WHITE);
@@ -152,7 +194,7 @@ pub fn handles(painter: &Painter, at: [Pos2; 4]) {
 pub fn colour_bar(
     painter: &Painter,
     (pane, at_left): (Rect, bool),
-    (ink, ground): (Color32, Color32),
+    (ink, ground): (Color32, Ground),
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
 ) -> Vec<Rect> {
@@ -188,11 +230,18 @@ pub fn colour_bar(
             mesh.add_triangle(at - 1, at, at + 1);
         }
     }
-    painter.rect_filled(bar.expand(1.0), 0.0, halo(ground));
-    painter.add(Shape::mesh(mesh));
     let (x, align) = match at_left {
         true => (bar.right() + 8.0, Align2::LEFT_CENTER),
         false => (bar.left() - 8.0, Align2::RIGHT_CENTER),
+    };
+    let words = align.anchor_size(pos2(x, bar.center().y), vec2(widest, bar.height()));
+    ground.shade(painter, bar.union(words).expand2(vec2(4.0, 4.0)));
+    painter.rect_filled(bar.expand(1.0), 0.0, ground.halo());
+    painter.add(Shape::mesh(mesh));
+    // One shade lies behind all of it.
+    let ground = Ground {
+        shaded: false,
+        ..ground
     };
     let label = |y: f32, words: &str, colour: Color32| {
         let span = (words, font.clone(), colour);
@@ -214,11 +263,16 @@ pub fn dec_legend(
     (right, top): (f32, f32),
     (within, taken): (Rect, &[Rect]),
     colours: [Color32; 3],
-    ground: Color32,
+    ground: Ground,
 ) -> Rect {
     let corner = Rect::from_min_size(pos2(right - DEC_LEGEND.x, top), DEC_LEGEND);
     let place = clear_of(corner, within, taken);
     let (right, top) = (place.right(), place.top());
+    ground.shade(painter, place.expand2(ROOM));
+    let ground = Ground {
+        shaded: false,
+        ..ground
+    };
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
@@ -226,7 +280,7 @@ pub fn dec_legend(
         let span = (words, font, colour);
         on(painter, pos2(left, y), Align2::LEFT_CENTER, &[span], ground);
         let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
-        painter.line_segment(dash, Stroke::new(5.0, halo(ground)));
+        painter.line_segment(dash, Stroke::new(5.0, ground.halo()));
         painter.line_segment(dash, Stroke::new(3.0, colour));
     }
     place

@@ -32,8 +32,12 @@ impl Views {
         }
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
+        let ground = ink::Ground {
+            colour: p.canvas,
+            shaded: state.view.ground.is_none(),
+        };
         let text =
-            |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, p.canvas);
+            |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, ground);
         let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
         // A badge says it where there is one.
         let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
@@ -99,7 +103,7 @@ impl Views {
                 Legend::Dec if fits => {
                     let at = (right, corner);
                     let (free, colours) = ((part, &*taken), dec_on_ground(state));
-                    let place = ink::dec_legend(&painter, at, free, colours, p.canvas);
+                    let place = ink::dec_legend(&painter, at, free, colours, ground);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
@@ -118,13 +122,13 @@ impl Views {
                     let height = (part.bottom() - from) / bars as f32;
                     let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
-                    let (inks, words) = ((p.t1, p.canvas), (&**low, &**name, &**high));
+                    let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
                     let place = (place, at_left);
                     let bar = ink::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
                     scale.extend(bar);
                 }
                 Legend::Stops(words) if part.width() > STOPS => {
-                    let place = stops(&painter, p, (part, at_left), corner, words);
+                    let place = stops(&painter, (p, ground), (part, at_left), corner, words);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
@@ -134,7 +138,7 @@ impl Views {
         taken.extend(badge.into_iter().chain(scale).chain(measured));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
-        axis_marker(&painter, scene, p.canvas);
+        axis_marker(&painter, scene, ground);
     }
 
     fn scene_regions(
@@ -265,7 +269,7 @@ impl Views {
 /// Returns where they are.
 fn stops(
     painter: &Painter,
-    p: &Palette,
+    (p, ground): (&Palette, ink::Ground),
     (pane, at_left): (Rect, bool),
     top: f32,
     words: &[(&str, [u8; 3])],
@@ -279,7 +283,7 @@ fn stops(
         let y = top + 8.0 + 16.0 * i as f32;
         let at = pos2(edge + way * 14.0, y);
         let span = (*word, theme::regular(size::CAPTION), p.t2);
-        let place = ink::on(painter, at, align, &[span], p.canvas);
+        let place = ink::on(painter, at, align, &[span], ground);
         all = all.union(place);
         let dot = Rect::from_center_size(pos2(edge + way * 4.0, y), vec2(8.0, 8.0));
         let colour = egui::Color32::from_rgb(*r, *g, *b);
@@ -291,9 +295,16 @@ fn stops(
 }
 
 /// Three arms to the ends of the body that face the viewer.
-fn axis_marker(painter: &Painter, scene: &Scene, ground: Color32) {
+fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
+    // One shade lies behind all of it.
+    let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
+    ground.shade(painter, Rect::from_center_size(origin, reach));
+    let ground = ink::Ground {
+        shaded: false,
+        ..ground
+    };
     let mut arms: Vec<(usize, DVec3)> = (0..3)
         .map(|a| {
             let axis = DVec3::AXES[a];

@@ -11,7 +11,7 @@ use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::Span;
 use egui::emath::GuiRounding as _;
-use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
+use egui::{Align2, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
@@ -79,7 +79,7 @@ impl Views {
                     corner,
                     free,
                     theme::DEC,
-                    Color32::BLACK,
+                    ink::Ground::BLACK,
                 )]
             }
             Some(Legend::Bar {
@@ -89,7 +89,7 @@ impl Views {
                 colour_map,
             }) => {
                 let words = (&*low, &*name, &*high);
-                let inks = (IN_VIEW.t1, Color32::BLACK);
+                let inks = (IN_VIEW.t1, ink::Ground::BLACK);
                 // Above the letter of the edge.
                 let mut upper = part.with_max_y(part.center().y - LETTER);
                 if at_left {
@@ -401,7 +401,7 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let bar = Rect::from_min_size(corner, vec2(length, 2.0));
     // Whole pixels: a bar is a measure.
     let bar = bar.round_to_pixels(painter.pixels_per_point());
-    painter.rect_filled(bar.expand(1.0), 0.0, Color32::from_black_alpha(120));
+    ink::Ground::BLACK.shade(painter, bar.expand(4.0));
     painter.rect_filled(bar, 0.0, IN_VIEW.t1);
     let words = with_unit(&fixed(mm, 0), "mm");
     let at = bar.left_top() - vec2(0.0, 3.0);
