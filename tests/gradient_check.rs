@@ -210,7 +210,7 @@ fn real(one: PathBuf) {
     for (i, path) in scans.iter().enumerate() {
         let (dwi, gradients) = scan_of(path);
         let mask = tensor_fit::brain_mask(&dwi, &gradients, &backend(), &Control::new());
-        let mask = mask.expect("a mask");
+        let mask = mask.expect("a mask").mask;
         let output = compared(&fitted(&dwi, &gradients, &mask));
         println!("{}: {}", path.display(), output.sentence());
         assert_eq!(output.verdict(), Verdict::AsTheyAre, "{}", path.display());

@@ -1,5 +1,6 @@
 //! Tensor fit: closed forms, a plain double-precision reference, repairs, bad input.
 
+mod brain_heads;
 mod brain_mask;
 mod eigen;
 mod given;
@@ -42,6 +43,7 @@ pub fn tests() -> Vec<Trial> {
         test("tensor_fit::progress_and_cancel", progress_and_cancel),
     ];
     let parts = [
+        brain_heads::tests(),
         brain_mask::tests(),
         eigen::tests(),
         given::tests(),

@@ -143,6 +143,7 @@ fn file(path: &str, loaded: Loaded) -> Event {
         path: PathBuf::from(path),
         loaded,
         notes: Vec::new(),
+        mask_beside: None,
     };
     Event {
         slot: Slot::Load,

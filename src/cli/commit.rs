@@ -2,7 +2,8 @@
 
 use super::inputs::streamlines;
 use super::options::{
-    ScanOptions, ToldOptions, make_folder, not_negative, noted, noted_volume, positive, whole,
+    ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
+    whole,
 };
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
@@ -178,6 +179,7 @@ struct Opened {
     gradients: Option<Arc<Gradients>>,
     /// Of the phantom.
     mask: Option<Mask>,
+    mask_beside: Option<PathBuf>,
 }
 
 impl Options {
@@ -231,6 +233,7 @@ impl Options {
                 scan,
                 gradients,
                 mask: None,
+                mask_beside: None,
             });
         }
         let scan = self.scan.open(runner)?;
@@ -241,6 +244,7 @@ impl Options {
             scan: scan.dwi,
             gradients: scan.gradients,
             mask: scan.true_mask,
+            mask_beside: scan.mask_beside,
         })
     }
 
@@ -401,6 +405,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (Output::Committed(made), _) = runner.run(request)? else {
         return Err(Failure::new("No weights were fitted"));
     };
+    if let Some(found) = &made.mask_found {
+        about_mask(found, opened.mask_beside.as_deref());
+    }
     let files = save(options, &tractogram, &made, runner)?;
     let (value, text) = summary(&tractogram, &params, &made, &files);
     runner.report(&value, &text);

@@ -9,7 +9,7 @@ use crate::jobs::{
     ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
 };
 use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::metric::Cost;
+use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
 use crate::solvers::pathway::Params;
 use crate::state::defaults;
 use crate::state::recipe::pathway::command;
@@ -232,6 +232,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         coarse: false,
         known: None,
         kept: None,
+        mask_name: fitted.mask_name(),
     }));
     let (Output::Pathway(found), _) = runner.run(request)? else {
         return Err(Failure::new("No pathway was found"));
@@ -288,7 +289,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     value["joined"] = json!(joined.is_some());
     value["voxels"] = json!(found.voxels);
-    value["repaired"] = json!(found.repaired);
+    let repaired = fitted.fit.repaired.count() as u64;
+    value["repaired"] = json!(repaired);
+    value["limited"] = json!(found.limited);
     value["path"]["mean_fa"] = json!(found.mean_fa);
     value["prepare_ms"] = json!(found.prepare_ms);
     value["wall_ms"] = json!(found.solve_ms);
@@ -301,9 +304,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         took(found.prepare_ms),
         took(found.solve_ms)
     );
-    if found.repaired > 0 {
-        let repaired = count(found.repaired);
-        text += &format!("{repaired} tensors were repaired\n");
+    if repaired > 0 {
+        text += &format!("{} tensors were repaired\n", count(repaired));
+    }
+    if found.limited > 0 {
+        text += &format!(
+            "The anisotropy of {} costs was limited: sharpening raises it above {MOST_ANISOTROPY}\n",
+            count(found.limited)
+        );
     }
     for file in &files {
         text += &format!("{}\n", file.display());

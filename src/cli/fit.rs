@@ -7,6 +7,7 @@ use crate::data::{Mask, Volume};
 use crate::io;
 use crate::jobs::{Output, Request};
 use crate::state::Recipe;
+use crate::state::words::mask;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -137,6 +138,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "fit",
         "mask_voxels": in_mask,
         "mask_found": fitted.mask_found,
+        "mask": fitted.mask_report.map(|m| json!({
+            "volume_ml": m.volume_ml,
+            "holes_filled": m.holes,
+            "holes_filled_ml": m.holes_ml,
+            "largest_hole_ml": m.largest_hole_ml,
+            "agreement": m.agreement,
+            "doubtful": m.doubtful(),
+        })),
+        "mask_beside": fitted.scan.mask_beside.as_ref().filter(|_| fitted.mask_found),
         "fitted": n,
         "repaired": repaired,
         "unfitted": fitted.fit.unfitted,
@@ -154,6 +164,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "{verb} {n} of {in_mask} voxels in {:.2} s ({of})\n",
         fitted.wall_ms / 1e3,
     );
+    if let Some(found) = &fitted.mask_report {
+        text += &format!("Brain mask found: {}\n", mask::facts(found));
+    }
     text += &format!(
         "Not positive definite, repaired: {repaired}; without enough signal: {}\n",
         fitted.fit.unfitted

@@ -297,7 +297,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
-        eprintln!("arcuate: {}", words::none_passed(&shot.output, &targets));
+        eprintln!(
+            "arcuate: {}",
+            words::none_passed(&shot.output, &targets, &fitted.mask_name())
+        );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);
         eprintln!(

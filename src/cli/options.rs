@@ -12,9 +12,10 @@ use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
-use crate::solvers::tensor_fit::{self, Method};
+use crate::solvers::tensor_fit::{self, MaskReport, Method};
 use crate::state::defaults;
 use crate::state::recipe::{FitRecipe, Source};
+use crate::state::words::mask;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -169,6 +170,8 @@ pub struct Scan {
     /// Of the phantom only: its true brain mask.
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
+    /// A file that seems to be its brain mask.
+    pub mask_beside: Option<PathBuf>,
 }
 
 /// A fitted scan.
@@ -178,8 +181,23 @@ pub struct Fitted {
     pub maps: tensor_fit::Maps,
     pub mask: Mask,
     pub mask_found: bool,
+    /// How reliable the mask is, where it was found from a scan.
+    pub mask_report: Option<MaskReport>,
     pub recipe: FitRecipe,
     pub wall_ms: f64,
+}
+
+impl Fitted {
+    /// What the tensors are within, in sentences.
+    pub fn mask_name(&self) -> String {
+        let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
+        match (file, self.mask_report) {
+            (Some(name), _) => format!("the mask {}", name.to_string_lossy()),
+            (None, Some(_)) => mask::AUTOMATIC.to_owned(),
+            (None, None) if self.scan.true_mask.is_some() => "the head's true mask".to_owned(),
+            (None, None) => mask::GIVEN.to_owned(),
+        }
+    }
 }
 
 fn b_range(text: &str) -> Result<(f64, f64), String> {
@@ -270,6 +288,19 @@ pub fn noted_volume(
 /// Makes a folder for results, with those above it.
 pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
+}
+
+/// What is to be said of a mask that was found from the scan, to standard error.
+pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
+    if let Some(doubt) = mask::doubtful(found) {
+        eprintln!("arcuate: {doubt}");
+    }
+    if let Some(path) = beside {
+        eprintln!(
+            "arcuate: A mask lies beside the scan and was not used; name it with --mask: {}",
+            path.display()
+        );
+    }
 }
 
 impl ScanOptions {
@@ -365,6 +396,7 @@ impl ScanOptions {
                 notes: Vec::new(),
                 true_mask: Some(demo.mask.clone()),
                 t1: Some(demo.t1.clone()),
+                mask_beside: None,
             });
         }
         self.check_gradients()?;
@@ -387,6 +419,7 @@ impl ScanOptions {
             Output::Opened {
                 loaded: Loaded::Scan { dwi, gradients, .. },
                 notes,
+                mask_beside,
                 ..
             } if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
                 dwi,
@@ -394,6 +427,7 @@ impl ScanOptions {
                 notes,
                 true_mask: None,
                 t1: None,
+                mask_beside,
             }),
             Output::Opened {
                 loaded: Loaded::Scan { dwi, .. },
@@ -476,6 +510,7 @@ impl FitOptions {
                     fit,
                     maps,
                     mask,
+                    found,
                 },
                 wall_ms,
             ) => {
@@ -486,12 +521,16 @@ impl FitOptions {
                         self.scan.scan
                     );
                 }
+                if let Some(found) = &found {
+                    about_mask(found, scan.mask_beside.as_deref());
+                }
                 Ok(Fitted {
                     scan,
                     fit: *fit,
                     maps: *maps,
                     mask,
                     mask_found: key.mask.is_none(),
+                    mask_report: found,
                     recipe,
                     wall_ms,
                 })

@@ -428,15 +428,25 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -> Option<String> {
-    let (why, _) = words::none_kept(&tracked.output, params)?;
+    let mask = fitted.mask_name();
+    let (mut why, _) = words::none_kept(&tracked.output, params, &mask)?;
     let grid = &fitted.fit.field.grid;
-    let outside = tracked.regions.iter().filter(|r| !r.shape.meets(grid));
-    let outside: Vec<&str> = outside.map(|r| r.name.as_str()).collect();
-    Some(match outside.as_slice() {
-        [] => why,
-        [one] => format!("{why}; {one} lies outside the volume"),
-        more => format!("{why}; {} lie outside the volume", more.join(" and ")),
-    })
+    let tensors = fitted.fit.field.mask();
+    let regions = || tracked.regions.iter();
+    let beyond = regions().filter(|r| !r.shape.meets(grid));
+    let unfitted = regions().filter(|r| r.shape.meets(grid) && !r.shape.touches(&tensors));
+    for (these, place) in [
+        (beyond.collect::<Vec<_>>(), "the volume"),
+        (unfitted.collect(), &*mask),
+    ] {
+        let names: Vec<&str> = these.iter().map(|r| r.name.as_str()).collect();
+        why += &match names.as_slice() {
+            [] => String::new(),
+            [one] => format!("; {one} lies outside {place}"),
+            more => format!("; {} lie outside {place}", more.join(" and ")),
+        };
+    }
+    Some(why)
 }
 
 /// Refuses names that streamlines cannot be written under.

@@ -1,9 +1,10 @@
 //! Masks out of images.
 
-use super::{Error, image};
+use super::format::{Content, Format};
+use super::{Error, extension, image, names_in};
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Voxels above this are inside: whole numbers from 1, and the larger half of an interpolated mask.
@@ -55,6 +56,59 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
         ));
     }
     Ok((Mask::new(volume.grid, inside), warnings))
+}
+
+/// A file beside a scan that seems to be its brain mask: `mask` is a word of its name, no BIDS entity
+/// of it contradicts the scan's, and it has the scan's voxels. Of several a brain mask comes first, then
+/// one whose name begins as the scan's does.
+pub fn beside(scan: &Path, grid: &Grid) -> Option<PathBuf> {
+    /// Headers that are read.
+    const LOOKED_AT: usize = 16;
+    let folder = scan.parent().filter(|p| !p.as_os_str().is_empty());
+    let own = words(scan);
+    let mut masks: Vec<(bool, bool, PathBuf)> = names_in(folder.unwrap_or(Path::new(".")))
+        .ok()?
+        .into_iter()
+        .filter(|path| Format::named(path).is_some_and(|f| f.content() == Content::Image))
+        .filter_map(|path| {
+            let words = words(&path);
+            let is_mask = words.iter().any(|w| w.ends_with("mask"));
+            let other = entities(&words).any(|(key, value)| {
+                let mut own = entities(&own);
+                own.any(|(k, v)| k == key && v != value)
+            });
+            let brain = words.iter().any(|w| w.contains("brain"));
+            let same = words.first() == own.first();
+            (is_mask && !other && path != scan).then_some((!brain, !same, path))
+        })
+        .collect();
+    masks.sort();
+    masks.truncate(LOOKED_AT);
+    let fits = |path: &PathBuf| {
+        let found = image::read_grid(path, &Control::new());
+        found.is_ok_and(|g| grid.matches(&g) || g.reordered(grid).is_some())
+    };
+    masks.into_iter().map(|(.., path)| path).find(fits)
+}
+
+/// The parts of a file's name, in small letters: `sub-01`, `desc-brain`, `mask`.
+fn words(path: &Path) -> Vec<String> {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    let stem = name
+        .strip_suffix(&format!(".{}", extension(path)))
+        .unwrap_or(&name);
+    stem.split(['_', '.', ' ']).map(str::to_owned).collect()
+}
+
+/// What a BIDS name says of who and when was scanned: `("sub", "01")`.
+fn entities(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    const WHO_AND_WHEN: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
+    let pairs = words.iter().filter_map(|w| w.split_once('-'));
+    pairs.filter(|(key, _)| WHO_AND_WHEN.contains(key))
 }
 
 /// An image that is a mask by its values: one volume of zeros and ones, with both.

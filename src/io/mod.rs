@@ -54,7 +54,7 @@ pub(crate) mod words;
 pub use error::Error;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
-pub use mask::{as_mask, mask, mask_on_own_grid};
+pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
 pub use memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use nifti::SpaceInfo;
 pub use told::{Space, Told, ToldAffine, quoted};

@@ -13,7 +13,7 @@ use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::operator::Way;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
-use crate::solvers::tensor_fit;
+use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tracking::selection::{Rules, select};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -88,6 +88,8 @@ pub struct Committed {
     pub curve: Vec<f64>,
     pub prepare_ms: f64,
     pub fit_ms: f64,
+    /// How reliable the mask of the tensors' fit is, where that found one.
+    pub mask_found: Option<MaskReport>,
 }
 
 /// The voxels that the streamlines that are left out run through, where alone their signal is missed (the
@@ -149,9 +151,12 @@ impl FitCommit {
         };
         let known = self.prepared.take().filter(|p| p.is_for(backend));
         let is_known = known.is_some();
-        let prepared = match known {
-            Some(prepared) => prepared,
-            None => Arc::new(self.prepare(backend, control)?),
+        let (prepared, mask_found) = match known {
+            Some(prepared) => (prepared, None),
+            None => {
+                let (prepared, found) = self.prepare(backend, control)?;
+                (Arc::new(prepared), found)
+            }
         };
         let start = match &self.start {
             StartFrom::Fit(x) if is_known => Some(Cow::Borrowed(&**x)),
@@ -211,6 +216,7 @@ impl FitCommit {
             curve: self.curve.values(),
             prepare_ms,
             fit_ms: begun.elapsed().as_secs_f64() * 1e3,
+            mask_found,
         })
     }
 
@@ -319,25 +325,26 @@ impl FitCommit {
         params
     }
 
-    fn prepare(&mut self, backend: &Backend, control: &Control) -> Result<Prepared, Fault> {
+    fn prepare(
+        &mut self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(Prepared, Option<MaskReport>), Fault> {
+        let mut mask_found = None;
         // What can be refused is refused before tensors are fitted.
         if self.lacks_peaks() {
             backend.install(|| self.inputs().check(&self.without_missing()))?;
             if let Some(gradients) = self.gradients.as_deref() {
                 let (scan, tensors) = (&self.scan, &self.tensors);
                 let mask = self.mask.clone();
-                let (_, maps, _) = fitted(scan, Some(gradients), mask, tensors, backend, control)?;
-                self.peaks = Some(maps.direction);
+                let fitted = fitted(scan, Some(gradients), mask, tensors, backend, control)?;
+                mask_found = fitted.found;
+                self.peaks = Some(fitted.maps.direction);
             }
         }
         let memory = memory_for_curves();
-        Ok(Prepared::new(
-            &self.inputs(),
-            &self.params,
-            memory,
-            backend,
-            control,
-        )?)
+        let prepared = Prepared::new(&self.inputs(), &self.params, memory, backend, control)?;
+        Ok((prepared, mask_found))
     }
 
     fn inputs(&self) -> Inputs<'_> {

@@ -1,9 +1,10 @@
 //! Tensors: fitted to a scan, or as an image brings them.
 
+use super::FitKey;
 use super::fault::Fault;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Volume};
-use crate::solvers::tensor_fit::{self, Maps, Output, Params};
+use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
 pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
@@ -13,7 +14,51 @@ pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
     }
 }
 
-/// Tensors, their maps, and the mask they are in, which is found where none is given.
+/// Tensors, their maps, and the mask they are in.
+pub(super) struct Fitted {
+    pub fit: Output,
+    pub maps: Maps,
+    pub mask: Mask,
+    /// How reliable the mask is, where it was found from the scan.
+    pub found: Option<MaskReport>,
+}
+
+/// What a request for a fit gives.
+pub(super) fn fit(
+    dwi: &Volume,
+    gradients: Option<&Gradients>,
+    mask: Option<Mask>,
+    params: Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<super::Output, Fault> {
+    let key = FitKey {
+        scan: dwi.id(),
+        mask: mask.as_ref().map(Mask::id),
+        params,
+    };
+    let Fitted {
+        fit,
+        maps,
+        mask,
+        found,
+    } = fitted(dwi, gradients, mask, &key.params, backend, control)?;
+    // Looked for here, so that the window does not have to.
+    for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
+        map.usual_windows();
+    }
+    mask.bounds_inside();
+    fit.repaired.bounds_inside();
+    Ok(super::Output::Fitted {
+        key,
+        fit: Box::new(fit),
+        maps: Box::new(maps),
+        mask,
+        found,
+    })
+}
+
+/// Fits within a mask, which is found where none is given.
 pub(super) fn fitted(
     dwi: &Volume,
     gradients: Option<&Gradients>,
@@ -21,13 +66,18 @@ pub(super) fn fitted(
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<(Output, Maps, Mask), Fault> {
+) -> Result<Fitted, Fault> {
     let mask = mask.map(|mask| in_order(mask, dwi));
+    let mut found = None;
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
         Some(gradients) => {
             let mask = match mask {
                 Some(mask) => mask,
-                None => tensor_fit::brain_mask(dwi, gradients, backend, control)?,
+                None => {
+                    let brain = tensor_fit::brain_mask(dwi, gradients, backend, control)?;
+                    found = Some(brain.found);
+                    brain.mask
+                }
             };
             let fit = tensor_fit::fit(dwi, gradients, &mask, params, backend, control)?;
             (fit, mask)
@@ -42,5 +92,10 @@ pub(super) fn fitted(
         }
     };
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
-    Ok((fit, maps, mask))
+    Ok(Fitted {
+        fit,
+        maps,
+        mask,
+        found,
+    })
 }

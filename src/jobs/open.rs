@@ -133,7 +133,12 @@ pub(super) fn open(
             }
         },
     };
+    let mask_beside = match &loaded {
+        Loaded::Scan { dwi, .. } => io::mask_beside(path, &dwi.grid),
+        _ => None,
+    };
     Ok(Output::Opened {
+        mask_beside,
         path: path.to_owned(),
         loaded,
         told,

@@ -27,6 +27,8 @@ pub struct FindPathway {
     pub known: Option<Arc<Known>>,
     /// One that was kept; `None`: that of the regions as they are.
     pub kept: Option<u64>,
+    /// What the tensors are within, in sentences.
+    pub mask_name: String,
 }
 
 /// What holds paths or keeps them out.
@@ -93,7 +95,8 @@ pub struct Found {
     /// Mean along it.
     pub mean_fa: f64,
     pub voxels: usize,
-    pub repaired: u64,
+    /// Voxels whose cost was too anisotropic, and was limited.
+    pub limited: u64,
     pub field: DataId,
     pub regions: Vec<Region>,
     pub params: Params,
@@ -273,11 +276,35 @@ impl Found {
     }
 }
 
+/// Why an end holds no voxel that paths may run in, where that is because it holds none with a tensor.
+fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -> Option<Error> {
+    let fitted = field.mask();
+    let ends = regions.iter().filter(|r| r.role == role);
+    let out = ends.filter(|r| !r.shape.touches(&fitted));
+    out.map(|region| {
+        let place = match region.shape.meets(&field.grid) {
+            true => whose,
+            false => "the volume",
+        };
+        Error::Input(format!(
+            "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
+            region.name,
+            if place == whose {
+                " or fit within another mask"
+            } else {
+                ""
+            }
+        ))
+    })
+    .next()
+}
+
 impl FindPathway {
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
         self.params.check()?;
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let regions = self.regions;
+        let whose = self.mask_name;
         let walls = walls(&regions);
         let ends = [Role::Seed, Role::Target].map(|role| shapes(&regions, role));
         let domain = Domain {
@@ -320,7 +347,8 @@ impl FindPathway {
                     .find(|at| same(&known.ends[*at]))?;
                 Some((at, known.fields[at].clone()))
             });
-            let source = || backend.install(|| domain.source(metric, role));
+            let why = |error| elsewhere(&regions, role, &field, &whose).unwrap_or(error);
+            let source = || backend.install(|| domain.source(metric, role)).map_err(why);
             fields[side] = match there {
                 Some((at, mut field)) => {
                     if at != side {
@@ -393,7 +421,7 @@ impl FindPathway {
             path,
             mean_fa,
             voxels: metric.len(),
-            repaired: metric.repaired,
+            limited: metric.limited,
             field: field.id(),
             regions,
             params: self.params,

@@ -11,7 +11,7 @@ use super::compare::{ComparePathway, Compared};
 use super::density::{MapDensity, Mapped};
 use super::export::{save_tractogram, save_with_values};
 use super::fault::Fault;
-use super::fitting::fitted;
+use super::fitting;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
 use super::pathway::{FindPathway, Found, Trace, Traced};
@@ -230,6 +230,8 @@ pub enum Output {
         /// What was taken where the file is silent: it may be asked about.
         told: io::Told,
         notes: Vec<String>,
+        /// A file beside a scan that seems to be its brain mask.
+        mask_beside: Option<PathBuf>,
     },
     /// A folder was looked through instead.
     Found(io::bids::Folder),
@@ -242,6 +244,8 @@ pub enum Output {
         fit: Box<tensor_fit::Output>,
         maps: Box<tensor_fit::Maps>,
         mask: Mask,
+        /// How reliable the mask is, where it was found from the scan.
+        found: Option<tensor_fit::MaskReport>,
     },
     Tracked {
         output: Arc<tracking::Output>,
@@ -358,28 +362,7 @@ impl Request {
                 gradients,
                 mask,
                 params,
-            } => {
-                let key = FitKey {
-                    scan: dwi.id(),
-                    mask: mask.as_ref().map(Mask::id),
-                    params,
-                };
-                let gradients = gradients.as_deref();
-                let (fit, maps, mask) =
-                    fitted(&dwi, gradients, mask, &key.params, backend, control)?;
-                // Looked for here, so that the window does not have to.
-                for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
-                    map.usual_windows();
-                }
-                mask.bounds_inside();
-                fit.repaired.bounds_inside();
-                Ok(Output::Fitted {
-                    key,
-                    fit: Box::new(fit),
-                    maps: Box::new(maps),
-                    mask,
-                })
-            }
+            } => fitting::fit(&dwi, gradients.as_deref(), mask, params, backend, control),
             Self::Track {
                 field,
                 fa,
@@ -402,6 +385,7 @@ impl Request {
                         tracking::track_within(&field, &regions, &params, memory, backend, control)?
                     }
                 };
+                output.look_for_starts(&field, &regions, &params, backend, control)?;
                 let along = backend.install(|| tracking::sample(&fa, &output.kept));
                 let kept = output.kept.with_per_point("fa", along);
                 let kept = with_target_names(with_lengths(kept), &regions);

@@ -79,6 +79,7 @@ pub(super) fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Resu
     let memory = memory_for_curves();
     let shot = geodesic::shoot_within(&medium, &regions, &params, memory, backend, control)?;
     let mut output = Arc::unwrap_or_clone(shot.rays);
+    output.look_for_starts(&field, &regions, &params.walk, backend, control)?;
     let measures = output.kept.per_streamline.get("cm").cloned();
     let measures = measures.unwrap_or_default();
     let along = backend.install(|| tracking::sample(&fa, &output.kept));

@@ -239,6 +239,8 @@ pub enum Action {
     },
     /// The layer that the fit is within; `None`: a mask found from the scan.
     SetFitMask(Option<LayerId>),
+    /// The file beside the scan that seems to be its brain mask.
+    TakeOfferedMask,
     SetTrack {
         params: tracking::Params,
         phase: Phase,

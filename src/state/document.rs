@@ -174,6 +174,8 @@ pub struct Tensors {
     pub field: TensorField,
     pub fa: Volume,
     pub mask: Mask,
+    /// How reliable the mask is, where it was found from the scan.
+    pub mask_found: Option<tensor_fit::MaskReport>,
     pub key: FitKey,
     pub recipe: Recipe,
     pub fitted: usize,

@@ -287,7 +287,10 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
         format!(
-            "a brain mask found from the scan by a median filter and Otsu's threshold {}",
+            "a brain mask found from the scan (the mean images with and without diffusion weighting, \
+             the coil's shading taken out by a quadratic fit to the core that Otsu's threshold {} \
+             gives, a median filter, voxels above 32 % of the brain's brightness, the largest piece \
+             with its holes filled)",
             citations.cite(BRAIN_MASK)
         )
     });

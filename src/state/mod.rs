@@ -40,6 +40,7 @@ pub mod words;
 
 use crate::data::Tractogram;
 use session::StopKey;
+use std::path::PathBuf;
 
 /// In the words of the files.
 pub use crate::io::{Space, Told};
@@ -83,6 +84,18 @@ impl State {
             view: View::default(),
             session: Session::new(backend),
         }
+    }
+
+    /// The file beside the scan that seems to be its brain mask, where none was chosen and it is not open.
+    pub fn offered_mask(&self) -> Option<&PathBuf> {
+        let document = &self.document;
+        let (scan, path) = self.session.mask_beside.as_ref()?;
+        let current = document.scan()?.content.volume()?.id();
+        let open = document
+            .layers
+            .iter()
+            .any(|l| l.path.as_ref() == Some(path));
+        (current == *scan && document.chosen_mask().is_none() && !open).then_some(path)
     }
 
     /// How the live result stands to what the document asks for; `None` where there is none.

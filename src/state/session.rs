@@ -310,6 +310,8 @@ pub struct Session {
     pub bundle: Working,
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
+    /// A scan's image, and a file beside it that seems to be its brain mask.
+    pub mask_beside: Option<(DataId, PathBuf)>,
     pub pathways: pathways::Working,
     /// The surface in the hand.
     pub segment: segment::Working,
@@ -369,6 +371,7 @@ impl Session {
             fitting: None,
             bundle: Working::default(),
             together: Vec::new(),
+            mask_beside: None,
             pathways: pathways::Working::default(),
             segment: segment::Working::default(),
             filter: filter::Working::default(),

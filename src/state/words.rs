@@ -1,5 +1,7 @@
 //! Numbers in sentences, and sentences about results that are empty.
 
+pub mod mask;
+
 use crate::solvers::tracking::{Fate, Match, Output, Params, StopReason};
 
 /// Narrow no-break space: between thousands, and before units.
@@ -91,8 +93,9 @@ pub fn with_unit(value: &str, unit: &str) -> String {
     }
 }
 
-/// Why no streamline was kept: the most frequent fate, in words. `None` if one was, or none asked for.
-pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
+/// Why no streamline was kept: the most frequent fate, in words; `mask`: what the tensors are within.
+/// `None` if one was, or none asked for.
+pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Fate)> {
     let fate = |fate: Fate| output.fates[fate as usize];
     let all = output.fates.iter().sum::<u64>();
     if fate(Fate::Kept) > 0 || all == 0 {
@@ -131,22 +134,30 @@ pub fn none_kept(output: &Output, params: &Params) -> Option<(String, Fate)> {
                 0 => "No streamline starts".to_owned(),
                 _ => format!("{} seeds do not start", of(all)),
             };
-            match params.min_fa {
-                Some(fa) => format!("{begin}: FA is below {} there", fixed(fa, 2)),
-                None => format!("{begin}: they are outside the mask"),
-            }
+            format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
         }
     };
     Some((words, worst))
 }
 
-/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names.
-pub fn none_passed(output: &Output, targets: &[&str]) -> String {
+fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
+    match (&output.starts, min_fa) {
+        (Some(starts), _) => mask::no_start(starts, mask),
+        (None, Some(fa)) => format!(
+            "the seeds lie outside {mask} or where FA is below {}",
+            fixed(fa, 2)
+        ),
+        (None, None) => format!("the seeds lie outside {mask}"),
+    }
+}
+
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as of
+/// [`none_kept`].
+pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let all: u64 = output.fates.iter().sum();
     if output.fates[Fate::NoStart as usize] == all {
-        return "No ray starts: every seed point lies outside the mask, below the FA limit or in a \
-                tensor without a metric; move the seed into the brain"
-            .to_owned();
+        let why = why_no_start(output, None, mask);
+        return format!("No ray starts: {why}; move the seed into the brain");
     }
     let goal = match targets {
         [] => "are kept".to_owned(),

@@ -121,7 +121,12 @@ pub enum Remedy {
 }
 
 /// Why no ray is kept, and one way out.
-pub fn nothing_kept(live: &Live, rays: &Rays, targets: &[&str]) -> Option<(String, Remedy)> {
+pub fn nothing_kept(
+    live: &Live,
+    rays: &Rays,
+    targets: &[&str],
+    mask: &str,
+) -> Option<(String, Remedy)> {
     let output = &*live.output;
     let all: u64 = output.fates.iter().sum();
     if !output.kept.is_empty() || all == 0 {
@@ -146,7 +151,7 @@ pub fn nothing_kept(live: &Live, rays: &Rays, targets: &[&str]) -> Option<(Strin
         let text = format!("0 of {shot} rays: those that get there are shorter than {least}");
         return Some((text, Remedy::ShorterLength));
     }
-    let text = none_passed(output, targets);
+    let text = none_passed(output, targets, mask);
     if fate(Fate::NoStart) == all {
         return Some((text, Remedy::Nothing));
     }

@@ -74,7 +74,7 @@ impl Cache {
     }
 
     /// As [`remarks`]; found anew where the regions changed.
-    pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask) -> &[String] {
+    pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask, whose: &str) -> &[String] {
         let known = self.remarks.as_ref().is_some_and(|(id, known, _)| {
             *id == mask.id()
                 && known.len() == regions.len()
@@ -91,7 +91,7 @@ impl Cache {
                     bounds,
                 }
             };
-            let found = remarks(regions, mask);
+            let found = remarks(regions, mask, whose);
             self.remarks = Some((mask.id(), regions.iter().map(of).collect(), found));
         }
         self.remarks.as_ref().map_or(&[], |(.., found)| found)
@@ -242,23 +242,28 @@ pub enum Remedy {
 }
 
 /// Why no streamline is kept, and one way out.
-pub fn nothing_kept(output: &Output, params: &Params) -> Option<(String, Remedy)> {
-    let (words, worst) = none_kept(output, params)?;
+pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Remedy)> {
+    let (words, worst) = none_kept(output, params, mask)?;
+    // No limit helps seeds that lie elsewhere.
+    let by_fa = output.starts.is_none_or(|s| {
+        let elsewhere = s.outside_volume + s.outside_mask + s.outside_regions;
+        s.low_fa > elsewhere
+    });
     let remedy = match worst {
         Fate::MissedTargets | Fate::MissedInclude => Remedy::LoosenAngle,
         Fate::TooShort => Remedy::ShorterLength,
-        Fate::NoStart if params.min_fa.is_some() => Remedy::LowerFa,
+        Fate::NoStart if params.min_fa.is_some() && by_fa => Remedy::LowerFa,
         _ => Remedy::Nothing,
     };
     Some((words, remedy))
 }
 
 /// What is odd about the regions before anything is tracked: seeds out of reach, targets that hold
-/// a seed; one sentence each.
-pub fn remarks(regions: &[Arc<Region>], mask: &Mask) -> Vec<String> {
+/// a seed; one sentence each, in which `whose` stands for the mask.
+pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<String> {
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = of(Role::Seed).filter(|r| !r.shape.touches(mask));
-    let out = out.map(|r| format!("{} lies outside the mask: nothing starts there", r.name));
+    let out = out.map(|r| format!("{} lies outside {whose}: nothing starts there", r.name));
     let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| {
@@ -272,7 +277,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask) -> Vec<String> {
         .filter(|r| matches!(r.role, Role::Target | Role::Include));
     let unreachable = gates
         .filter(|r| !r.shape.touches(mask))
-        .map(|r| format!("{} lies outside the mask: nothing gets there", r.name));
+        .map(|r| format!("{} lies outside {whose}: nothing gets there", r.name));
     out.chain(unreachable).chain(meet).collect()
 }
 

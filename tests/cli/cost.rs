@@ -116,6 +116,7 @@ pub fn costs() {
     assert!(none["random_pairs"].is_null());
     said(here, &value);
     refused(here);
+    nothing_starts(here);
 }
 
 /// Defaults are those of the window, and what is said is what the numbers say.
@@ -157,6 +158,71 @@ fn said(here: &Path, value: &serde_json::Value) {
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));
+    // As many as the fit says, whatever sharpening does to costs.
+    let fit = json(&["fit", "head/dwi.nii.gz", "--out", "maps"], here);
+    assert_eq!(fit["repaired"].as_u64(), Some(repaired));
+    let sharp = [&line[..], &["--alpha", "3.9", "--force"]].concat();
+    let sharp = json(&sharp, here);
+    assert_eq!(
+        sharp["repaired"].as_u64(),
+        Some(repaired),
+        "at a higher power"
+    );
+    let limited = |value: &serde_json::Value| value["limited"].as_u64().unwrap();
+    assert!(limited(&sharp) > limited(value), "{sharp}");
+    assert!(
+        text.contains("costs was limited") == (limited(value) > 0),
+        "{text}"
+    );
+    // The mask that the fit found, and the file beside the scan that it did not use.
+    let mask = &fit["mask"];
+    assert!(mask["volume_ml"].as_f64().unwrap() > 1000.0, "{fit}");
+    assert!(mask["agreement"].as_f64().unwrap() > 0.9, "{fit}");
+    assert_eq!(mask["doubtful"], false);
+    assert!(
+        fit["mask_beside"]
+            .as_str()
+            .unwrap()
+            .ends_with("brain_mask.nii.gz")
+    );
+    let within = [
+        "fit",
+        "head/dwi.nii.gz",
+        "--mask",
+        "head/brain_mask.nii.gz",
+        "--out",
+        "within",
+    ];
+    let within = json(&within, here);
+    assert!(within["mask"].is_null() && within["mask_beside"].is_null());
+}
+
+/// The condition that failed, and whose mask it was.
+fn nothing_starts(here: &Path) {
+    let air = ["--seed", "sphere:-80,80,80,3"];
+    let beside = "arcuate: A mask lies beside the scan and was not used; name it with --mask: ";
+    for (command, what) in [
+        ("track", "No streamline starts"),
+        ("geodesic", "No ray starts"),
+    ] {
+        let line = [
+            &[command, "head/dwi.nii.gz"],
+            &air[..],
+            &["--out", "none.trk"],
+        ]
+        .concat();
+        let said = |more: &[&str]| {
+            let output = arcuate(&[&line[..], more, &["--force"]].concat(), here);
+            String::from_utf8_lossy(&output.stderr).into_owned()
+        };
+        let told = said(&[]);
+        let why = format!("{what}: the seeds lie outside the automatic mask");
+        assert!(told.contains(&why) && told.contains(beside), "{told}");
+        let told = said(&["--mask", "head/brain_mask.nii.gz"]);
+        let why = format!("{what}: the seeds lie outside the mask brain_mask.nii.gz");
+        assert!(told.contains(&why) && !told.contains(beside), "{told}");
+        assert!(!told.contains("FA"), "{told}");
+    }
 }
 
 fn refused(here: &Path) {
@@ -165,7 +231,14 @@ fn refused(here: &Path) {
     };
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);
-    refuses(&away, &["Region 'from' lies outside the mask"], here);
+    refuses(&away, &["Region 'from' lies outside the volume"], here);
+    // In the volume's air.
+    let air = line(&["--from", "sphere:-80,80,80,3", "--to", "sphere:-24,-18,8,6"]);
+    refuses(
+        &air,
+        &["Region 'from' lies outside the automatic mask"],
+        here,
+    );
     refuses(
         &with(&["--min-fa", "1"]),
         &["The mask's highest FA is 0.", "lower Domain FA (--min-fa)"],

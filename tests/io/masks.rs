@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::masks::stored_the_other_way_round", reordered),
         test("io::masks::refused_in_words", refused),
         test("io::masks::known_by_their_values", by_values),
+        test("io::masks::found_beside_their_scan", beside),
     ]
 }
 
@@ -180,4 +181,40 @@ fn by_values() {
         [0.0, 1.0, 0.0, 1.0].repeat(2),
     );
     assert!(io::as_mask(&two).is_none());
+}
+
+/// By name and grid: the scan's subject, a brain before other masks, never one of other voxels.
+fn beside() {
+    let mut random = Random::fresh("beside");
+    let Case {
+        _folder: folder,
+        grid,
+        ..
+    } = case(&mut random);
+    let save = |name: &str, grid: &Arc<Grid>| {
+        let mut values = vec![0.0; grid.voxel_count()];
+        values[7] = 1.0;
+        let volume = Volume::scalar(grid.clone(), values);
+        let path = folder.path().join(name);
+        nifti::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+        path
+    };
+    let scan = folder.path().join("sub-01_dwi.nii.gz");
+    let found = || io::mask_beside(&scan, &grid);
+    assert_eq!(found(), None, "an empty folder");
+    // Not masks by their names, of other voxels, of somebody else.
+    save("sub-01_dwi_masked.nii.gz", &grid);
+    save("sub-01_b0.nii.gz", &grid);
+    save("sub-01_brain_mask.nii.gz", &shifted(&grid, DVec3::X * 40.0));
+    save("sub-02_desc-brain_mask.nii.gz", &grid);
+    std::fs::write(folder.path().join("mask.txt"), "1").expect("written");
+    assert_eq!(found(), None);
+    let lesion = save("lesion_mask.nii.gz", &grid);
+    assert_eq!(found(), Some(lesion));
+    let own = save("sub-01_mask.nii.gz", &grid);
+    assert_eq!(found(), Some(own));
+    let nodif = save("nodif_brain_mask.nii.gz", &grid);
+    assert_eq!(found(), Some(nodif));
+    let bids = save("sub-01_space-dwi_desc-brain_mask.nii.gz", &grid);
+    assert_eq!(found(), Some(bids));
 }

@@ -39,6 +39,7 @@ fn with_image(shape: [usize; 3]) -> State {
         path: PathBuf::from("/data/t1.nii"),
         loaded,
         notes: Vec::new(),
+        mask_beside: None,
     };
     let event = Event {
         slot: Slot::Load,

@@ -52,6 +52,7 @@ impl Window {
             path: PathBuf::from(path),
             loaded: Loaded::Image(volume),
             notes: Vec::new(),
+            mask_beside: None,
         };
         let outcome = Outcome::Done(output);
         let event = Event {

@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
             "tensor_fit::brain_mask_needs_contrast",
             brain_mask_needs_contrast,
         ),
+        test("tensor_fit::brain_mask_says_how_firm_it_is", firmness),
     ]
 }
 
@@ -63,7 +64,8 @@ fn head(random: &mut Random, gradients: &Gradients) -> (Volume, Mask) {
 
 fn check_ball(gradients: &Gradients, random: &mut Random) {
     let (dwi, ball) = head(random, gradients);
-    let found = tensor_fit::brain_mask(&dwi, gradients, &backend(2), &Control::new()).unwrap();
+    let found = tensor_fit::brain_mask(&dwi, gradients, &backend(2), &Control::new());
+    let found = found.unwrap().mask;
     let dice = dice(&found, &ball);
     // Half a voxel on the surface of such a ball is 1 % of Dice; a hollow or the blob more than 1 %.
     assert!(dice > 0.97, "Dice {dice}");
@@ -76,7 +78,7 @@ fn check_ball(gradients: &Gradients, random: &mut Random) {
         let control = Control::new();
         let again = tensor_fit::brain_mask(&dwi, gradients, &backend(threads), &control).unwrap();
         assert!(
-            again.inside == found.inside,
+            again.mask.inside == found.inside,
             "{threads} threads gave another mask"
         );
     }
@@ -104,4 +106,52 @@ fn brain_mask_needs_contrast() {
         let found = tensor_fit::brain_mask(&flat, &gradients, &backend(1), &Control::new());
         assert!(matches!(found, Err(Error::Input(_))), "{value}");
     }
+}
+
+/// A ball whose brightness changes from its middle to its surface in this way.
+fn shaded(brightness: impl Fn(f64) -> f64) -> (Volume, Gradients) {
+    let mut random = Random::fresh("firmness");
+    let gradients = random_gradients(&mut random, &[(0.0, 2), (1000.0, 6)]);
+    let grid = Grid::axis_aligned([48; 3], DVec3::splat(3.0), DVec3::ZERO).unwrap();
+    let grid = Arc::new(grid);
+    let centre = grid.centre();
+    let n = grid.voxel_count();
+    let values = (0..n * gradients.len()).map(|i| {
+        let voxel = grid.voxel(i % n).map(|v| v as f64);
+        let mm = grid.world(DVec3::from_array(voxel)).distance(centre);
+        let scale = if gradients.b_s_per_mm2[i / n] > 50.0 {
+            0.5
+        } else {
+            1.0
+        };
+        let (re, im) = (10.0 * random.normal(), 10.0 * random.normal());
+        (1000.0 * scale * brightness(mm) + re).hypot(im) as f32
+    });
+    let values: Vec<f32> = values.collect();
+    let dwi = Volume::new(grid.clone(), gradients.len(), VolumeKind::Scalar, values);
+    (dwi, gradients)
+}
+
+fn firmness() {
+    let of = |brightness: &dyn Fn(f64) -> f64| {
+        let (dwi, gradients) = shaded(brightness);
+        tensor_fit::brain_mask(&dwi, &gradients, &backend(2), &Control::new()).unwrap()
+    };
+    let firm = of(&|mm| f64::from(u8::from(mm < 60.0))).found;
+    assert!(firm.agreement > 0.97 && firm.holes == 0, "{firm:?}");
+    assert!(!firm.doubtful(), "{firm:?}");
+    // A hole of 20 mm is 4 % of the ball, one of 30 mm 12 %; the median filter takes a little off.
+    let hollow = |radius: f64| of(&move |mm| f64::from(u8::from(mm < 60.0 && mm >= radius)));
+    for (radius, doubtful) in [(20.0, false), (30.0, true)] {
+        let found = hollow(radius).found;
+        let ml = 4.0 / 3.0 * std::f64::consts::PI * f64::powi(radius, 3) / 1000.0;
+        assert_eq!(found.holes, 1, "{found:?}");
+        assert!((found.largest_hole_ml / ml - 1.0).abs() < 0.15, "{found:?}");
+        assert_eq!(found.holes_ml, found.largest_hole_ml);
+        assert_eq!(found.has_large_hole(), doubtful, "{found:?}");
+        assert_eq!(found.doubtful(), doubtful, "{found:?}");
+    }
+    // No border anywhere: every threshold has a mask of its own.
+    let vague = of(&|mm| (1.0 - mm / 66.0).max(0.0)).found;
+    assert!(vague.changes_with_threshold(), "{vague:?}");
 }

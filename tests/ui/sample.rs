@@ -167,6 +167,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         fa,
         head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask,
+        mask_found: None,
         key: FitKey {
             scan: scan_id,
             mask: None,
@@ -285,6 +286,7 @@ pub fn output(kept: usize) -> tracking::Output {
         per_target: vec![kept as u64],
         steps: 1_000_000,
         kernel_s: None,
+        starts: None,
     }
 }
 

@@ -5,9 +5,11 @@ use crate::support::{Random, test};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape, Tensor};
 use arcuate::render::colour_map::ColourMap;
-use arcuate::solvers::tracking::{Fate, StopReason};
+use arcuate::solvers::tensor_fit::MaskReport;
+use arcuate::solvers::tracking::{Fate, Starts, StopReason};
 use arcuate::state::session::GuideStep;
 use arcuate::state::{defaults, words};
+use arcuate::ui::tracks::Remedy;
 use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe, tracks};
 use glam::{DMat3, DVec3};
@@ -28,6 +30,8 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::words::medians and bins of lengths", lengths),
         test("ui::words::an empty result is told as it is", none_kept),
+        test("ui::words::why seeds do not start", no_start),
+        test("ui::words::a found mask in words", found_mask),
         test("ui::words::every fate and stop is told", told),
         test("ui::words::odd regions are named", remarks),
         test("ui::words::why no ray is kept", no_rays),
@@ -148,7 +152,10 @@ fn no_rays() {
         ),
     ] {
         output.fates = fates;
-        assert_eq!(words::none_passed(&output, targets), told);
+        assert_eq!(
+            words::none_passed(&output, targets, "the automatic mask"),
+            told
+        );
     }
 }
 
@@ -232,7 +239,12 @@ fn none_kept() {
         output.fates[Fate::MissedTargets as usize] = missed;
         output.fates[Fate::TooShort as usize] = short;
         output.fates[Fate::NoStart as usize] = no_start;
-        words::none_kept(&output, &defaults::track()).map(|(text, _)| text)
+        output.starts = Some(Starts {
+            low_fa: 5,
+            min_fa: Some(0.15),
+            ..Starts::default()
+        });
+        words::none_kept(&output, &defaults::track(), "the automatic mask").map(|(text, _)| text)
     };
     let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
     assert_eq!(told(9, 0, 0), "No streamline reaches a target");
@@ -271,17 +283,21 @@ fn remarks() {
         })
     };
     let one = region(1, "Seed", Role::Seed, middle);
-    assert!(tracks::remarks(std::slice::from_ref(&one), mask).is_empty());
+    assert!(tracks::remarks(std::slice::from_ref(&one), mask, "the automatic mask").is_empty());
     let two = region(2, "Seed 2", Role::Seed, far);
     let near = region(3, "Target", Role::Target, middle + DVec3::X * 5.9);
     let apart = region(4, "Target 2", Role::Target, middle + DVec3::X * 6.1);
     let out_of_reach = region(5, "Target 3", Role::Target, far + DVec3::X * 40.0);
-    let said = tracks::remarks(&[one, two, near, apart, out_of_reach], mask);
+    let said = tracks::remarks(
+        &[one, two, near, apart, out_of_reach],
+        mask,
+        "the automatic mask",
+    );
     let [outside, unreachable, overlap] = &said[..] else {
         panic!("{said:?}");
     };
     assert!(
-        unreachable.starts_with("Target 3 lies outside"),
+        unreachable.starts_with("Target 3 lies outside the automatic mask"),
         "{unreachable}"
     );
     assert!(outside.starts_with("Seed 2 lies outside"), "{outside}");
@@ -326,9 +342,113 @@ fn told() {
     ] {
         output.fates = [0; 6];
         output.fates[fate as usize] = 5;
-        let (text, _) = tracks::nothing_kept(&output, &defaults::track()).unwrap();
+        let (text, _) = tracks::nothing_kept(&output, &defaults::track(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
     output.fates = [1, 5, 0, 0, 0, 0];
-    assert_eq!(tracks::nothing_kept(&output, &defaults::track()), None);
+    assert_eq!(
+        tracks::nothing_kept(&output, &defaults::track(), "the mask"),
+        None
+    );
+}
+
+/// Each condition has its own words, and only a limit that is to blame can be lowered.
+fn no_start() {
+    let none = Starts {
+        min_fa: Some(0.15),
+        ..Starts::default()
+    };
+    let outside_mask = Starts {
+        outside_mask: 9,
+        ..none
+    };
+    let low_fa = Starts { low_fa: 9, ..none };
+    let beyond = Starts {
+        outside_volume: 9,
+        ..none
+    };
+    let walled = Starts {
+        outside_regions: 9,
+        ..none
+    };
+    let both = Starts {
+        outside_mask: 3,
+        low_fa: 1,
+        ..none
+    };
+    let no_metric = Starts { sound: 9, ..none };
+    let mask = "the automatic mask";
+    for (starts, told, remedy) in [
+        (
+            outside_mask,
+            "the seeds lie outside the automatic mask",
+            Remedy::Nothing,
+        ),
+        (low_fa, "FA is below 0.15 there", Remedy::LowerFa),
+        (beyond, "the seeds lie outside the volume", Remedy::Nothing),
+        (
+            walled,
+            "the seeds lie outside the mask regions",
+            Remedy::Nothing,
+        ),
+        (
+            both,
+            "the seeds lie 75\u{202F}% outside the automatic mask, 25\u{202F}% where FA is below 0.15",
+            Remedy::Nothing,
+        ),
+        (no_metric, "no tensor there has a metric", Remedy::Nothing),
+    ] {
+        let mut output = sample::output(0);
+        output.fates = [0, 0, 0, 0, 0, 9];
+        output.starts = Some(starts);
+        let (text, way_out) = tracks::nothing_kept(&output, &defaults::track(), mask).unwrap();
+        assert_eq!(text, format!("No streamline starts: {told}"));
+        if starts != no_metric {
+            assert_eq!(way_out, remedy, "{told}");
+        }
+        let rays = words::none_passed(&output, &[], mask);
+        assert!(
+            rays.starts_with(&format!("No ray starts: {told}")),
+            "{rays}"
+        );
+    }
+}
+
+fn found_mask() {
+    let firm = MaskReport {
+        volume_ml: 1392.2,
+        holes: 2,
+        holes_ml: 13.77,
+        largest_hole_ml: 8.64,
+        agreement: 0.968,
+    };
+    assert_eq!(
+        words::mask::facts(&firm),
+        "1\u{202F}392\u{202F}ml, 2 holes filled (13.8\u{202F}ml, the largest 8.6\u{202F}ml), agreement of two \
+         thresholds 0.97"
+    );
+    assert_eq!(words::mask::doubtful(&firm), None);
+    let vague = MaskReport {
+        agreement: 0.81,
+        ..firm
+    };
+    let told = words::mask::doubtful(&vague).unwrap();
+    assert!(
+        told.starts_with("The automatic brain mask is doubtful: it changes with the threshold")
+    );
+    assert!(
+        told.contains("0.81, expected at least 0.93") && told.contains("1\u{202F}392"),
+        "{told}"
+    );
+    let hollow = MaskReport {
+        holes: 1,
+        holes_ml: 130.0,
+        largest_hole_ml: 130.0,
+        ..firm
+    };
+    let told = words::mask::doubt(&hollow).unwrap();
+    assert!(
+        told.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
+        "{told}"
+    );
 }

@@ -3,8 +3,9 @@
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
-use arcuate::jobs::{Loaded, Request};
-use arcuate::state::{Action, Effect, LayerId, Severity, State, defaults, update};
+use arcuate::jobs::{Loaded, Outcome, Output, Request};
+use arcuate::state::{Action, Effect, LayerId, Severity, State, defaults, update, words};
+use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub fn tests() -> Vec<Trial> {
             reordered,
         ),
         test("update::fits::masks_opened_with_their_scan", together),
+        test("update::fits::no_fa_is_read_outside_the_mask", no_fa),
+        test("update::fits::a_mask_beside_the_scan_is_offered", beside),
         test("update::fits::high_shells_are_left_out_aloud", shells),
         test("update::fits::gradients_go_to_scans", gradients_to_scans),
         test("update::fits::named_gradients_stay_named", named_gradients),
@@ -308,4 +311,68 @@ fn no_file() {
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let told = |m: &arcuate::state::Message| m.text == sentence;
     assert!(window.state.session.messages.iter().any(told));
+}
+
+/// The fit starts without it, and takes it on a word; chosen or open it is offered no more.
+fn beside() {
+    let (dwi, gradients) = scan();
+    let loaded = Loaded::Scan {
+        dwi,
+        gradients: Some(Arc::new(gradients)),
+        gradient_files: Vec::new(),
+    };
+    let path = PathBuf::from("/data/scan_brain_mask.nii.gz");
+    let mut event = file("/data/scan.nii.gz", loaded);
+    let Outcome::Done(Output::Opened { mask_beside, .. }) = &mut event.outcome else {
+        panic!("a file")
+    };
+    *mask_beside = Some(path.clone());
+    let mut window = Window::new();
+    window.act(Action::Event(event));
+    assert!(window.tensors().mask_found.is_some(), "found from the scan");
+    assert_eq!(window.state.offered_mask(), Some(&path));
+    let effects = update(&mut window.state, Action::TakeOfferedMask);
+    let asked = effects
+        .iter()
+        .any(|e| matches!(e, Effect::Submit(Request::Open { path: asked, .. }) if *asked == path));
+    assert!(asked, "{effects:?}");
+    window.act(Action::Event(file(
+        "/data/scan_brain_mask.nii.gz",
+        half_ball(DVec3::ZERO),
+    )));
+    let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
+    assert_eq!(chosen.path.as_ref(), Some(&path));
+    assert_eq!(window.tensors().mask.inside, mask.inside);
+    assert_eq!(window.tensors().mask_found, None);
+    assert_eq!(window.state.offered_mask(), None);
+    let name = words::mask::name_of(&window.state.document);
+    assert_eq!(name, "the mask 'scan_brain_mask'");
+}
+
+/// Maps are 0 where there is no tensor: that is no FA of 0.
+fn no_fa() {
+    let mut window = Window::new();
+    window.act(Action::Event(opened()));
+    let grid = window.tensors().field.grid.clone();
+    let corner = grid.world(DVec3::splat(1.0));
+    window.act(Action::MoveCrosshair(corner));
+    let all = probe::readings(&window.state);
+    for name in ["FA", "MD", "AD", "RD"] {
+        let reading = all.iter().find(|r| r.name == name).expect(name);
+        assert_eq!(reading.value, "outside the mask", "{name}");
+    }
+    let brief: Vec<&str> = probe::brief(&window.state, &all, 2)
+        .into_iter()
+        .map(|r| r.value.as_str())
+        .collect();
+    assert_eq!(brief, ["outside the mask"]);
+    window.act(Action::MoveCrosshair(grid.centre()));
+    let all = probe::readings(&window.state);
+    let fa = all.iter().find(|r| r.name == "FA").expect("FA");
+    assert!(fa.value.parse::<f64>().is_ok(), "{}", fa.value);
+    let outside = grid.bounds().1 + 50.0;
+    window.act(Action::MoveCrosshair(outside));
+    let all = probe::readings(&window.state);
+    let fa = all.iter().find(|r| r.name == "FA").expect("FA");
+    assert_eq!(fa.value, "outside");
 }

@@ -81,6 +81,7 @@ fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
             loaded,
             told,
             notes: Vec::new(),
+            mask_beside: None,
         }),
     }
 }

@@ -195,6 +195,7 @@ fn output() -> tracking::Output {
         per_target: vec![2],
         steps: 100,
         kernel_s: None,
+        starts: None,
     }
 }
 

@@ -222,6 +222,7 @@ fn command() {
             per_target: Vec::new(),
             steps: 1,
             kernel_s: None,
+            starts: None,
         },
     );
     let recipe = state.session.live.as_ref().map(|l| l.recipe.command());

@@ -298,6 +298,7 @@ fn by_pieces() {
             per_target: vec![600],
             steps: 36_000,
             kernel_s: None,
+            starts: None,
         },
     );
     update(&mut state, Action::TakeSnapshot);
@@ -442,6 +443,7 @@ fn missed_in_both() {
             per_target: vec![1],
             steps: 1,
             kernel_s: None,
+            starts: None,
         },
     );
     update(&mut state, Action::TakeSnapshot);

@@ -89,6 +89,7 @@ pub fn state_with(source: AffineSource) -> State {
         fa: volume,
         head: mask.bounds_inside().unwrap(),
         mask,
+        mask_found: None,
         key: FitKey {
             scan: scan_id,
             mask: None,

@@ -77,7 +77,8 @@ impl Tensors {
                 params,
             } => {
                 let of = gradients.as_deref();
-                let (fit, maps, mask) = fitted(&dwi, of, mask, &params, backend, control)?;
+                let fitted = fitted(&dwi, of, mask, &params, backend, control)?;
+                let mask = fitted.mask;
                 let resample = gradients.map(|gradients| {
                     Box::new(Resample {
                         dwi,
@@ -87,7 +88,7 @@ impl Tensors {
                         kept: Kept::default(),
                     })
                 });
-                (fit.field, maps.fa, resample)
+                (fitted.fit.field, fitted.maps.fa, resample)
             }
         })
     }

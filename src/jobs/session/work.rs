@@ -321,6 +321,7 @@ fn file(
             loaded,
             told,
             notes,
+            ..
         } => Ok(Restored::File {
             path,
             loaded,

@@ -90,8 +90,10 @@ pub struct Metric {
     pub speed: Arc<[[f32; 6]]>,
     /// G = W⁻¹ likewise.
     pub cost: Arc<[[f32; 6]]>,
-    /// Voxels whose tensor was not positive definite, or too anisotropic.
+    /// Voxels whose tensor was not positive definite.
     pub repaired: u64,
+    /// Voxels whose cost is more anisotropic than [`MOST_ANISOTROPY`], and was limited to it.
+    pub limited: u64,
 }
 
 impl Metric {
@@ -120,26 +122,31 @@ impl Metric {
         let turn = grid.voxel_from_world.matrix3;
         let of = |&v: &u32| {
             let d = field.tensors[v as usize].d.map(|x| scale * f64::from(x));
-            let (w, sound) = speed(d, cost);
-            (in_axes(w, turn), sound)
+            let speed = speed(d, cost);
+            (in_axes(speed.w, turn), speed)
         };
         let mut speeds = vec![[0f32; 6]; voxels.len()];
-        let repaired = backend.install(|| {
+        let (repaired, limited) = backend.install(|| {
             let parts = speeds.par_chunks_mut(CHUNK).zip(voxels.par_chunks(CHUNK));
             let counts = parts.map(|(out, voxels)| {
                 control.check()?;
-                let mut repaired = 0;
+                let (mut repaired, mut limited) = (0u64, 0u64);
                 for (out, voxel) in out.iter_mut().zip(voxels) {
-                    let (w, sound) = of(voxel);
+                    let (w, speed) = of(voxel);
                     *out = w;
-                    repaired += u64::from(!sound);
+                    repaired += u64::from(speed.repaired);
+                    limited += u64::from(speed.limited);
                 }
                 control.advance(voxels.len() as u64);
-                Ok::<u64, Error>(repaired)
+                Ok::<_, Error>((repaired, limited))
             });
-            counts.try_reduce(|| 0, |a, b| Ok(a + b))
+            counts.try_reduce(|| (0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1)))
         })?;
-        Ok(Self::of_voxels(grid, voxels, speeds, repaired))
+        Ok(Self {
+            repaired,
+            limited,
+            ..Self::of_voxels(grid, voxels, speeds)
+        })
     }
 
     /// Of speeds W given in world axes, `None` outside the mask.
@@ -158,10 +165,10 @@ impl Metric {
         if voxels.is_empty() {
             return Err(Error::Input(empty(true)));
         }
-        Ok(Self::of_voxels(grid, voxels, speeds, 0))
+        Ok(Self::of_voxels(grid, voxels, speeds))
     }
 
-    fn of_voxels(grid: &Arc<Grid>, voxels: Vec<u32>, speed: Vec<[f32; 6]>, repaired: u64) -> Self {
+    fn of_voxels(grid: &Arc<Grid>, voxels: Vec<u32>, speed: Vec<[f32; 6]>) -> Self {
         let mut place = vec![NOWHERE; grid.voxel_count()];
         let mut inside = vec![0u8; grid.voxel_count()];
         for (i, &v) in voxels.iter().enumerate() {
@@ -178,7 +185,8 @@ impl Metric {
             place: place.into(),
             speed: speed.into(),
             cost: cost.into(),
-            repaired,
+            repaired: 0,
+            limited: 0,
         }
     }
 
@@ -290,8 +298,16 @@ fn inside(field: &TensorField, mask: Option<&Mask>) -> Vec<u32> {
         .collect()
 }
 
-/// W of a scaled tensor in its own axes, and whether nothing had to be mended.
-fn speed(d: [f64; 6], cost: Cost) -> (DMat3, bool) {
+/// W of a scaled tensor in its own axes.
+struct Speed {
+    w: DMat3,
+    /// The tensor was not positive definite.
+    repaired: bool,
+    /// It was too anisotropic.
+    limited: bool,
+}
+
+fn speed(d: [f64; 6], cost: Cost) -> Speed {
     let (values, vectors) = eigen_symmetric(d);
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
     let positive = values[2] > 0.0;
@@ -299,12 +315,16 @@ fn speed(d: [f64; 6], cost: Cost) -> (DMat3, bool) {
     let speeds = cost.speeds(mended);
     let fastest = speeds.iter().fold(0.0, |m: f64, v| m.max(*v));
     let slowest = fastest / (MOST_ANISOTROPY * MOST_ANISOTROPY);
-    let sound = positive && speeds.iter().all(|s| *s >= slowest * (1.0 - 1e-9));
+    let limited = speeds.iter().any(|s| !(*s >= slowest * (1.0 - 1e-9)));
     let mut w = DMat3::ZERO;
     for (speed, v) in speeds.into_iter().zip(vectors) {
         w += DMat3::from_cols(v * v.x, v * v.y, v * v.z) * speed.max(slowest);
     }
-    (w, sound)
+    Speed {
+        w,
+        repaired: !positive,
+        limited,
+    }
 }
 
 /// A W Aᵀ.

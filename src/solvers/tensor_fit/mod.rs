@@ -24,6 +24,7 @@ mod given;
 mod maps;
 mod wild;
 
+pub use brain_mask::{BrainMask, MaskReport};
 pub use eigen::eigen_symmetric;
 pub use given::{given, given_mask};
 pub use wild::Residuals;
@@ -177,14 +178,14 @@ pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result
     }
 }
 
-/// Brain mask of a scan: mean of the b = 0 volumes, median filter, Otsu threshold, largest
-/// component, holes filled.
+/// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one piece
+/// without holes, and how reliable it is.
 pub fn brain_mask(
     dwi: &Volume,
     gradients: &Gradients,
     backend: &Backend,
     control: &Control,
-) -> Result<Mask, Error> {
+) -> Result<BrainMask, Error> {
     check_gradients(dwi, gradients)?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {

@@ -91,6 +91,7 @@ pub fn gather(parts: Vec<Joined>, kind: Kind) -> Output {
         per_target: vec![0; kind.targets],
         steps: 0,
         kernel_s: None,
+        starts: None,
     };
     let add = |sum: &mut [u64], more: &[u64]| {
         for (sum, more) in sum.iter_mut().zip(more) {

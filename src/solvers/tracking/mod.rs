@@ -55,12 +55,14 @@ mod sample;
 pub(super) mod seeding;
 pub mod selection;
 pub(super) mod spline;
+mod starts;
 pub(super) mod words;
 
 pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
 pub use sample::{sample, sample_frame};
 pub use seeding::MAX_SEEDS;
+pub use starts::{Starts, starts};
 
 pub use super::Error;
 use super::random;
@@ -304,6 +306,8 @@ pub struct Output {
     pub steps: u64,
     /// Seconds in kernels, where the backend measures them.
     pub kernel_s: Option<f64>,
+    /// Why nothing starts, where somebody has looked.
+    pub starts: Option<Starts>,
 }
 
 /// Tracks from the regions with role seed (the whole mask if none) and filters by the others.

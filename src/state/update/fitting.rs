@@ -9,7 +9,7 @@ use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
-use crate::state::words::{THIN, count};
+use crate::state::words::{THIN, count, mask};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use crate::state::{comparing, saved};
 use std::sync::Arc;
@@ -23,6 +23,7 @@ pub struct Fitted<'a> {
     pub fit: &'a tensor_fit::Output,
     pub maps: &'a tensor_fit::Maps,
     pub mask: Mask,
+    pub mask_found: Option<tensor_fit::MaskReport>,
     pub wall_ms: f64,
 }
 
@@ -133,6 +134,10 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         count(fitted as u64),
         result.wall_ms / 1e3
     ));
+    if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
+        let text = format!("{doubt}. Look at it, or fit within a mask file");
+        state.session.say(Severity::Warning, text);
+    }
     if let Some(unit) = result.fit.other_unit {
         state.session.say(
             Severity::Warning,
@@ -162,6 +167,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         fit,
         maps,
         mask,
+        mask_found,
         wall_ms,
     } = result;
     let recipe = FitRecipe {
@@ -232,6 +238,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         fa: maps.fa.clone(),
         head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
         mask: mask.clone(),
+        mask_found: *mask_found,
         key: key.clone(),
         recipe: map("tensor"),
         fitted: mask.count().saturating_sub(fit.unfitted),

@@ -281,6 +281,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             edit(state, "Fit", false, |d| d.fit = params);
             fitting::fit(state, effects);
         }
+        Action::TakeOfferedMask => opening::take_offered_mask(state, effects),
         Action::SetFitMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
             fitting::fit(state, effects);

@@ -83,6 +83,7 @@ pub fn opened(
     loaded: Loaded,
     told: Told,
     notes: Vec<String>,
+    mask_beside: Option<PathBuf>,
     effects: &mut Vec<Effect>,
 ) {
     let name = stem(&path);
@@ -113,6 +114,7 @@ pub fn opened(
             gradient_files,
         } => {
             b_range = gradients.as_deref().map(defaults::fit_b_range);
+            state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
             recipe = recipe.with_gradients(&path, gradient_files);
             Content::Scan { dwi, gradients }
         }
@@ -156,6 +158,19 @@ pub fn opened(
     remember(state, path, kind, summary, effects);
     fitting::fit(state, effects);
     tensors::ask(state, effects);
+}
+
+/// Opens the mask file beside the scan as the fit's mask.
+pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(path) = state.offered_mask().cloned() else {
+        return;
+    };
+    let scan = state.document.scan().and_then(|l| l.path.clone());
+    state.session.together = scan.into_iter().chain([path.clone()]).collect();
+    effects.push(Effect::Submit(Request::Open {
+        path,
+        gradients: Vec::new(),
+    }));
 }
 
 /// A data set's folder: of one visit what it has is opened, of several the user is asked.

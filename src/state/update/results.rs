@@ -146,7 +146,8 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             loaded,
             told,
             notes,
-        } => opening::opened(state, path, loaded, told, notes, effects),
+            mask_beside,
+        } => opening::opened(state, path, loaded, told, notes, mask_beside, effects),
         Output::Found(folder) => opening::found(state, folder, effects),
         Output::Demo { seed, demo } => {
             let head = opening::Head {
@@ -163,12 +164,14 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             fit,
             maps,
             mask,
+            found,
         } => {
             let result = fitting::Fitted {
                 key,
                 fit: &fit,
                 maps: &maps,
                 mask,
+                mask_found: found,
                 wall_ms,
             };
             if fitting::fitted(state, &result) {

@@ -9,13 +9,15 @@ use super::display::{controls, select_row};
 use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
-use crate::state::{Action, Content, Layer, Look, Recipe, Slot, State, defaults};
+use crate::state::words::mask;
+use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State, defaults};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
+use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
 use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
 use crate::ui::widgets::{menu, section};
-use crate::ui::{Memory, format, icons, panels};
+use crate::ui::{Memory, format, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ const FIT: &str = "Tensor fit";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     inputs(ui, state, memory);
+    offered_mask(ui, state, actions);
     section::end(ui);
     let layer = shown_layer(state);
     section::head_with(ui, "Controls", layer.map_or("", |l| &l.name));
@@ -99,6 +102,20 @@ pub fn shells(gradients: &Gradients) -> String {
         .map(shell)
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// A mask file beside the scan, which the fit may use.
+fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let Some(path) = state.offered_mask() else {
+        return;
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!("{name} lies beside the scan. The fit found a mask of its own");
+    let p = theme::palette(ui.style());
+    let note = Note::new(p, Severity::Information, &text).action("Fit within it");
+    if note.show(ui) == Some(Answer::Taken) {
+        actions.push(Action::TakeOfferedMask);
+    }
 }
 
 fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
@@ -216,6 +233,12 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         method(ui, state, actions);
     }
     fit_mask(ui, state, actions);
+    if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
+        rows::hint(ui, &format!("Mask found: {}", mask::facts(&found)));
+        if let Some(doubt) = mask::doubt(&found) {
+            Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
+        }
+    }
     let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
     ui.add_space(4.0);
     rows::hint(

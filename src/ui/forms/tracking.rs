@@ -12,6 +12,7 @@ use crate::data::Role;
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{Params, Seeding};
 use crate::state::recipe::Source;
+use crate::state::words::mask;
 use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
@@ -114,9 +115,10 @@ pub(super) fn inputs(
     }
     if let Some(tensors) = &state.document.tensors {
         let p = theme::palette(ui.style());
+        let whose = mask::name_of(&state.document);
         let remarks = memory
             .tracks
-            .remarks(&state.document.regions, &tensors.mask);
+            .remarks(&state.document.regions, &tensors.mask, &whose);
         // Hundreds of the same would hide what else is there.
         const REMARKS: usize = 4;
         for text in remarks.iter().take(REMARKS) {

@@ -3,6 +3,7 @@
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, Request, Slot};
 use crate::state::pathways::{Asked, LAG, Working};
+use crate::state::words::mask;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 
@@ -84,6 +85,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         coarse,
         known,
         kept: None,
+        mask_name: mask::name_of(&state.document),
     };
     state.session.pathways.running = Some((wanted, coarse));
     effects.push(Effect::Submit(Request::Pathway(Box::new(request))));

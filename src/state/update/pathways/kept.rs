@@ -6,6 +6,7 @@ use crate::state::document::LayerId;
 use crate::state::pathways::KeptPathway;
 use crate::state::session::Severity;
 use crate::state::update::basis;
+use crate::state::words::mask;
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
         coarse: false,
         known: None,
         kept: Some(kept.id.0),
+        mask_name: mask::name_of(document),
     })
 }
 

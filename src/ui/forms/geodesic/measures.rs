@@ -4,6 +4,7 @@ use crate::render::colour_map::ColourMap;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Seeding;
 use crate::state::session::LiveRays;
+use crate::state::words::mask;
 use crate::state::{Action, Live, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
@@ -37,7 +38,9 @@ pub fn nothing(
     let now = &state.document.rays;
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
-    let Some((text, remedy)) = rays::nothing_kept(live, now, &names) else {
+    let Some((text, remedy)) =
+        rays::nothing_kept(live, now, &names, &mask::name_of(&state.document))
+    else {
         return;
     };
     let mut better = now.clone();

@@ -9,6 +9,7 @@ use crate::solvers::gradient_check;
 use crate::solvers::tensor_fit::Method;
 use crate::state::recipe::Source;
 use crate::state::space::{Disagreement, Item, What, compared, shares_inside};
+use crate::state::words::mask;
 use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
@@ -96,6 +97,7 @@ fn report(ui: &mut Ui, text: &str) {
 }
 
 const SPACE: &str = "Space";
+const MASK: &str = "Brain mask";
 const REPAIRED: &str = "Repaired tensors";
 const GRADIENTS: &str = "Gradient directions";
 
@@ -486,6 +488,21 @@ fn fit_checks(state: &State) -> Vec<Check> {
         fact: format!("{method}, {fitted} voxels"),
         report,
     };
+    let brain = tensors.mask_found.map(|found| Check {
+        verdict: match found.doubtful() {
+            true => Verdict::Warning,
+            false => Verdict::Passed,
+        },
+        name: MASK,
+        fact: match found.doubtful() {
+            true => "doubtful".to_owned(),
+            false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
+        },
+        report: [format!("Found from the scan: {}", mask::facts(&found))]
+            .into_iter()
+            .chain(mask::doubt(&found))
+            .collect(),
+    });
     let left_out = left_out(state, &tensors.outside_range);
     let visible = state
         .document
@@ -503,7 +520,7 @@ fn fit_checks(state: &State) -> Vec<Check> {
             "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
         ],
     };
-    [Some(fit), left_out, Some(repaired)]
+    [Some(fit), brain, left_out, Some(repaired)]
         .into_iter()
         .flatten()
         .collect()

@@ -1,6 +1,7 @@
 //! What is said where nothing was kept.
 
 use crate::data::{Region, Role};
+use crate::state::words::mask;
 use crate::state::{Action, Live, Severity, State};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::{Memory, format, theme};
@@ -48,12 +49,13 @@ impl Empty<'_> {
         if self.missed && unreachable {
             // No other setting would help.
             self.word = None;
+            let whose = mask::name_of(&state.document);
             self.text = match targets[..] {
                 [target] => format!(
-                    "Nothing can reach '{}': it lies outside the mask",
+                    "Nothing can reach '{}': it lies outside {whose}",
                     target.name
                 ),
-                _ => "Nothing can reach the targets: they lie outside the mask".to_owned(),
+                _ => format!("Nothing can reach the targets: they lie outside {whose}"),
             };
             place = targets.first().map(|r| r.shape.centre());
         } else if self.missed

@@ -7,6 +7,7 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
 use crate::state::session::LiveRays;
+use crate::state::words::mask;
 use crate::state::{Action, Live, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
@@ -76,7 +77,8 @@ pub fn show(
             measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
         None => {
-            if let Some((text, remedy)) = tracks::nothing_kept(output, params) {
+            let mask = mask::name_of(&state.document);
+            if let Some((text, remedy)) = tracks::nothing_kept(output, params, &mask) {
                 let way_out = (&*text, remedy, params);
                 nothing(ui, state, live, way_out, memory, actions);
             }

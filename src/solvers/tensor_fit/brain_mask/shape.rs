@@ -1,0 +1,156 @@
+//! Sets of voxels: their pieces, their holes, and what they enclose.
+
+use crate::compute::{Cancelled, Control};
+use crate::data::Grid;
+
+/// Visits all voxels that `open` holds and that face-neighbours connect to those on the stack;
+/// closes them in `open`.
+fn flood(open: &mut [bool], stack: &mut Vec<usize>, grid: &Grid, mut visit: impl FnMut(usize)) {
+    let strides = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
+    while let Some(index) = stack.pop() {
+        visit(index);
+        let voxel = grid.voxel(index);
+        for axis in 0..3 {
+            let before = (voxel[axis] > 0).then(|| index - strides[axis]);
+            let after = (voxel[axis] + 1 < grid.shape[axis]).then(|| index + strides[axis]);
+            for next in [before, after].into_iter().flatten() {
+                if open[next] {
+                    open[next] = false;
+                    stack.push(next);
+                }
+            }
+        }
+    }
+}
+
+/// The largest set of voxels connected by faces (of equal ones the first in file order), and how
+/// many voxels each set has.
+pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
+    let mut open = inside.to_vec();
+    let mut largest = Vec::new();
+    let mut stack = Vec::new();
+    let mut sizes = Vec::new();
+    for start in 0..open.len() {
+        if open[start] {
+            let mut piece = Vec::new();
+            open[start] = false;
+            stack.push(start);
+            flood(&mut open, &mut stack, grid, |index| piece.push(index));
+            sizes.push(piece.len());
+            if piece.len() > largest.len() {
+                largest = piece;
+            }
+        }
+    }
+    let mut out = vec![false; inside.len()];
+    largest.into_iter().for_each(|index| out[index] = true);
+    (out, sizes)
+}
+
+/// Adds what the set closes off from the border of the grid.
+pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
+    let mut open: Vec<bool> = inside.iter().map(|v| !v).collect();
+    let on_border = |index: &usize| {
+        let voxel = grid.voxel(*index);
+        (0..3).any(|a| voxel[a] == 0 || voxel[a] + 1 == grid.shape[a])
+    };
+    let mut stack: Vec<usize> = (0..open.len())
+        .filter(|i| open[*i] && on_border(i))
+        .collect();
+    stack.iter().for_each(|&index| open[index] = false);
+    let mut out = vec![true; inside.len()];
+    flood(&mut open, &mut stack, grid, |index| out[index] = false);
+    out
+}
+
+/// Lines through a voxel along faces, edges and corners.
+const LINES: usize = 13;
+/// A voxel that lies between voxels of the set on so many lines is enclosed: a dent in the surface
+/// of a brain, or the gap between its parts, is open to one side and has at most nine.
+const ENCLOSED: u32 = 10;
+
+/// Adds the voxels that the set encloses. Unlike a filled hole they may be open to the outside by
+/// a narrow way, as dark nuclei are through the base of the brain.
+pub fn fill_enclosed(inside: &mut [bool], grid: &Grid, control: &Control) -> Result<(), Cancelled> {
+    let Some((low, high)) = block(inside, grid) else {
+        return Ok(());
+    };
+    // With a border of one voxel, so that every neighbour exists.
+    let shape = [0, 1, 2].map(|a| high[a] - low[a] + 3);
+    let at = |[x, y, z]: [usize; 3]| x + shape[0] * (y + shape[1] * z);
+    let mut steps = [0usize; LINES];
+    let mut lines = 0;
+    for z in 0..=1isize {
+        for y in -1..=1isize {
+            for x in -1..=1isize {
+                let step = x + shape[0] as isize * (y + shape[1] as isize * z);
+                if z > 0 || y > 0 || (y == 0 && x > 0) {
+                    steps[lines] = step as usize;
+                    lines += 1;
+                }
+            }
+        }
+    }
+    let rows = || {
+        (low[2]..=high[2]).flat_map(move |z| {
+            (low[1]..=high[1]).map(move |y| {
+                let of = grid.index([low[0], y, z]);
+                (of, [1, y - low[1] + 1, z - low[2] + 1])
+            })
+        })
+    };
+    let length = high[0] - low[0] + 1;
+    let all = (1u16 << LINES) - 1;
+    // Bit by bit whether a voxel of the set lies on a line, at or before the voxel.
+    let mut before = vec![0u16; shape.iter().product()];
+    for (of, first) in rows() {
+        control.check()?;
+        let first = at(first);
+        for x in 0..length {
+            let i = first + x;
+            before[i] = match inside[of + x] {
+                true => all,
+                false => steps.iter().enumerate().fold(0, |found, (line, step)| {
+                    found | before[i - step] & (1 << line)
+                }),
+            };
+        }
+    }
+    let mut after = vec![0u16; before.len()];
+    let rows: Vec<_> = rows().collect();
+    for &(of, first) in rows.iter().rev() {
+        control.check()?;
+        let first = at(first);
+        for x in (0..length).rev() {
+            let i = first + x;
+            after[i] = match inside[of + x] {
+                true => all,
+                false => steps.iter().enumerate().fold(0, |found, (line, step)| {
+                    found | after[i + step] & (1 << line)
+                }),
+            };
+        }
+    }
+    for (of, first) in rows {
+        let first = at(first);
+        for x in 0..length {
+            let both = before[first + x] & after[first + x];
+            inside[of + x] |= both.count_ones() >= ENCLOSED;
+        }
+    }
+    Ok(())
+}
+
+/// First and last voxel of a set along each axis.
+fn block(inside: &[bool], grid: &Grid) -> Option<([usize; 3], [usize; 3])> {
+    let mut found: Option<([usize; 3], [usize; 3])> = None;
+    for (index, _) in inside.iter().enumerate().filter(|(_, v)| **v) {
+        let voxel = grid.voxel(index);
+        let (low, high) = found.get_or_insert((voxel, voxel));
+        for axis in 0..3 {
+            low[axis] = low[axis].min(voxel[axis]);
+            high[axis] = high[axis].max(voxel[axis]);
+        }
+    }
+    found
+}

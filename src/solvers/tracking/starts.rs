@@ -1,0 +1,93 @@
+//! Why seeds do not start.
+
+use super::direction::deviator;
+use super::field::{INSIDE, LANES, Points, Sampler, Trilinear};
+use super::seeding::Seeds;
+use super::{Error, Fate, Output, Params};
+use crate::compute::{Backend, Control};
+use crate::data::{Region, Role, TensorField};
+use glam::DVec3;
+
+/// At most so many seeds are looked at: enough to tell the reason.
+const MOST: usize = 4096;
+
+/// Seeds by the first condition that each fails.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Starts {
+    pub outside_volume: u64,
+    /// Of the tensors.
+    pub outside_mask: u64,
+    /// Outside every region with role mask.
+    pub outside_regions: u64,
+    pub low_fa: u64,
+    pub min_fa: Option<f64>,
+    /// The others.
+    pub sound: u64,
+}
+
+impl Output {
+    /// Notes why nothing starts, where nothing was kept and some seeds did not.
+    pub fn look_for_starts(
+        &mut self,
+        field: &TensorField,
+        regions: &[Region],
+        params: &Params,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(), Error> {
+        if self.kept.is_empty() && self.fates[Fate::NoStart as usize] > 0 {
+            self.starts = Some(starts(field, regions, params, backend, control)?);
+        }
+        Ok(())
+    }
+}
+
+/// Looks at the seeds of these regions and parameters, evenly spread where there are many.
+pub fn starts(
+    field: &TensorField,
+    regions: &[Region],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Starts, Error> {
+    backend.install(|| {
+        let seeds = Seeds::new(field, regions, params, control)?;
+        let masks: Vec<&Region> = regions.iter().filter(|r| r.role == Role::Mask).collect();
+        let sampler = Trilinear::new(field);
+        // Without any anisotropy there is no direction to start in.
+        let least = params.min_fa.map_or(0.0, |fa| (fa * fa) as f32).max(1e-8);
+        let mut found = Starts {
+            min_fa: params.min_fa,
+            ..Starts::default()
+        };
+        let step = seeds.len().div_ceil(MOST).max(1);
+        let points: Vec<[f32; 3]> = (0..seeds.len())
+            .step_by(step)
+            .map(|i| seeds.point(i))
+            .collect();
+        for some in points.chunks(LANES) {
+            let mut at = Points::default();
+            for (lane, point) in some.iter().enumerate() {
+                at.set(lane, *point);
+            }
+            let samples = sampler.sample(&at);
+            for (lane, point) in some.iter().enumerate() {
+                let r = &samples.records[lane];
+                let world = DVec3::from_array(point.map(f64::from));
+                let count = if samples.in_volume[lane] == 0 {
+                    &mut found.outside_volume
+                } else if !(r[INSIDE] >= 0.5) {
+                    &mut found.outside_mask
+                } else if !masks.is_empty() && !masks.iter().any(|m| m.shape.contains(world)) {
+                    &mut found.outside_regions
+                } else if !deviator([r[0], r[1], r[2], r[3], r[4], r[5]]).fa_at_least(least) {
+                    &mut found.low_fa
+                } else {
+                    &mut found.sound
+                };
+                *count += 1;
+            }
+        }
+        Ok(found)
+    })
+}

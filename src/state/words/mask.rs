@@ -1,0 +1,117 @@
+//! Sentences about the mask that tensors are within, and about seeds outside it.
+
+use super::{count, fixed, with_unit};
+use crate::solvers::tensor_fit::MaskReport;
+use crate::solvers::tracking::Starts;
+use crate::state::Document;
+
+/// The mask that a fit finds from its scan.
+pub const AUTOMATIC: &str = "the automatic mask";
+/// The voxels where an image of tensors holds one.
+pub const GIVEN: &str = "the mask of the tensors";
+
+/// The mask that a document's tensors are within, as part of a sentence.
+pub fn name_of(document: &Document) -> String {
+    let Some(tensors) = &document.tensors else {
+        return AUTOMATIC.to_owned();
+    };
+    if tensors.mask_found.is_some() {
+        return AUTOMATIC.to_owned();
+    }
+    let chosen = document
+        .chosen_mask()
+        .filter(|(_, mask)| Some(mask.id()) == tensors.key.mask);
+    match chosen {
+        Some((layer, _)) => format!("the mask '{}'", layer.name),
+        None => GIVEN.to_owned(),
+    }
+}
+
+fn ml(value: f64) -> String {
+    with_unit(&fixed(value, usize::from(value < 100.0)), "ml")
+}
+
+/// `1 392 ml, 2 holes filled (13.8 ml, the largest 8.6 ml), agreement of two thresholds 0.97`.
+pub fn facts(found: &MaskReport) -> String {
+    let holes = match found.holes {
+        0 => "no hole filled".to_owned(),
+        1 => format!("1 hole of {} filled", ml(found.holes_ml)),
+        n => format!(
+            "{} holes filled ({}, the largest {})",
+            count(n as u64),
+            ml(found.holes_ml),
+            ml(found.largest_hole_ml)
+        ),
+    };
+    format!(
+        "{}, {holes}, agreement of two thresholds {}",
+        ml(found.volume_ml),
+        fixed(found.agreement, 2)
+    )
+}
+
+/// What is doubtful about a mask that was found.
+pub fn doubt(found: &MaskReport) -> Option<String> {
+    let why = if found.changes_with_threshold() {
+        format!(
+            "it changes with the threshold (agreement {}, expected at least {})",
+            fixed(found.agreement, 2),
+            fixed(MaskReport::LEAST_AGREEMENT, 2)
+        )
+    } else if found.has_large_hole() {
+        format!(
+            "a hole of {} was filled ({} of the mask, expected at most {})",
+            ml(found.largest_hole_ml),
+            with_unit(
+                &fixed(100.0 * found.largest_hole_ml / found.volume_ml, 0),
+                "%"
+            ),
+            with_unit(&fixed(100.0 * MaskReport::LARGEST_HOLE, 0), "%")
+        )
+    } else {
+        return None;
+    };
+    Some(format!("The automatic brain mask is doubtful: {why}"))
+}
+
+/// A doubtful mask in one sentence, for commands.
+pub fn doubtful(found: &MaskReport) -> Option<String> {
+    let doubt = doubt(found)?;
+    Some(format!(
+        "{doubt}; {}. Look at it (arcuate fit --maps mask), or give one with --mask",
+        facts(found)
+    ))
+}
+
+/// Why seeds do not start: `the seeds lie outside the automatic mask`.
+pub fn no_start(starts: &Starts, mask: &str) -> String {
+    let fa = starts
+        .min_fa
+        .map_or("no direction stands out".to_owned(), |fa| {
+            format!("FA is below {}", fixed(fa, 2))
+        });
+    let reasons = [
+        (starts.outside_volume, "outside the volume".to_owned()),
+        (starts.outside_mask, format!("outside {mask}")),
+        (
+            starts.outside_regions,
+            "outside the mask regions".to_owned(),
+        ),
+        (starts.low_fa, format!("where {fa}")),
+    ];
+    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
+    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
+    match some[..] {
+        [] => "no tensor there has a metric".to_owned(),
+        [_] if all == starts.low_fa => format!("{fa} there"),
+        [(_, place)] => format!("the seeds lie {place}"),
+        _ => {
+            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
+            let each: Vec<String> = some
+                .iter()
+                .map(|(n, place)| format!("{} {place}", share(*n)))
+                .collect();
+            format!("the seeds lie {}", each.join(", "))
+        }
+    }
+}
