@@ -3,7 +3,7 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
-use crate::state::{Content, Layer, Method, State, Task};
+use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +27,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| of_layer(layer, at))
+        .filter_map(|layer| of_layer(layer, at).map(|r| within_mask(state, layer, r)))
         .collect();
     if let Some(tensors) = &state.document.tensors {
         let direction = tensors
@@ -57,6 +57,27 @@ pub fn readings(state: &State) -> Vec<Reading> {
         all.push(reading(region.name.clone(), value));
     }
     all
+}
+
+/// Where a fit has no tensor.
+pub const OUTSIDE_MASK: &str = "outside the mask";
+
+/// Maps of tensors are 0 outside the mask, which nobody measured.
+fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
+    let at = state.view.crosshair;
+    let Some(tensors) = &state.document.tensors else {
+        return found;
+    };
+    let of_fit = matches!(&layer.recipe, Recipe::Fit { .. }) && layer.content.volume().is_some();
+    let in_volume = tensors.fa.grid.nearest(at).is_some();
+    if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
+        return found;
+    }
+    let words = match tensors.mask.contains(at) {
+        true => "no tensor",
+        false => OUTSIDE_MASK,
+    };
+    reading(found.name, words)
 }
 
 /// The connectivity measure of the rays through the voxel.
@@ -187,6 +208,12 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     let telling = |r: &&Reading| r.name == "FA" || r.name == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.name != "FA");
+    // Once is enough.
+    let outside = |r: &Reading| r.value == OUTSIDE_MASK;
+    if chosen.first().is_some_and(|r| outside(r)) {
+        let mut first = true;
+        chosen.retain(|r| std::mem::take(&mut first) || !outside(r));
+    }
     if chosen.is_empty() {
         chosen = all
             .iter()
