@@ -551,7 +551,7 @@ fn rulers() {
         all.map(|m| m.value().unwrap()).collect()
     };
     assert_eq!(values(&desk), [5.0, 90.0]);
-    assert!(desk.window.state.document.has_work());
+    assert!(desk.window.state.is_dirty());
     for phase in [Phase::Live, Phase::Live, Phase::Done] {
         let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
         desk.act(BundleAction::Remeasure {

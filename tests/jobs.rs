@@ -155,7 +155,6 @@ fn saves_finish_on_closing() {
             path,
             command,
             values: Values::default(),
-            revision: 0,
         });
     }
     drop(jobs);

@@ -16,12 +16,13 @@ impl Clock {
     /// The action, where it is time for it; else asks for a frame when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context) -> Option<Action> {
         let saving = &state.session.saving;
+        let changed = state.has_changed();
         // What was saved needs to be taken away once all is in a file.
-        if !state.is_dirty() && saving.autosaved.is_none() {
+        if !changed && saving.autosaved.is_none() {
             return None;
         }
         let last = *self.0.get_or_insert_with(Instant::now);
-        let soon = saving.autosave_due || !state.is_dirty();
+        let soon = saving.autosave_due || !changed;
         let left = if soon { AT_LEAST } else { EVERY }.saturating_sub(last.elapsed());
         if !left.is_zero() {
             ctx.request_repaint_after(left);

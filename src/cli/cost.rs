@@ -270,7 +270,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         path: path_file,
         command: command.clone(),
         values: Values::default(),
-        revision: 0,
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);
     if options.null > 0 {

@@ -188,7 +188,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         path: at("fibres.tck"),
         command: command.clone(),
         values: Values::default(),
-        revision: 0,
     })?;
 
     if let Some((labels, ..)) = &pictures {

@@ -365,7 +365,6 @@ fn save_labels(
         grid,
         path: options.out.clone(),
         command: "arcuate region --as-labels".to_owned(),
-        revision: None,
     };
     let work = Request::Regions(Box::new(ForRegions::SaveLabels(save)));
     let (Output::Saved(saved), _) = runner.run(work)? else {

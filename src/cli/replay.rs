@@ -593,7 +593,6 @@ fn write(
             path,
             command: command.clone(),
             values: Values::default(),
-            revision: 0,
         })?;
     }
     Ok(())

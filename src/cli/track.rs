@@ -83,7 +83,6 @@ impl CurveOptions {
             path: self.out.clone(),
             command: tracked.recipe.command_to(&self.out),
             values,
-            revision: 0,
         })?;
         Ok(files)
     }

@@ -120,6 +120,17 @@ impl Values {
         left
     }
 
+    /// What neither a file of this name nor those beside it hold, one sentence each.
+    pub fn losses(&self, tractogram: &Tractogram, path: &Path) -> Vec<String> {
+        let Some(format) = Format::named(path) else {
+            return Vec::new();
+        };
+        match self.beside(path).is_empty() {
+            false => format.losses(&self.without(tractogram)),
+            true => format.losses(&Self::written(tractogram.clone())),
+        }
+    }
+
     /// Which of them files beside a TCK do not hold, one sentence each. Looks at every value.
     pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         let beside = self.beside(tck).into_iter();
@@ -141,14 +152,16 @@ impl Values {
     }
 }
 
-/// Writes a streamline file, and beside a TCK these values: all files or none. Says what that was.
+/// Writes a streamline file, and beside a TCK these values: all files or none. Says what that was, and
+/// whether the files hold all of it.
 pub(super) fn save_tractogram(
     tractogram: Tractogram,
     values: &Values,
     path: &Path,
     command: &str,
     control: &Control,
-) -> Result<String, io::Error> {
+) -> Result<(String, bool), io::Error> {
+    let mut whole = values.losses(&tractogram, path).is_empty();
     let tractogram = Values::written(tractogram);
     let (beside, left): (Vec<_>, Vec<_>) = values
         .beside(path)
@@ -170,11 +183,12 @@ pub(super) fn save_tractogram(
         };
         what += &format!(" with {}", names(&beside, file));
     }
+    whole &= left.is_empty();
     if !left.is_empty() {
         let left = names(&left, |b| b.name.clone());
         what += &format!(", without {left}, which TSF does not hold");
     }
-    Ok(what)
+    Ok((what, whole))
 }
 
 /// Where files may go. Asks the disk: not for the window's thread.

@@ -119,8 +119,6 @@ pub struct SaveLabels {
     pub grid: Arc<Grid>,
     pub path: PathBuf,
     pub command: String,
-    /// Of the document, if they are all of it that is to be saved.
-    pub revision: Option<u64>,
 }
 
 /// Masks of several regions, each in its file.
@@ -128,7 +126,6 @@ pub struct SaveLabels {
 pub struct SaveMasks {
     pub regions: Vec<(PathBuf, Arc<Shape>, String)>,
     pub grid: Arc<Grid>,
-    pub revision: u64,
 }
 
 impl ForRegions {
@@ -365,7 +362,7 @@ impl SaveLabels {
         Ok(Output::Saved(Saved {
             path: self.path,
             what,
-            revision: self.revision.filter(|_| shared == 0),
+            whole: None,
         }))
     }
 }
@@ -418,7 +415,7 @@ impl SaveMasks {
         Ok(Output::Saved(Saved {
             path: first,
             what: format!("{count} regions as masks, the first of them"),
-            revision: Some(self.revision),
+            whole: None,
         }))
     }
 }

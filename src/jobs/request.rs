@@ -128,8 +128,6 @@ pub enum Request {
         command: String,
         /// What is written beside a TCK.
         values: Values,
-        /// Of the document that it is part of; comes back in [`Saved`].
-        revision: u64,
     },
     /// The same with all its values, of which those that a TCK does not hold go beside it.
     SaveWithValues {
@@ -185,7 +183,6 @@ pub enum Request {
         grid: Arc<Grid>,
         path: PathBuf,
         command: String,
-        revision: u64,
     },
     /// Regions by computation, and files of all of them.
     Regions(Box<ForRegions>),
@@ -218,8 +215,8 @@ pub struct Saved {
     pub path: PathBuf,
     /// `450 streamlines`.
     pub what: String,
-    /// Streamlines and regions: which state of the document they are from.
-    pub revision: Option<u64>,
+    /// The data that the file holds in full: nothing of it would be lost with the window.
+    pub whole: Option<DataId>,
 }
 
 #[derive(Clone, Debug)]
@@ -452,11 +449,11 @@ impl Request {
                 path,
                 command,
                 values,
-                revision,
             } => {
-                let what = save_tractogram(tractogram, &values, &path, &command, control)
+                let id = tractogram.id();
+                let (what, whole) = save_tractogram(tractogram, &values, &path, &command, control)
                     .map_err(|e| e.to_string())?;
-                saved(path, what, Some(revision))
+                saved(path, what, whole.then_some(id))
             }
             Self::SaveWithValues {
                 tractogram,
@@ -509,15 +506,18 @@ impl Request {
                     Some(_) => "label map, with its names beside it",
                     None => "volume",
                 };
-                saved(path, what.to_owned(), None)
+                saved(path, what.to_owned(), Some(volume.id()))
             }
             Self::SaveMask {
                 mask,
                 path,
                 command,
             } => {
+                let id = mask.id();
                 let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
-                saved(path, what.unwrap_or("mask").to_owned(), None)
+                // A surface is not the mask's voxels.
+                let whole = what.is_none().then_some(id);
+                saved(path, what.unwrap_or("mask").to_owned(), whole)
             }
             Self::SavePathway {
                 found,
@@ -534,14 +534,13 @@ impl Request {
                 grid,
                 path,
                 command,
-                revision,
             } => {
                 let shape = match io::surface::is_named(&path) {
                     true => shape,
                     false => Arc::new(Shape::Mask(shape.mask_on(&grid).whole())),
                 };
                 let what = save_shape(&shape, &path, &command, control)?;
-                saved(path, what.unwrap_or("region").to_owned(), Some(revision))
+                saved(path, what.unwrap_or("region").to_owned(), None)
             }
             Self::Regions(work) => work.run(backend, control),
             Self::SavePng {

@@ -148,7 +148,7 @@ impl ForSegment {
                 Ok(Output::Saved(Saved {
                     path,
                     what: "run script".to_owned(),
-                    revision: None,
+                    whole: None,
                 }))
             }
         }
@@ -166,7 +166,7 @@ fn save_surface(
     Ok(Output::Saved(Saved {
         path,
         what: "surface".to_owned(),
-        revision: None,
+        whole: None,
     }))
 }
 

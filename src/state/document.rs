@@ -501,25 +501,6 @@ impl Document {
         }
     }
 
-    /// Whether there is something that cannot be opened or computed again: regions, kept streamlines.
-    pub fn has_work(&self) -> bool {
-        let fresh = |l: &Layer| l.path.is_none() || self.edits.contains_key(&l.id);
-        let kept = |l: &Arc<Layer>| fresh(l) && matches!(l.content, Content::Tractogram(_));
-        let measured = !self.bundle.measurements.is_empty();
-        !self.regions.is_empty()
-            || self.layers.iter().any(kept)
-            || !self.absent.is_empty()
-            || !self.left_out.is_empty()
-            || measured
-            || !self.kept_pathways.is_empty()
-            || !self.segment.spheres.is_empty()
-            || self
-                .layers
-                .iter()
-                .any(|l| self.segmented.contains_key(&l.id) || self.weighed.contains_key(&l.id))
-            || !self.moved.is_empty()
-    }
-
     /// Regions as text; an error names one that is a mask without a file.
     pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, String> {
         let path_of = |region: &Region| {

@@ -32,6 +32,7 @@ pub mod segment;
 pub mod session;
 pub mod settings;
 pub mod space;
+pub mod unsaved;
 pub mod update;
 pub mod view;
 pub mod volume_look;

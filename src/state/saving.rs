@@ -1,7 +1,8 @@
 //! The session file: where it is, whether all is in it, what is being opened, what was left behind.
 
+use super::View;
 use super::saved::{self, Content};
-use super::{State, View};
+use super::unsaved::{Base, InFiles, RecipeOnly};
 use crate::jobs::session::ReadSession;
 use crate::state::LayerId;
 use std::collections::BTreeMap;
@@ -38,6 +39,12 @@ pub enum SessionAction {
         then: Option<Leaving>,
     },
     SetStore(Store),
+    /// Stores large layers, too: saves the session once more, then what follows.
+    StoreToo {
+        then: Option<Leaving>,
+    },
+    /// It was read that the session stores layers as recipes alone.
+    RecipeOnlySeen,
     /// A minute is over, or a job has ended.
     Autosave,
     /// A file of the session that is being opened is there now.
@@ -128,8 +135,14 @@ impl Opening {
 pub struct Saving {
     /// The session file of the document.
     pub file: Option<PathBuf>,
-    /// Of the document, when it was saved or opened.
-    pub saved: u64,
+    /// What is in that file, or was there when the first file was opened.
+    pub base: Arc<Base>,
+    /// What will be in a file that is being written.
+    pub base_asked: Option<Arc<Base>>,
+    /// Layers whose files were exported.
+    pub in_files: InFiles,
+    /// Layers that the session saved last stores as recipes alone, until the user has seen it.
+    pub recipe_only: Vec<RecipeOnly>,
     /// The view that is in that file, and the one in a file that is being written.
     pub view: Option<View>,
     pub view_asked: Option<View>,
@@ -148,25 +161,21 @@ pub struct Saving {
     pub left_behind: Vec<LeftBehind>,
     /// The document was left behind there: kept until it is saved here.
     pub recovered: Option<PathBuf>,
-    /// What is being read was left behind.
-    pub recovering: bool,
+    /// The session that is being read, if it was left behind.
+    pub recovering: Option<PathBuf>,
     /// Files are read even where their size and age are the session's.
     pub strict: bool,
 }
 
-impl State {
-    /// Whether there is something that is in no file: of a document with a session, what changed since
-    /// it was saved; else what changed since the last export.
-    pub fn is_dirty(&self) -> bool {
-        match self.session.saving.file {
-            Some(_) => self.session.revision != self.session.saving.saved,
-            None => self.session.unsaved,
-        }
-    }
-
-    /// Whether work would be lost with the document.
-    pub fn would_lose(&self) -> bool {
-        let saved = self.session.saving.file.is_some();
-        self.is_dirty() && (saved || self.document.has_work())
+impl Saving {
+    /// What was left behind, but for what is being recovered.
+    pub fn offered(&self) -> impl Iterator<Item = &LeftBehind> {
+        let opening = self.opening.as_ref().filter(|o| o.recovered);
+        let taken = [
+            self.recovering.as_deref(),
+            opening.map(|o| o.read.path.as_path()),
+        ];
+        let left = self.left_behind.iter();
+        left.filter(move |l| !taken.contains(&Some(l.session.as_path())))
     }
 }

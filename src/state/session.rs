@@ -249,6 +249,8 @@ pub struct Session {
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
     pub status: String,
+    /// The status that was about the live result.
+    pub said_live: Option<String>,
     pub live: Option<Live>,
     /// Those of the kept and of the missed curves.
     pub stopped: Derived<StopKey, [Tractogram; 2]>,
@@ -300,8 +302,6 @@ pub struct Session {
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
     pub guide: Option<GuideStep>,
-    /// Regions or results changed since the last export.
-    pub unsaved: bool,
     /// Counts the changes of the document: a file that was asked for before a change lacks it.
     pub revision: u64,
     /// The fit that was asked for and has not ended.
@@ -337,6 +337,7 @@ impl Session {
             comparing: None,
             messages: Vec::new(),
             status: String::new(),
+            said_live: None,
             live: None,
             stopped: Derived::default(),
             passing: None,
@@ -366,7 +367,6 @@ impl Session {
             labels: None,
             drawn: None,
             guide: None,
-            unsaved: false,
             revision: 0,
             fitting: None,
             bundle: Working::default(),

@@ -5,7 +5,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
-use crate::state::words::counted;
+use crate::state::unsaved::{RecipeOnly, Thing, summed};
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
@@ -88,25 +88,38 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         Leaving::Open(_) | Leaving::Recover(_) => "before another is opened",
         Leaving::Demo { .. } => "before the demo head is opened",
     };
-    let mut saves = None;
+    let unsaved = state.unsaved();
+    let question = match unsaved.is_empty() {
+        true => stores(state, before),
+        false => saves(state, before, &unsaved),
+    };
+    let mut answer = None;
     let mut stays = false;
     let close = modal(ui, "leaving", 400.0, |ui| {
-        heading(ui, &format!("Save the session {before}?"));
-        ui.label(lost(state));
-        ui.horizontal(|ui| {
-            let named = state.session.saving.file.is_some();
-            let word = if named { "Save" } else { "Save…" };
-            let enter = ui.input(|i| i.key_pressed(Key::Enter));
-            if Button::primary(word).show(ui).clicked() || enter {
-                saves = Some(true);
+        heading(ui, &question.heading);
+        ui.label(&question.reason);
+        ui.scope(|ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            for row in &question.rows {
+                ui.label(format!("• {row}"));
             }
-            if Button::plain("Don’t save").show(ui).clicked() {
-                saves = Some(false);
+        });
+        ui.horizontal(|ui| {
+            let enter = ui.input(|i| i.key_pressed(Key::Enter));
+            if Button::primary(question.yes).show(ui).clicked() || enter {
+                answer = Some(true);
+            }
+            if Button::plain(question.no).show(ui).clicked() {
+                answer = Some(false);
             }
             stays = Button::quiet("Cancel").show(ui).clicked();
         });
     });
-    match saves {
+    match answer {
+        Some(true) if unsaved.is_empty() => {
+            let then = Some(leaving.clone());
+            actions.push(Action::Session(SessionAction::StoreToo { then }));
+        }
         Some(true) => save(ui, state, memory, Some(leaving.clone()), actions),
         Some(false) => actions.push(Action::Session(SessionAction::Discard)),
         None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
@@ -114,21 +127,63 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
 }
 
-/// What is in no file.
-fn lost(state: &State) -> String {
-    let kept = state.document.made.len() + state.document.absent.len();
-    let things = [
-        (state.document.regions.len(), "region", ""),
-        (kept, "layer", " of kept streamlines"),
-    ];
-    let things = things.into_iter().filter(|(n, ..)| *n > 0);
-    let things: Vec<String> = things.map(|(n, one, of)| counted(n, one) + of).collect();
-    match (&state.session.saving.file, things.as_slice()) {
-        (Some(_), _) => format!("{} changed since it was saved", quit::name(state)),
-        (None, []) => "The last changes would be lost; what you exported stays".to_owned(),
-        (None, things) => format!(
-            "{} would be lost; what you exported stays",
-            things.join(" and ")
-        ),
+struct Question {
+    heading: String,
+    reason: String,
+    rows: Vec<String>,
+    yes: &'static str,
+    no: &'static str,
+}
+
+/// Work is in no file.
+fn saves(state: &State, before: &str, unsaved: &[Thing]) -> Question {
+    let named = state.session.saving.file.is_some();
+    Question {
+        heading: format!("Save the session {before}?"),
+        reason: match named {
+            true => format!("Changed since {} was saved:", quit::name(state)),
+            false => "In no file, and lost unless the session is saved:".to_owned(),
+        },
+        rows: rows(unsaved),
+        yes: if named { "Save" } else { "Save…" },
+        no: "Don’t save",
     }
+}
+
+/// All is saved, but for streamlines of large layers.
+fn stores(state: &State, before: &str) -> Question {
+    let layers = state.only_in_memory();
+    let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    Question {
+        heading: format!("Store large layers {before}?"),
+        reason: format!(
+            "{} holds the recipe of {}, not the streamlines ({}). They would have to be made again:",
+            quit::name(state),
+            if layers.len() == 1 {
+                "this layer"
+            } else {
+                "these layers"
+            },
+            summed(&layers),
+        ),
+        rows: shortened(words),
+        yes: "Store them too",
+        no: "Don’t store",
+    }
+}
+
+/// What is in no file, one line each.
+pub fn rows(unsaved: &[Thing]) -> Vec<String> {
+    shortened(unsaved.iter().map(Thing::words).collect())
+}
+
+/// As many as a small window has room for.
+fn shortened(mut rows: Vec<String>) -> Vec<String> {
+    const MOST: usize = 8;
+    if rows.len() > MOST {
+        let more = rows.len() - (MOST - 1);
+        rows.truncate(MOST - 1);
+        rows.push(format!("{more} more"));
+    }
+    rows
 }

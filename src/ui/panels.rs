@@ -219,6 +219,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 ui.add_space(space::INSET);
             }
             guide::show(ui, state, memory, actions);
+            recovery::recipe_only(ui, state, actions);
             recovery::show(ui, state, actions);
             messages(ui, state, |m| !is_error(m), actions);
             if notes {

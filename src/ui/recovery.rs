@@ -6,12 +6,16 @@ use super::widgets::note::{Answer, Note};
 use super::{Memory, theme};
 use crate::state::saved;
 use crate::state::saving::LeftBehind;
-use crate::state::words::counted;
+use crate::state::unsaved::{RecipeOnly, summed};
+use crate::state::words::{counted, some_of};
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
 
 /// How many are offered at a time on the first page.
 const OFFERED: usize = 3;
+
+/// How many layers a note names.
+const NAMED: usize = 4;
 
 fn sentence(left: &LeftBehind) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -48,7 +52,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         true => OFFERED,
         false => 1,
     };
-    for left in state.session.saving.left_behind.iter().take(offered) {
+    for left in state.session.saving.offered().take(offered) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
         let note = note.action("Recover").leave("Discard").dismissable();
@@ -64,9 +68,41 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
+/// Layers that the session just saved holds as recipes alone.
+pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    // Meanwhile some may have gone, or will be stored.
+    let layers = state.recipe_only();
+    let said = &state.session.saving.recipe_only;
+    let layers: Vec<RecipeOnly> = layers.into_iter().filter(|l| said.contains(l)).collect();
+    if layers.is_empty() {
+        return;
+    }
+    let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let streamlines = match layers.len() {
+        1 => "its streamlines",
+        _ => "their streamlines",
+    };
+    let text = format!(
+        "The session holds the recipe of {}, not {streamlines}, which would have to be made again: {}",
+        summed(&layers),
+        some_of(&words, NAMED)
+    );
+    let note = Note::new(p, Severity::Warning, &text);
+    let answer = note.action("Store them too").dismissable().show(ui);
+    actions.extend(answer.map(|answer| {
+        Action::Session(match answer {
+            Answer::Taken => SessionAction::StoreToo { then: None },
+            Answer::Left | Answer::Dismissed => SessionAction::RecipeOnlySeen,
+        })
+    }));
+}
+
 /// Whether there is anything to show.
 pub fn any(state: &State) -> bool {
-    !state.session.saving.left_behind.is_empty()
+    let saving = &state.session.saving;
+    saving.offered().next().is_some() || !saving.recipe_only.is_empty()
 }
 
 /// Layers, regions and pathways of the session that are not here.

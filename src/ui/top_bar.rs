@@ -4,7 +4,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
-use super::{Memory, file_menu, icons, quit};
+use super::{Memory, file_menu, icons, leaving, quit};
 use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -83,13 +83,11 @@ fn name(
     if state.document.is_empty() || wide < LEGIBLE {
         return end;
     }
-    // Only regions and kept streamlines can be lost: other layers are files or made again.
-    let work = state.document.has_work();
-    let saved = match (&state.session.saving.file, work, state.is_dirty()) {
-        (Some(_), _, false) => " · saved",
-        (Some(_), _, true) | (None, true, true) => " · not saved",
-        (None, true, false) => " · exported",
-        (None, false, _) => "",
+    let unsaved = state.unsaved();
+    let saved = match (&state.session.saving.file, unsaved.is_empty()) {
+        (_, false) => " · not saved",
+        (Some(_), true) => " · saved",
+        (None, true) => "",
     };
     let left = end + 22.0;
     let name = quit::name(state);
@@ -107,9 +105,12 @@ fn name(
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
     let file = state.session.saving.file.as_ref();
     let path = file.or(state.document.layers.iter().find_map(|l| l.path.as_ref()));
-    let hint = path.map_or(state.document.name.clone(), |path| {
+    let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
+    for row in leaving::rows(&unsaved) {
+        hint += &format!("\nNot saved: {row}");
+    }
     response.on_hover_text(hint);
     shown.right()
 }

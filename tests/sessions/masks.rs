@@ -178,13 +178,14 @@ fn unreadable() {
         assert_eq!(healed.state.document.made.len(), 1);
     }
     // Nothing takes the place of what was recovered in part.
-    let recovered = recovered(&folder.path().join("t.arcuate"));
-    assert_eq!(recovered.state.session.saving.recovered, None);
+    let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
         recovered.said().contains("offered again"),
         "{}",
         recovered.said()
     );
+    recovered.save(&folder.path().join("part.arcuate"));
+    assert!(recovered.state.session.saving.recovered.is_some());
     // Taken out by hand, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");

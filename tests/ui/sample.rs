@@ -249,7 +249,6 @@ pub fn tracked(mut state: State) -> State {
     });
     state.session.selected_region = Some(seed);
     state.session.selected_layer = None;
-    state.session.unsaved = true;
     state.session.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
     state
 }

@@ -2,10 +2,10 @@
 
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::test;
-use arcuate::jobs::Request;
 use arcuate::jobs::session::{
-    Entry, Found, LeftBehind, Parsed, ReadSession, SessionRequest, Standing,
+    Entry, Found, LeftBehind, Parsed, ReadSession, SessionOutput, SessionRequest, Standing, Store,
 };
+use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::state::saving::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
 use egui::{Key, Modifiers};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::work is asked about before it is left", question),
+        test("ui::the question names what would be lost", named),
+        test("ui::large layers are stored on request", store_too),
         test("ui::what was left behind is offered", recovery),
         test("ui::missing files of a session are named", missing),
         test("ui::changed files of a session are decided about", changed),
@@ -34,6 +36,11 @@ fn sessions(window: &Window) -> Vec<&SessionRequest> {
         .collect()
 }
 
+/// Whether a note begins so; its cross has its words, too.
+fn is_said(window: &Window, begins: &str) -> bool {
+    window.query_all_by_label_contains(begins).next().is_some()
+}
+
 fn closes(window: &Window) -> bool {
     let mut effects = window.state().effects.iter();
     effects.any(|e| matches!(e, Effect::Close))
@@ -47,7 +54,6 @@ fn asked(state: &mut State) {
 
 fn question() {
     let mut state = tracking();
-    state.session.unsaved = true;
     asked(&mut state);
     for (answer, ends) in [("Cancel", false), ("Don’t save", true)] {
         let mut window = window(state.clone(), [1280.0, 800.0]);
@@ -78,6 +84,66 @@ fn question() {
     assert_eq!(*then, Some(Leaving::Quit));
 }
 
+/// An export of something else changes nothing of what the header, the title and the question say.
+fn named() {
+    let mut state = tracking();
+    update(&mut state, Action::KeepTracks);
+    let saved = Output::Saved(Saved {
+        path: PathBuf::from("/data/t.tck"),
+        what: "something".to_owned(),
+        whole: None,
+    });
+    let event = Event {
+        slot: Slot::Save,
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(saved),
+    };
+    update(&mut state, Action::Event(event));
+    assert!(arcuate::ui::quit::title(&state).starts_with('•'));
+    asked(&mut state);
+    let window = window(state.clone(), [1280.0, 800.0]);
+    window.get_by_label("sub-01 · not saved");
+    window.get_by_label("• 3 regions");
+    window.get_by_label_contains("• Tracks: 450 streamlines");
+}
+
+fn store_too() {
+    let mut state = tracking();
+    update(&mut state, Action::KeepTracks);
+    state.document.store = Store::Nothing;
+    let path = PathBuf::from("/data/s.arcuate");
+    let save = SessionAction::Save {
+        path: Some(path.clone()),
+        then: None,
+    };
+    update(&mut state, Action::Session(save));
+    let output = Output::Session(SessionOutput::Saved {
+        path,
+        revision: state.session.revision,
+        numbers_left_out: 0,
+    });
+    let event = Event {
+        slot: Slot::Save,
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(output),
+    };
+    update(&mut state, Action::Event(event));
+    assert!(!state.is_dirty(), "{:?}", state.unsaved());
+    let mut window = window(state, [1280.0, 800.0]);
+    let note = "The session holds the recipe of 1 layer";
+    assert!(is_said(&window, note));
+    click(&mut window, "Store them too");
+    let requests = sessions(&window);
+    let [SessionRequest::Save { draft, .. }] = requests[..] else {
+        panic!("{requests:?}")
+    };
+    assert_eq!(draft.store, Store::All);
+    // What is stored by then is not said any more.
+    assert!(!is_said(&window, note));
+}
+
 fn recovery() {
     let session = PathBuf::from("/home/me/.local/state/arcuate/recovery/1/session.arcuate");
     for (answer, read) in [("Recover", true), ("Discard", false)] {
@@ -91,6 +157,8 @@ fn recovery() {
             origin: None,
         });
         let mut window = window(state, [1280.0, 800.0]);
+        let banner = "Arcuate ended without saving";
+        assert!(is_said(&window, banner));
         click(&mut window, answer);
         let requests = sessions(&window);
         match requests[..] {
@@ -98,6 +166,17 @@ fn recovery() {
             [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
             _ => panic!("{requests:?}"),
         }
+        // What is being recovered can be discarded no more, unless it cannot be read.
+        assert!(!is_said(&window, banner));
+        let mut state = window.state().state.clone();
+        let event = Event {
+            slot: Slot::Load,
+            ticket: 0,
+            wall_ms: 1.0,
+            outcome: Outcome::Failed("damaged".to_owned()),
+        };
+        update(&mut state, Action::Event(event));
+        assert_eq!(state.session.saving.offered().count(), usize::from(read));
     }
 }
 

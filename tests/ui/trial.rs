@@ -27,7 +27,25 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::what is opened begins at its top", begins),
         test("ui::export in Track is of the live result", live_first),
+        test("ui::checks that were not run are counted", not_run),
     ]
+}
+
+/// Axes of gradients that nobody has compared did not pass.
+fn not_run() {
+    let state = small_scan();
+    let open = |state: State| window(state, [1280.0, 800.0]);
+    let before = open(state.clone());
+    before.get_by_label("3 of 4 checks passed · 1 not run");
+    assert!(before.query_by_label("checks passed").is_none());
+    before.get_by_label_contains("axes not compared");
+    // Those of a head that was made are known.
+    let mut known = state;
+    let scan = known.document.scan().expect("a scan").id;
+    let recipe = arcuate::state::Recipe::Phantom { seed: 1 };
+    known.document.edit_layer(scan, |l| l.recipe = recipe);
+    let after = open(known);
+    after.get_by_label("checks passed");
 }
 
 /// How far the panel was scrolled belongs to what was open.

@@ -442,7 +442,6 @@ fn another() {
     assert!(window.state.session.pathways.solving.is_some());
     assert_eq!(asked(&window).len(), count + 2, "the live and the kept one");
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
-    window.state.session.unsaved = false;
     window.state.history.clear();
     window.act(Action::Session(leave));
     assert!(window.state.document.regions.is_empty(), "left");

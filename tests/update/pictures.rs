@@ -83,7 +83,7 @@ fn picture_saved() -> Action {
         outcome: Outcome::Done(Output::Saved(Saved {
             path: PathBuf::from("/tmp/t-001.png"),
             what: "picture".to_owned(),
-            revision: None,
+            whole: None,
         })),
     })
 }
@@ -148,7 +148,7 @@ fn copied() {
     assert!(copy(&mut state).is_none());
     state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
     state.session.saving.view = Some(state.view.clone());
-    state.session.saving.saved = state.session.revision;
+    state.session.saving.base = Arc::new(arcuate::state::unsaved::Base::saved(&state));
     update(&mut state, Action::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0)));
     let text = copy(&mut state).expect("a command");
     assert!(

@@ -1,4 +1,4 @@
-//! What counts as saved.
+//! What counts as saved, and what is said in the status and on the badge.
 
 use super::{Window, opened};
 use crate::support::test;
@@ -6,8 +6,11 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::solvers::tracking::selection::{Edit, Runs};
+use arcuate::state::bundle::How;
+use arcuate::state::unsaved::Thing;
 use arcuate::state::{
-    Action, Content, Layer, LayerId, Method, Phase, Recipe, State, defaults, saved, update,
+    Action, BundleAction, Content, Layer, LayerId, Method, Phase, Recipe, State, Task, defaults,
+    saved, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -24,6 +27,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::a_success_hides_no_failure", two_saves),
         test("update::saves::the window writes no long lists", long_lists),
         test(
+            "update::saves::tracking is silent where it is not seen",
+            elsewhere,
+        ),
+        test(
             "update::saves::a folder that took no file is not remembered",
             failed_folder,
         ),
@@ -34,12 +41,12 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn saved(revision: Option<u64>) -> Action {
+fn saved() -> Action {
     let (path, what) = (PathBuf::from("/data/out"), "something".to_owned());
     let output = Output::Saved(Saved {
         path,
         what,
-        revision,
+        whole: None,
     });
     Action::Event(Event {
         slot: Slot::Save,
@@ -49,66 +56,55 @@ fn saved(revision: Option<u64>) -> Action {
     })
 }
 
-fn revision(requests: &[Request]) -> Option<u64> {
-    match requests.last() {
-        Some(Request::SaveTractogram { revision, .. } | Request::SaveRegion { revision, .. }) => {
-            Some(*revision)
-        }
-        _ => None,
-    }
-}
-
 fn pictures() {
     let mut window = Window::fitted();
-    assert!(!window.state.session.unsaved, "nothing was done yet");
+    assert!(!window.state.is_dirty(), "nothing was done yet");
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(saved(None));
-    assert!(window.state.session.unsaved);
+    window.act(saved());
+    assert!(window.state.is_dirty());
 }
 
+/// A layer that was edited while its file was written is in no file.
 fn later_edits() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::fitted();
-    let region = window.place(Role::Seed, DVec3::ZERO);
-    let save = |i: usize| match i {
-        0 => Action::SaveTracks {
-            layer: None,
-            path: folder.path().join("t.tck"),
-        },
-        _ => Action::SaveRegion {
-            region,
-            path: folder.path().join("r.nii.gz"),
-        },
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::KeepTracks);
+    let layer = window.state.session.selected_layer.expect("kept");
+    let dirty = |window: &Window| {
+        let things = window.state.unsaved();
+        let is = |t: &Thing| matches!(t, Thing::Layer { layer: l, .. } if *l == layer);
+        things.iter().any(is)
     };
-    for i in 0..2 {
-        window.act(Action::ToggleRegion(region));
-        window.holding = true;
-        window.act(save(i));
-        assert!(revision(&window.requests).is_some());
-        window.act(Action::ToggleRegion(region));
-        window.deliver(|_| {});
-        assert!(window.state.session.unsaved, "changed while it was written");
-        window.act(save(i));
-        window.deliver(|_| {});
-        window.holding = false;
-        assert!(
-            !window.state.session.unsaved,
-            "{}",
-            window.state.session.status
-        );
-    }
-    window.act(Action::Undo);
-    assert!(window.state.session.unsaved);
+    let path = folder.path().join("t.tck");
+    let save = Action::SaveTracks {
+        layer: Some(layer),
+        path,
+    };
+    assert!(dirty(&window));
+    window.holding = true;
+    window.act(save.clone());
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0],
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.holding = false;
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.deliver(|_| {});
+    assert!(dirty(&window), "changed while it was written");
+    window.act(save);
+    assert!(!dirty(&window), "{}", window.state.session.status);
 }
 
 fn kept_streamlines() {
     let mut window = Window::fitted();
-    assert!(!window.state.document.has_work());
+    assert!(!window.state.is_dirty());
     let seed = window.place(Role::Seed, DVec3::ZERO);
     window.act(Action::KeepTracks);
     window.act(Action::DeleteRegion(seed));
     assert!(window.state.document.regions.is_empty());
-    assert!(window.state.document.has_work() && window.state.session.unsaved);
+    assert!(window.state.is_dirty());
 }
 
 fn errors(window: &Window) -> Vec<String> {
@@ -293,4 +289,42 @@ fn long_lists() {
         asked < 0.25 * told,
         "{asked} s in the window, {told} s elsewhere"
     );
+}
+
+/// What was said of live streamlines, in the status, as a note and on the badge, is said where they are
+/// seen.
+fn elsewhere() {
+    let mut window = Window::fitted();
+    let too_early = |window: &mut Window| {
+        window.act(Action::KeepTracks);
+        window.state.session.messages.len()
+    };
+    assert_eq!(too_early(&mut window), 1);
+    for (task, seen) in [
+        (Task::View, true),
+        (Task::Filter, false),
+        (Task::Pathways, false),
+    ] {
+        window.act(Action::SelectTask(Task::Track));
+        assert_eq!(too_early(&mut window), 1);
+        window.act(Action::SelectTask(task));
+        assert_eq!(
+            window.state.session.messages.len(),
+            usize::from(seen),
+            "{task:?}"
+        );
+    }
+    window.act(Action::SelectTask(Task::Track));
+    too_early(&mut window);
+    window.place(Role::Seed, DVec3::ZERO);
+    assert!(
+        window.state.session.messages.is_empty(),
+        "there is a result now"
+    );
+    assert!(window.state.session.status.starts_with("Tracked "));
+    let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
+    assert!(badge(&window).is_some_and(|(words, _)| words.starts_with("Final")));
+    window.act(Action::SelectTask(Task::Filter));
+    assert!(badge(&window).is_none(), "{:?}", badge(&window));
+    assert_eq!(window.state.session.status, "");
 }

@@ -90,7 +90,7 @@ fn saved(
     Ok(Output::Saved(Saved {
         path,
         what,
-        revision: None,
+        whole: None,
     }))
 }
 

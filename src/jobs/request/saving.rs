@@ -4,7 +4,7 @@ use super::super::Saved;
 use super::super::fault::Fault;
 use super::Output;
 use crate::compute::Control;
-use crate::data::{Shape, Surface};
+use crate::data::{DataId, Shape, Surface};
 use crate::io;
 use std::path::{Path, PathBuf};
 
@@ -29,10 +29,7 @@ pub(super) fn save_shape(
     Ok(what)
 }
 
-pub(super) fn saved(path: PathBuf, what: String, revision: Option<u64>) -> Result<Output, Fault> {
-    Ok(Output::Saved(Saved {
-        path,
-        what,
-        revision,
-    }))
+/// `whole`: the data that the file holds in full.
+pub(super) fn saved(path: PathBuf, what: String, whole: Option<DataId>) -> Result<Output, Fault> {
+    Ok(Output::Saved(Saved { path, what, whole }))
 }

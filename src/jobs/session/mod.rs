@@ -34,6 +34,23 @@ pub enum Store {
     All,
 }
 
+impl Store {
+    /// Whether streamlines are kept beside the session; those of others are made again from their recipe.
+    pub fn keeps(self, tractogram: &Tractogram) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Small => Self::bytes(tractogram) <= session::STORED_AT_MOST_BYTES,
+            Self::All => true,
+        }
+    }
+
+    /// Bytes that streamlines take beside a session: of each point its place and its values.
+    pub fn bytes(tractogram: &Tractogram) -> u64 {
+        let numbers = 3 + tractogram.per_point.len();
+        (tractogram.points.len() * numbers * 4) as u64
+    }
+}
+
 /// What a session is of, put into words by whoever writes it: of streamlines that were chosen by hand these
 /// may be long.
 #[derive(Clone)]
@@ -319,6 +336,8 @@ pub enum SessionOutput {
     Saved {
         path: PathBuf,
         revision: u64,
+        /// Weights and values of maps for which the file has no room.
+        numbers_left_out: usize,
     },
     Autosaved {
         revision: u64,
@@ -374,9 +393,12 @@ impl SessionRequest {
     ) -> Result<SessionOutput, super::fault::Fault> {
         Ok(match self {
             Self::Save { path, draft } => {
-                work::write(&path, &draft, memory, control)?;
-                let revision = draft.revision;
-                SessionOutput::Saved { path, revision }
+                let numbers_left_out = work::write(&path, &draft, memory, control)?;
+                SessionOutput::Saved {
+                    path,
+                    revision: draft.revision,
+                    numbers_left_out,
+                }
             }
             Self::Autosave { draft } => {
                 let path = memory.own_session()?;

@@ -4,8 +4,8 @@ use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers, Store,
-    Stored, StoredNumbers, ToSum, Unread,
+    Draft, Found, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers, Stored,
+    StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -121,7 +121,7 @@ fn compose(
             tractogram, stored, ..
         } = result
             && *stored
-            && wanted(tractogram, draft.store)
+            && draft.store.keeps(tractogram)
         {
             let file = session::store(&absolute, tractogram, &sum.sha256, control);
             sum.file = Some(file.map_err(|e| e.to_string())?);
@@ -171,20 +171,18 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
     }
 }
 
-fn wanted(tractogram: &Tractogram, store: Store) -> bool {
-    // Of a point: its place, and its values.
-    let numbers = 3 + tractogram.per_point.len();
-    let bytes = (tractogram.points.len() * numbers * 4) as u64;
-    match store {
-        Store::Nothing => false,
-        Store::Small => bytes <= session::STORED_AT_MOST_BYTES,
-        Store::All => true,
-    }
-}
-
-pub fn write(path: &Path, draft: &Draft, memory: &Memory, control: &Control) -> Result<(), String> {
+/// Returns how many lists of numbers found no room.
+pub fn write(
+    path: &Path,
+    draft: &Draft,
+    memory: &Memory,
+    control: &Control,
+) -> Result<usize, String> {
     let session = compose(path, draft, memory, control)?;
-    put(path, session)
+    let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
+    let left_out = session.numbers.iter().filter(left_out).count();
+    put(path, session)?;
+    Ok(left_out)
 }
 
 /// What is on the disk already is not written again.

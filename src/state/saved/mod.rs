@@ -436,9 +436,16 @@ pub fn away(document: &Document) -> Option<String> {
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} not stored beside the session: make {them} again, or take {them} out, in Layers"
+        "{what} {AWAY}: make {them} again, or take {them} out, in Layers"
     ))
 }
+
+/// Whether a sentence is one of [`away`].
+pub fn says_away(sentence: &str) -> bool {
+    sentence.contains(AWAY)
+}
+
+const AWAY: &str = "not stored beside the session";
 
 impl Absent {
     /// Where its file was, if it is of one.

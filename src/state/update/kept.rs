@@ -3,7 +3,7 @@
 use super::{basis, edit, sifted_recipe, tracks};
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
-use crate::jobs::{Request, Values};
+use crate::jobs::{Request, Slot, Values};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking;
 use crate::state::bundle::Column;
@@ -113,14 +113,12 @@ pub fn keep(state: &mut State) {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
-        state.session.say(Severity::Information, sentence);
+        state.session.refused(Slot::Live, sentence.to_owned());
         return;
     };
     if live.output.kept.is_empty() {
-        state.session.say(
-            Severity::Information,
-            "Nothing reached what was asked for: there is nothing to keep",
-        );
+        let sentence = "Nothing reached what was asked for: there is nothing to keep";
+        state.session.refused(Slot::Live, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
@@ -170,12 +168,11 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             }
             (false, Method::Rays) => "There are no rays to save yet: place a seed first",
         };
-        state.session.say(Severity::Error, sentence);
+        state.session.failed(Slot::Live, sentence.to_owned());
         return;
     };
-    let revision = state.session.revision;
     let tractogram = with_grid(state, tractogram);
-    write(tractogram, path, command, revision, effects);
+    write(tractogram, path, command, effects);
     state.session.guide_done(GuideStep::Save);
 }
 
@@ -233,29 +230,19 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         return Vec::new();
     };
     let values = Values::of(tractogram);
-    let mut losses = match values.beside(path).is_empty() {
-        false => format.losses(&values.without(tractogram)),
-        true => format.losses(&Values::written(tractogram.clone())),
-    };
+    let mut losses = values.losses(tractogram, path);
     losses.extend(values.refusals_seen(tractogram, path));
     losses.extend(format.grid_loss(tractogram));
     losses
 }
 
 /// Writes a streamline file, and beside a TCK the values that it does not hold.
-pub fn write(
-    tractogram: Tractogram,
-    path: PathBuf,
-    command: String,
-    revision: u64,
-    effects: &mut Vec<Effect>,
-) {
+pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
     let values = Values::of(&tractogram);
     effects.push(Effect::Submit(Request::SaveTractogram {
         tractogram,
         path,
         command,
         values,
-        revision,
     }));
 }

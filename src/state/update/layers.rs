@@ -75,8 +75,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
             command,
         },
         Content::Tractogram(tractogram) => {
-            let revision = state.session.revision;
-            return kept::write(tractogram, path, command, revision, effects);
+            return kept::write(tractogram, path, command, effects);
         }
     }));
 }

@@ -67,6 +67,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     pathways::follow(state, &mut effects);
     segment::follow(state, &mut effects);
     filter::follow(state, &mut effects);
+    sessions::follow(state);
     skip_done(state);
     bundle::follow(state, &mut effects);
     moved::follow(state, &mut effects);
@@ -381,7 +382,6 @@ fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Doc
 
 fn changed(state: &mut State) {
     state.session.revision += 1;
-    state.session.unsaved = true;
 }
 
 /// Whether a name may be that of a colour table of labels.

@@ -73,7 +73,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
     }
     show_first(state);
     state.history.clear();
-    state.session.unsaved = false;
+    super::sessions::untouched(state);
     fitting::fit(state, effects);
 }
 
@@ -136,6 +136,7 @@ pub fn opened(
         messages.retain(|m| !m.text.starts_with(ELSEWHERE));
     }
     let mut passed_over = None;
+    let before = state.document.clone();
     add(state, new, |document, id| {
         if let Some(b_range) = b_range {
             document.fit.b_range_s_per_mm2 = b_range;
@@ -143,6 +144,8 @@ pub fn opened(
         passed_over = choose_mask(document, id, &together);
     });
     state.session.together = together;
+    let base = Arc::make_mut(&mut state.session.saving.base);
+    base.follow_fit(&before, &state.document);
     if let Some(sentence) = passed_over {
         state.session.say(Severity::Information, sentence);
     }
@@ -150,7 +153,7 @@ pub fn opened(
         state.document.name = name;
         show_first(state);
         state.history.clear();
-        state.session.unsaved = false;
+        super::sessions::untouched(state);
     } else if lines_alone && state.document.lines_alone().is_none() {
         // The head around the streamlines.
         super::frame_all(state);

@@ -432,7 +432,6 @@ fn save(
                 path,
                 command,
                 values: Values::default(),
-                revision: 0,
             }));
         }
         PathwayFile::Total => found.pathway.image(),

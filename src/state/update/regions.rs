@@ -206,7 +206,6 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         grid,
         path,
         command: format!("{} region \"{}\"", region.role.name(), region.name),
-        revision: state.session.revision,
     }));
 }
 
@@ -223,7 +222,6 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         return state.session.say(Severity::Error, text);
     };
     let regions = &state.document.regions;
-    let revision = state.session.revision;
     let work = if as_labels {
         let one = |r: &Arc<Region>| {
             let colour = r.colour.unwrap_or(role_rgb(r.role));
@@ -238,7 +236,6 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
             grid,
             path,
             command: format!("{} regions of {}", regions.len(), state.document.name),
-            revision: Some(revision),
         })
     } else {
         let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();
@@ -250,7 +247,6 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         ForRegions::SaveMasks(SaveMasks {
             regions: files.into_iter().zip(regions).map(one).collect(),
             grid,
-            revision,
         })
     };
     effects.push(Effect::Submit(Request::Regions(Box::new(work))));

@@ -227,6 +227,9 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Segmented(_) | Output::Planned(_) => {}
         Output::Converted(done) => {
             state.session.exports_before = None;
+            for path in &done.written {
+                state.session.saving.in_files.written(path, None);
+            }
             let path = done.written.first().map(|p| p.display().to_string());
             let path = path.unwrap_or_default();
             state.session.status = format!("Saved {}, read back and equal: {path}", done.what);
@@ -239,17 +242,10 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::KernelsLoaded => {}
-        Output::Saved(Saved {
-            path,
-            what,
-            revision,
-        }) => {
+        Output::Saved(Saved { path, what, whole }) => {
             state.session.exports_before = None;
             tracks::exported(state, &path);
-            // What changed after a file was asked for is not in it.
-            if revision == Some(state.session.revision) {
-                state.session.unsaved = false;
-            }
+            state.session.saving.in_files.written(&path, whole);
             // The last picture of a turn that has ended.
             let of_turn =
                 pictures::turn_is_told(state) && path.extension().is_some_and(|e| e == "png");

@@ -4,7 +4,7 @@ mod later;
 
 use super::{edit, fitting, opening};
 use crate::jobs::session::{
-    Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing,
+    Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
 use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
@@ -12,6 +12,7 @@ use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
 use crate::state::saving::{Changed, Leaving, Opening, SessionAction};
 use crate::state::session::{RecentKind, Severity};
+use crate::state::unsaved::{Base, InFiles, summed};
 use crate::state::words::{counted, some_of};
 use crate::state::{Document, Effect, Recipe, State, View};
 use std::collections::BTreeMap;
@@ -35,6 +36,15 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
                 });
             }
         }
+        SessionAction::StoreToo { then } => {
+            if state.document.store != Store::All {
+                edit(state, "Streamlines in the session", false, |d| {
+                    d.store = Store::All
+                });
+            }
+            save(state, None, then, effects);
+        }
+        SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
         SessionAction::Autosave => autosave(state, effects),
         SessionAction::Relocate { index, path } => {
             relocate(state, vec![(index, path)], effects);
@@ -89,9 +99,26 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
     effects.push(Effect::Submit(Request::Session(request)));
 }
 
+/// What a note says of kept results that are not here is true as long as they are not.
+pub fn follow(state: &mut State) {
+    let messages = &mut state.session.messages;
+    if !messages.iter().any(|m| saved::says_away(&m.text)) {
+        return;
+    }
+    let now = saved::away(&state.document);
+    messages.retain_mut(|message| {
+        if saved::says_away(&message.text)
+            && let Some(now) = &now
+        {
+            message.text.clone_from(now);
+        }
+        now.is_some() || !saved::says_away(&message.text)
+    });
+}
+
 /// Leaves the document, or asks first.
 pub fn leave(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
-    if state.would_lose() {
+    if state.asks_before_leaving() {
         state.session.saving.leaving = Some(leaving);
     } else {
         go(state, leaving, effects);
@@ -142,18 +169,25 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     };
     (session.snapshots, session.comparing, session.turning) = (Vec::new(), None, None);
     session.tensor_orders = None;
-    session.unsaved = false;
     session.revision += 1;
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
+    (saving.in_files, saving.base_asked) = (InFiles::default(), None);
+    saving.recipe_only.clear();
     if saving.autosaved.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
+    untouched(state);
     state.view = View {
         light_theme: state.view.light_theme,
         convention: state.view.convention,
         ..View::default()
     };
+}
+
+/// Nothing was done yet with what is open.
+pub fn untouched(state: &mut State) {
+    state.session.saving.base = Arc::new(Base::untouched(state));
 }
 
 fn save(
@@ -171,15 +205,16 @@ fn save(
     saving.then = then;
     let draft = Box::new(saved::draft(state));
     state.session.saving.view_asked = Some(state.view.clone());
+    state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
     submit(effects, SessionRequest::Save { path, draft });
 }
 
 /// Saves for recovery what is in no file yet.
 fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
-    let dirty = state.is_dirty();
+    let changed = state.has_changed();
     let saving = &mut state.session.saving;
     saving.autosave_due = false;
-    if !dirty {
+    if !changed {
         if saving.autosaved.take().is_some() {
             submit(effects, SessionRequest::Leave);
         }
@@ -198,7 +233,7 @@ fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
-    state.session.saving.recovering = recovered;
+    state.session.saving.recovering = recovered.then(|| path.clone());
     let strict = state.session.saving.strict;
     let parser = Parser::new(saved::parse);
     let request = SessionRequest::Read {
@@ -211,7 +246,21 @@ fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Eff
 
 pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
-        SessionOutput::Saved { path, revision } => was_saved(state, path, revision, effects),
+        SessionOutput::Saved {
+            path,
+            revision,
+            numbers_left_out,
+        } => {
+            if numbers_left_out > 0 {
+                let lists = counted(numbers_left_out, "set");
+                let sentence = format!(
+                    "{lists} of weights or map values are not in the session, which holds 40 MB of \
+                     numbers at most: export those layers as files"
+                );
+                state.session.warned(Slot::Save, sentence);
+            }
+            was_saved(state, path, revision, effects);
+        }
         SessionOutput::Autosaved { .. } => {
             state.session.saving.autosaving = false;
             forget_recovered(state, effects);
@@ -237,9 +286,15 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
     }
 }
 
+const COPY_KEPT: &str = "Not all of the work that was recovered is here: its copy is kept, and offered \
+                         again at the next start";
+
 /// A job of sessions failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
+    if slot == Slot::Load {
+        saving.recovering = None;
+    }
     match slot {
         Slot::Save => saving.then = None,
         Slot::Recovery => {
@@ -251,38 +306,75 @@ pub fn failed(state: &mut State, slot: Slot) {
     }
 }
 
-/// What was left behind is safe here.
+/// What was left behind is safe here, once all of it is.
 fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
+    let mut snapshots = state.session.snapshots.iter().map(|s| &s.document);
+    if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
+        return;
+    }
     if let Some(session) = state.session.saving.recovered.take() {
+        let messages = &mut state.session.messages;
+        messages.retain(|m| m.text != COPY_KEPT);
         submit(effects, SessionRequest::Forget { session });
     }
 }
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
-    state.session.status = format!("Saved session: {}", path.display());
+    let recipe_only = state.recipe_only();
+    state.session.status = match recipe_only.len() {
+        0 => format!("Saved session: {}", path.display()),
+        _ => format!(
+            "Saved session without the streamlines of {}: {}",
+            summed(&recipe_only),
+            path.display()
+        ),
+    };
+    say_lost(state);
     let saving = &mut state.session.saving;
+    // Of several saves that wait the last may be of another revision.
+    if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
+        saving.base = base;
+    }
+    saving.recipe_only = recipe_only;
     saving.file = Some(path.clone());
-    saving.saved = revision;
     saving.view = saving.view_asked.take();
     let then = saving.then.take();
     let layers = state.document.layers.len() + state.document.absent.len();
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
-    if state.is_dirty() {
-        // It changed while it was written: what was to follow is asked about again.
-        if let Some(leaving) = then {
-            state.session.saving.leaving = Some(leaving);
-        }
+    let asks = state.is_dirty() || revision != state.session.revision;
+    // It changed while it was written, or large layers are not in it: what was to follow is asked about
+    // again.
+    if let Some(leaving) = then.clone().filter(|_| asks || state.asks_before_leaving()) {
+        state.session.saving.leaving = Some(leaving);
         return;
     }
-    state.session.unsaved = false;
+    if asks {
+        return;
+    }
     if state.session.saving.autosaved.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
     if let Some(leaving) = then {
         go(state, leaving, effects);
     }
+}
+
+/// Says which streamlines are not in the session that was saved.
+fn say_lost(state: &mut State) {
+    const NAMED: usize = 3;
+    let lost = state.cannot_be_saved();
+    if lost.is_empty() {
+        return;
+    }
+    let sentence = format!(
+        "{} cannot be stored in a session, since the scan or mask behind {} is gone: export {} as a file",
+        some_of(&lost, NAMED),
+        if lost.len() == 1 { "it" } else { "them" },
+        if lost.len() == 1 { "it" } else { "each" },
+    );
+    state.session.warned(Slot::Save, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -293,6 +385,7 @@ fn summary(layers: usize, document: &Document) -> String {
 }
 
 fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
+    let recovered = state.session.saving.recovering.take().is_some();
     let (content, unknown) = match read.content.get::<saved::Parse>() {
         Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
         // Asked for by nobody.
@@ -303,7 +396,6 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
             return state.session.failed(Slot::Load, sentence);
         }
     };
-    let recovered = std::mem::take(&mut state.session.saving.recovering);
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
@@ -405,15 +497,19 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
     );
+    let base = match recovered {
+        true => Base::recovered(state),
+        false => Base::saved(state),
+    };
     let saving = &mut state.session.saving;
     saving.opened = Some(read.clone());
-    saving.saved = state.session.revision;
     saving.view = Some(state.view.clone());
+    saving.base = Arc::new(base);
     if recovered {
         saving.file.clone_from(&content.origin);
         saving.left_behind.retain(|l| l.session != read.path);
-        // Of what is not all here, nothing replaces the copy.
-        saving.recovered = whole.then(|| read.path.clone());
+        // Of what this version does not know, nothing replaces the copy.
+        saving.recovered = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
     }
@@ -423,9 +519,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let name = state.document.name.clone();
     state.session.status = if recovered {
         if !whole {
-            let kept = "Not all of the work that was recovered is here: its copy is kept, and \
-                        offered again at the next start";
-            state.session.say(Severity::Warning, kept);
+            state.session.say(Severity::Warning, COPY_KEPT);
         }
         format!("Recovered {name}")
     } else {

@@ -123,6 +123,7 @@ pub fn taken_in(
             true => format!("{made} in {}", took(wall_ms)),
             false => format!("No {what} started ({tried} tries)"),
         });
+        state.session.said_live = Some(state.session.status.clone());
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {
@@ -222,6 +223,18 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
 /// A task is looked at; what was put off for that of pathways is done in the others.
 pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     state.view.task = task;
+    if !task.shows_live() {
+        // What was said about live curves is about nothing that is seen there.
+        state.session.forget_failures(Slot::Live);
+        if state
+            .session
+            .said_live
+            .take()
+            .is_some_and(|said| said == state.session.status)
+        {
+            state.session.status.clear();
+        }
+    }
     if task == Task::Segment {
         segment::entered(state);
     }

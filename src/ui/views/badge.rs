@@ -35,6 +35,10 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         let words = format!("Iteration {}", count(running.curve.iterations() as u64));
         return Some((words, Standing::Updating));
     }
+    // The live result is not seen in the other tasks.
+    if !state.view.task.shows_live() {
+        return None;
+    }
     let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
     let ms = took(live.wall_ms);
     let words = match standing {

@@ -4,7 +4,7 @@
 //! A drag sends [`Phase::Live`](crate::state::Phase::Live) while it moves and [`Phase::Done`](crate::state::Phase::Done) when it is let go; nothing is
 //! sent when nothing changed.
 
-mod badge;
+pub mod badge;
 mod beside;
 mod choose;
 mod chrome;

@@ -89,6 +89,8 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
 pub enum Verdict {
     Passed,
     Note,
+    /// Nobody knows yet.
+    NotRun,
     Warning,
     Failed,
 }
@@ -102,6 +104,7 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
     let (icon, colour, word) = match verdict {
         Verdict::Passed => (icons::CHECK_CIRCLE, p.ok, "passed"),
         Verdict::Note => (icons::INFORMATION, p.accent, "note"),
+        Verdict::NotRun => (icons::INFORMATION, p.accent, "not run"),
         Verdict::Warning => (icons::WARNING, p.warning, "warning"),
         Verdict::Failed => (icons::WARNING, p.error, "failed"),
     };

@@ -284,7 +284,6 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
             own: Vec::new(),
             grid: image.grid.clone(),
             path,
-            revision: None,
         },
     ))))
 }

@@ -26,18 +26,36 @@ pub struct Check {
     pub report: Vec<String>,
 }
 
+/// The worst of all verdicts, and the checks in words: `3 of 4 checks passed · 1 not run`.
+pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
+    let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
+    let wrong = is(&[Verdict::Warning, Verdict::Failed]);
+    let not_run = is(&[Verdict::NotRun]);
+    let (worst, words) = match (wrong, verdicts.len() - not_run) {
+        (0, passed) if not_run > 0 => (
+            Verdict::NotRun,
+            format!("{passed} of {} checks passed", verdicts.len()),
+        ),
+        (0, _) => (Verdict::Passed, "checks passed".to_owned()),
+        (1, _) => (Verdict::Warning, "1 check to look at".to_owned()),
+        (n, _) => (Verdict::Warning, format!("{n} checks to look at")),
+    };
+    match not_run {
+        0 => (worst, words),
+        n => (worst, format!("{words} · {n} not run")),
+    }
+}
+
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let checks = checks(state, memory);
     let place = section::head(ui, "Results");
-    let wrong = checks
-        .iter()
-        .filter(|c| matches!(c.verdict, Verdict::Warning | Verdict::Failed))
-        .count();
     let p = theme::palette(ui.style());
-    let (icon, colour, words) = match wrong {
-        0 => (icons::CHECK_CIRCLE, p.ok, "checks passed".to_owned()),
-        1 => (icons::WARNING, p.warning, "1 check to look at".to_owned()),
-        n => (icons::WARNING, p.warning, format!("{n} checks to look at")),
+    let verdicts: Vec<Verdict> = checks.iter().map(|c| c.verdict).collect();
+    let (worst, words) = summary(&verdicts);
+    let (icon, colour) = match worst {
+        Verdict::Passed | Verdict::Note => (icons::CHECK_CIRCLE, p.ok),
+        Verdict::NotRun => (icons::INFORMATION, p.accent),
+        Verdict::Warning | Verdict::Failed => (icons::WARNING, p.warning),
     };
     // Of streamlines alone there is nothing to check.
     if !checks.is_empty() {
@@ -407,7 +425,8 @@ fn gradient_check(state: &State) -> Option<Check> {
         verdict: match (directions, without) {
             (..6, _) => Verdict::Failed,
             _ if suspect.is_some() => Verdict::Warning,
-            (_, 0) if compared => Verdict::Passed,
+            _ if !compared => Verdict::NotRun,
+            (_, 0) => Verdict::Passed,
             _ => Verdict::Note,
         },
         name: GRADIENTS,
@@ -457,7 +476,7 @@ fn fit_checks(state: &State) -> Vec<Check> {
     let Some(tensors) = &state.document.tensors else {
         if running {
             return vec![Check {
-                verdict: Verdict::Note,
+                verdict: Verdict::NotRun,
                 name: FIT,
                 fact: "running".to_owned(),
                 report: Vec::new(),

@@ -1,0 +1,454 @@
+//! What is in no file. The header, the dot in the window's title, the recovery copy and the question
+//! before a document is left all ask here.
+
+use super::document::{Content, Document, Layer, LayerId};
+use super::filter::Weighed;
+use super::recipe::MediumRecipe;
+use super::words::{counted, fixed, with_unit};
+use super::{Recipe, State};
+use crate::data::region::RegionId;
+use crate::data::{DataId, Region, Shape, Tractogram};
+use crate::jobs::session::Store;
+use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::{pathway, tensor_fit, tracking};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A part of the work that is in no file.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Thing {
+    Regions(usize),
+    /// Streamlines, a mask or a map in memory only.
+    Layer {
+        layer: LayerId,
+        words: String,
+    },
+    /// Weights of the streamlines of so many layers.
+    Weights(usize),
+    Pathways(usize),
+    /// The surface in the task Segment, from so many spheres.
+    Surface(usize),
+    Measurements(usize),
+    Snapshots(usize),
+    /// Gradient axes of so many scans that were exchanged or flipped.
+    Axes(usize),
+    /// Layers, regions and pathways of a session that could not be read.
+    Absent(usize),
+    /// Parameters of the fit, of tracking, of rays or of pathways.
+    Parameters,
+    /// Of a session: anything else that it stores.
+    Other,
+}
+
+impl Thing {
+    pub fn words(&self) -> String {
+        match self {
+            Self::Regions(n) => counted(*n, "region"),
+            Self::Layer { words, .. } => words.clone(),
+            Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
+            Self::Pathways(n) => counted(*n, "kept pathway"),
+            Self::Surface(n) => format!("The surface in Segment, from {}", counted(*n, "sphere")),
+            Self::Measurements(n) => counted(*n, "measurement"),
+            Self::Snapshots(n) => counted(*n, "snapshot"),
+            Self::Axes(n) => format!("Corrected gradient axes of {}", counted(*n, "scan")),
+            Self::Absent(n) => format!(
+                "{} of the session that could not be read",
+                counted(*n, "result")
+            ),
+            Self::Parameters => "Parameters of the fit, tracking or pathways".to_owned(),
+            Self::Other => "Changes of names, display, order or settings".to_owned(),
+        }
+    }
+}
+
+/// A layer that the session stores as its recipe alone: opening the session does not bring its streamlines
+/// back, they are made again on request.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecipeOnly {
+    /// `Whole brain`, or `Tracks of snapshot 2`.
+    pub name: String,
+    pub streamlines: usize,
+    pub bytes: u64,
+    of: DataId,
+}
+
+impl RecipeOnly {
+    /// `Whole brain: 231 004 streamlines, 412 MB`.
+    pub fn words(&self) -> String {
+        format!(
+            "{}: {}, {}",
+            self.name,
+            counted(self.streamlines, "streamline"),
+            size(self.bytes)
+        )
+    }
+}
+
+/// `412 MB`, `2.1 GB`.
+pub fn size(bytes: u64) -> String {
+    let mb = bytes as f64 / 1e6;
+    match mb {
+        mb if mb < 0.1 => format!("<{}", with_unit("0.1", "MB")),
+        mb if mb < 9.95 => with_unit(&fixed(mb, 1), "MB"),
+        mb if mb < 999.5 => with_unit(&fixed(mb, 0), "MB"),
+        mb => with_unit(&fixed(mb / 1e3, 1), "GB"),
+    }
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Parameters {
+    fit: tensor_fit::Params,
+    fit_mask: Option<LayerId>,
+    track: tracking::Params,
+    rays: (MediumRecipe, geodesic::Params, Cut),
+    pathways: pathway::Params,
+}
+
+impl Parameters {
+    fn of(document: &Document) -> Self {
+        let rays = &document.rays;
+        Self {
+            fit: document.fit.clone(),
+            fit_mask: document.fit_mask,
+            track: document.track.clone(),
+            rays: (rays.medium, rays.params.clone(), rays.cut),
+            pathways: document.pathways.params,
+        }
+    }
+}
+
+/// What is in the session file, or was there when the first scan was opened; all else is unsaved.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    revision: u64,
+    /// `None`: nothing to compare with.
+    parameters: Option<Parameters>,
+    /// It was recovered: none of it is in a file that the user has.
+    recovered: bool,
+    regions: BTreeMap<RegionId, Arc<Region>>,
+    layers: BTreeMap<LayerId, DataId>,
+    weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    pathways: Vec<LayerId>,
+    spheres: usize,
+    measurements: usize,
+    snapshots: usize,
+    axes: usize,
+    absent: usize,
+}
+
+impl Base {
+    /// Nothing was done yet with what was opened.
+    pub fn untouched(state: &State) -> Self {
+        Self {
+            revision: state.session.revision,
+            parameters: Some(Parameters::of(&state.document)),
+            ..Self::default()
+        }
+    }
+
+    /// What a session file of the state holds.
+    pub fn saved(state: &State) -> Self {
+        let document = &state.document;
+        let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
+        Self {
+            regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
+            layers: kept.map(|l| (l.id, data(&l.content))).collect(),
+            weighed: document.weighed.clone(),
+            pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
+            spheres: document.segment.spheres.len(),
+            measurements: document.bundle.measurements.len(),
+            snapshots: state.session.snapshots.len(),
+            axes: turned(document),
+            absent: absent(document),
+            ..Self::untouched(state)
+        }
+    }
+
+    /// What was left behind, and is in no file of the user's.
+    pub fn recovered(state: &State) -> Self {
+        Self {
+            revision: state.session.revision,
+            recovered: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is of this revision of the document.
+    pub fn is_of(&self, revision: u64) -> bool {
+        self.revision == revision
+    }
+
+    /// A fit whose parameters follow from the files that were opened is none that the user chose.
+    pub fn follow_fit(&mut self, before: &Document, after: &Document) {
+        if let Some(parameters) = &mut self.parameters
+            && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
+        {
+            (parameters.fit, parameters.fit_mask) = (after.fit.clone(), after.fit_mask);
+        }
+    }
+}
+
+/// Data that files hold in full, by their paths.
+#[derive(Clone, Debug, Default)]
+pub struct InFiles(BTreeMap<PathBuf, DataId>);
+
+impl InFiles {
+    /// A file was written; `whole`: the data that it holds in full.
+    pub fn written(&mut self, path: &Path, whole: Option<DataId>) {
+        match whole {
+            Some(id) => self.0.insert(path.to_owned(), id),
+            None => self.0.remove(path),
+        };
+    }
+
+    fn holds(&self, id: DataId) -> bool {
+        self.0.values().any(|known| *known == id)
+    }
+}
+
+fn data(content: &Content) -> DataId {
+    match content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
+        Content::Mask(mask) => mask.id(),
+        Content::Tractogram(tractogram) => tractogram.id(),
+    }
+}
+
+/// Scans whose gradient axes were exchanged or flipped.
+fn turned(document: &Document) -> usize {
+    let turned = |l: &&Arc<Layer>| match &l.recipe {
+        Recipe::Scan(source) => source.untouched().1.is_some(),
+        _ => false,
+    };
+    document.layers.iter().filter(turned).count()
+}
+
+fn absent(document: &Document) -> usize {
+    document.absent.len() + document.left_out.len()
+}
+
+fn same(a: &Region, b: &Region) -> bool {
+    let shape = Arc::ptr_eq(&a.shape, &b.shape)
+        || match (&*a.shape, &*b.shape) {
+            (Shape::Mask(a), Shape::Mask(b)) => a.id() == b.id(),
+            (
+                Shape::Sphere { centre, radius_mm },
+                Shape::Sphere {
+                    centre: c,
+                    radius_mm: r,
+                },
+            ) => (centre, radius_mm) == (c, r),
+            (
+                Shape::Box { centre, half_mm },
+                Shape::Box {
+                    centre: c,
+                    half_mm: h,
+                },
+            ) => (centre, half_mm) == (c, h),
+            _ => false,
+        };
+    shape && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
+}
+
+impl Document {
+    /// The recipe of a layer before it was moved and edited.
+    fn origin<'a>(&'a self, layer: &'a Layer) -> &'a Recipe {
+        let moved = self.moved.get(&layer.id);
+        moved.map_or(&layer.recipe, |m| &m.recipe).base()
+    }
+
+    /// Whether a layer is a file as it is there, or is made again whenever the file is opened.
+    fn is_in_a_file(&self, layer: &Layer) -> bool {
+        let again = || {
+            let from = self.origin(layer);
+            let fitted = matches!(from, Recipe::Fit { .. } | Recipe::BrainMask(_));
+            (fitted || matches!(from, Recipe::Phantom { .. })) && !self.made.contains_key(&layer.id)
+        };
+        (layer.path.is_some() || again())
+            && !self.edits.contains_key(&layer.id)
+            && !self.moved.contains_key(&layer.id)
+    }
+
+    /// Whether a session can hold a layer: what streamlines were made from may be gone.
+    fn can_be_saved(&self, layer: &Layer) -> bool {
+        !matches!(layer.content, Content::Tractogram(_))
+            || layer.path.is_some()
+            || self.made.contains_key(&layer.id)
+            || self.unread.contains_key(&layer.id)
+    }
+
+    /// A layer that is in memory only, in words: `Whole brain: 231 004 streamlines, 412 MB`.
+    fn in_memory(&self, layer: &Layer) -> String {
+        let name = &layer.name;
+        let changed = match self.edits.contains_key(&layer.id) {
+            true => ", edited here",
+            false if self.moved.contains_key(&layer.id) => ", moved here",
+            false => "",
+        };
+        let size = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+                size(4 * volume.values.len() as u64)
+            }
+            Content::Mask(mask) => {
+                let voxel = mask.grid.world_from_voxel.matrix3.determinant().abs();
+                let ml = mask.count() as f64 * voxel / 1e3;
+                format!("mask of {}", with_unit(&fixed(ml, 1), "ml"))
+            }
+            Content::Tractogram(t) => {
+                let lines = counted(t.len(), "streamline");
+                format!("{lines}, {}", size(Store::bytes(t)))
+            }
+        };
+        format!("{name}{changed}: {size}")
+    }
+}
+
+impl State {
+    /// Whether anything changed since it was saved or opened, even where it can be had again: what is saved
+    /// for recovery.
+    pub fn has_changed(&self) -> bool {
+        self.session.revision != self.session.saving.base.revision || self.is_dirty()
+    }
+
+    /// Whether there is something that is in no file.
+    pub fn is_dirty(&self) -> bool {
+        !self.unsaved().is_empty()
+    }
+
+    /// What would be lost with the document, unless its session is saved. The file of a layer that was
+    /// exported in full is as good as the session; nothing else that was exported is.
+    pub fn unsaved(&self) -> Vec<Thing> {
+        let (document, base) = (&self.document, &self.session.saving.base);
+        let named = self.session.saving.file.is_some();
+        let mut things = Vec::new();
+        let regions = document.regions.iter();
+        let known = |r: &Arc<Region>| {
+            let before = base.regions.get(&r.id);
+            before.is_some_and(|b| Arc::ptr_eq(b, r) || same(b, r))
+        };
+        let new = |n: usize, base: usize| if n == base { 0 } else { n };
+        let weighed = document.weighed.iter().filter(|(id, weighed)| {
+            let before = base.weighed.get(id);
+            document.layer(**id).is_some() && !before.is_some_and(|b| Arc::ptr_eq(b, weighed))
+        });
+        let pathways = document.kept_pathways.iter();
+        let counts = [
+            (
+                regions.filter(|r| !known(r)).count(),
+                Thing::Regions as fn(usize) -> Thing,
+            ),
+            (weighed.count(), Thing::Weights),
+            (
+                pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
+                Thing::Pathways,
+            ),
+            (
+                new(document.segment.spheres.len(), base.spheres),
+                Thing::Surface,
+            ),
+            (
+                new(document.bundle.measurements.len(), base.measurements),
+                Thing::Measurements,
+            ),
+            (
+                new(self.session.snapshots.len(), base.snapshots),
+                Thing::Snapshots,
+            ),
+            (new(turned(document), base.axes), Thing::Axes),
+            (new(absent(document), base.absent), Thing::Absent),
+        ];
+        for layer in &document.layers {
+            let id = data(&layer.content);
+            let exported = || {
+                // The file of a scan lacks its gradients.
+                let whole = !matches!(layer.content, Content::Scan { .. });
+                whole && self.session.saving.in_files.holds(id)
+            };
+            let known = base.layers.get(&layer.id) == Some(&id);
+            if !(document.is_in_a_file(layer) || known || exported()) {
+                things.push(Thing::Layer {
+                    layer: layer.id,
+                    words: document.in_memory(layer),
+                });
+            }
+        }
+        let counts = counts.into_iter().filter(|(n, _)| *n > 0);
+        things.extend(counts.map(|(n, thing)| thing(n)));
+        let parameters = base.parameters.as_ref();
+        if parameters.is_some_and(|p| *p != Parameters::of(document)) {
+            things.push(Thing::Parameters);
+        }
+        let touched = named && self.session.revision != base.revision;
+        if things.is_empty() && (touched || base.recovered) {
+            things.push(Thing::Other);
+        }
+        things
+    }
+
+    /// Layers that a session of the state stores as recipes alone.
+    pub fn recipe_only(&self) -> Vec<RecipeOnly> {
+        let store = self.document.store;
+        let mut all: Vec<RecipeOnly> = Vec::new();
+        let mut add = |name: String, tractogram: &Tractogram| {
+            let of = tractogram.id();
+            if !store.keeps(tractogram) && all.iter().all(|known| known.of != of) {
+                all.push(RecipeOnly {
+                    name,
+                    streamlines: tractogram.len(),
+                    bytes: Store::bytes(tractogram),
+                    of,
+                });
+            }
+        };
+        let documents = self.session.snapshots.iter();
+        let documents = documents.map(|s| (&s.document, Some(s)));
+        for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
+            let of = |name: &str| match snapshot {
+                Some(snapshot) => format!("{name} of {}", snapshot.words()),
+                None => name.to_owned(),
+            };
+            for layer in &document.layers {
+                let made = document.made.contains_key(&layer.id)
+                    || document.unread.contains_key(&layer.id);
+                if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
+                    add(of(&layer.name), tractogram);
+                }
+            }
+            if let Some(live) = snapshot.and_then(|s| s.live.as_ref()) {
+                add(of("Streamlines"), &live.output.kept);
+            }
+        }
+        all
+    }
+
+    /// Those of them that are in no other file either.
+    pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
+        let in_files = &self.session.saving.in_files;
+        let mut all = self.recipe_only();
+        all.retain(|layer| !in_files.holds(layer.of));
+        all
+    }
+
+    /// Names of streamlines that no session can hold: what they were made from is gone.
+    pub fn cannot_be_saved(&self) -> Vec<&str> {
+        let layers = self.document.layers.iter();
+        let lost = layers.filter(|l| !self.document.can_be_saved(l));
+        lost.map(|l| l.name.as_str()).collect()
+    }
+
+    /// Whether something is asked before the document is left: work would be lost, or large layers are in
+    /// its session as recipes alone.
+    pub fn asks_before_leaving(&self) -> bool {
+        let saving = &self.session.saving;
+        // Whoever chose to store nothing knows.
+        let told = saving.file.is_none() || self.document.store == Store::Nothing;
+        self.is_dirty() || !told && !self.only_in_memory().is_empty()
+    }
+}
+
+/// `2 layers, 812 MB`.
+pub fn summed(layers: &[RecipeOnly]) -> String {
+    let bytes = layers.iter().map(|l| l.bytes).sum();
+    format!("{}, {}", counted(layers.len(), "layer"), size(bytes))
+}
