@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod conduct;
+mod distance;
 mod invariants;
 mod leak;
 mod parity;
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         invariants::tests(),
         leak::tests(),
         conduct::tests(),
+        distance::tests(),
         parity::tests(),
     ];
     all.into_iter().flatten().collect()

@@ -6,6 +6,7 @@ mod drags;
 mod filter;
 mod fits;
 mod masks;
+mod near;
 mod pathway_looks;
 mod pathway_steps;
 mod pathways;
@@ -62,6 +63,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
+    let own = own.chain(near::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());

@@ -48,7 +48,7 @@ pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
 pub use steer::{
-    Back, Beside, Figures, Hand, Leaked, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
+    Back, Beside, Figures, Hand, Leaked, Met, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
     Thing,
 };
 pub use trace::Trace;

@@ -11,7 +11,7 @@ mod run;
 
 pub use beside::Beside;
 pub(super) use held::Memory;
-pub use near::{Near, Thing};
+pub use near::{Met, Near, Thing};
 
 use super::Voice;
 use super::fault::Fault;
@@ -107,7 +107,7 @@ pub struct Steer {
     pub reference: Option<Mask>,
     /// The speeds are looked at, too.
     pub speed: bool,
-    /// Distances to these are told.
+    /// Distances to these are measured.
     pub things: Vec<Thing>,
 }
 

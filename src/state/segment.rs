@@ -1,5 +1,7 @@
 //! Segmentation: what the surface begins with and what steers it; what happens meanwhile.
 
+mod measured;
+
 use super::document::{Content, Document, Layer, LayerId};
 use super::sampling::Sample;
 use super::{Phase, State, Task};

@@ -1,19 +1,25 @@
 //! The task Segment as a user drives it.
 
 use super::{Window, click, small_scan, submitted, type_over, window};
-use crate::support::test;
-use arcuate::jobs::{Play, Request, Steer};
+use crate::support::{lines, test};
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::jobs::{Jobs, Play, Request, Steer};
 use arcuate::solvers::level_set::{Params, Sphere};
-use arcuate::state::{Action, SegmentAction, Task, Tool, update};
+use arcuate::state::{
+    Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
+    update,
+};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::a surface is asked for, run and paused", run),
         test("ui::target and range are dragged and typed", target),
         test("ui::further speeds steer the surface", speeds),
+        test("ui::a distance leads to the nearest point", near),
     ]
 }
 
@@ -138,4 +144,53 @@ fn speeds() {
     click(&mut window, "Reset to defaults");
     let settings = &window.state().state.document.segment.settings;
     assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
+}
+
+/// The newest request for a surface, worked off.
+fn answer(window: &mut Window) {
+    let wanted = steered(window).expect("asked for");
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(Request::Steer(Box::new(wanted)));
+    let event = jobs.wait(&job, |_| {});
+    update(&mut window.state_mut().state, Action::Event(event));
+    window.run();
+}
+
+fn near() {
+    let mut window = segmenting();
+    field(&mut window, "Target T", "0.5");
+    let state = &mut window.state_mut().state;
+    let at = |x: f64, y: f64| DVec3::new(x, y, 10.0);
+    let beams = [5.0, 2.0].map(|y| vec![at(-30.0, y + 2.4), at(30.0, y + 2.4)]);
+    let id = LayerId(state.document.fresh_id());
+    let display = Display {
+        visible: true,
+        ..defaults::line_display()
+    };
+    let content = Content::Tractogram(lines(&beams));
+    let recipe = Recipe::NoCommand {
+        region: String::new(),
+    };
+    let layer = Layer::new(id, "Beams".to_owned(), content, display, recipe);
+    state.document.layers.push(Arc::new(layer));
+    place(&mut window);
+    answer(&mut window);
+    let live = window.state().state.session.segment.live.clone();
+    let figures = live.and_then(|l| l.figures.clone()).expect("figures");
+    let Met::Away { mm, at } = figures.near[0].met else {
+        panic!("{:?}", figures.near);
+    };
+    // 2.4 mm above the sphere, where rounding up would be too far.
+    assert!((mm - 2.4).abs() < 0.3, "{mm}");
+    let down = (mm * 10.0).floor() / 10.0;
+    assert!(down <= mm && mm - down < 0.1);
+    let row = format!("To Beams {down:.1}\u{202F}mm");
+    click(&mut window, &row);
+    assert_eq!(window.state().state.view.crosshair, at);
+    // Hidden, it is named.
+    let state = &mut window.state_mut().state;
+    state.document.edit_layer(id, |l| l.display.visible = false);
+    window.run();
+    window.get_by_label("Not counted: Beams (hidden)");
 }

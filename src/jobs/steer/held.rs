@@ -1,6 +1,6 @@
 //! The run that the worker holds.
 
-use super::near::Trees;
+use super::near::Things;
 use super::run::Run;
 use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
@@ -55,7 +55,7 @@ struct Held {
     mask: Option<Mask>,
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
-    trees: Trees,
+    things: Things,
     /// The same is asked for once more.
     again: bool,
     /// Somebody has just said that it is to run.
@@ -126,7 +126,7 @@ impl Held {
             mask,
             run: None,
             speed: None,
-            trees: Trees::default(),
+            things: Things::default(),
             again: true,
             played: true,
             lend: None,
@@ -448,7 +448,6 @@ impl Held {
             mask = Some(backend.install(|| field.mask()));
         }
         if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
-            self.trees.prepare(&self.of.things, rests);
             let begun = Instant::now();
             let own = surface(&field);
             let measures = backend.install(|| measures_of(&field, &own));
@@ -458,7 +457,7 @@ impl Held {
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&found, reference))
             });
-            let near = self.trees.near(&self.of.things, &field, &own.points);
+            let near = backend.install(|| self.things.near(&self.of.things, &field, rests));
             run.figures = Some(Figures {
                 step,
                 measures,

@@ -1,11 +1,14 @@
 //! How far a surface is from streamlines and pathways.
 
 use crate::data::{DataId, Tractogram, Volume};
-use crate::solvers::level_set::{Field, Nearest};
-use glam::{DVec3, Vec3};
+use crate::solvers::level_set::Field;
+use crate::solvers::level_set::distance::{
+    Approach, Isosurface, Through, overlap, through, to_streamlines, to_surface,
+};
+use glam::DVec3;
 
-/// Trees of more points wait until the surface rests: they take seconds.
-const AT_ONCE: usize = 300_000;
+/// Streamlines with more points wait until the surface rests: a first look at them takes seconds.
+const AT_ONCE: usize = 30_000_000;
 
 /// Something that a surface comes near to.
 #[derive(Clone, Debug)]
@@ -21,12 +24,30 @@ impl PartialEq for Thing {
     }
 }
 
-/// The shortest way from the surface; 0 where it goes through.
+/// How a surface and a thing lie, both as they are drawn.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Met {
+    /// Not known before the surface rests.
+    Later,
+    /// One of them is empty.
+    Never,
+    /// They do not touch.
+    Away {
+        /// No part of the thing is nearer.
+        mm: f64,
+        /// Where it is nearest, world mm.
+        at: DVec3,
+    },
+    /// So many of its streamlines, or voxels, lie within the surface, wholly or in part.
+    Through { count: u64, of: u64, at: DVec3 },
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Near {
     pub name: String,
-    /// `None` while it is not known.
-    pub mm: Option<f64>,
+    /// The thing is streamlines.
+    pub lines: bool,
+    pub met: Met,
 }
 
 impl Thing {
@@ -43,71 +64,98 @@ impl Thing {
         }
     }
 
-    fn points(&self) -> Vec<Vec3> {
-        match self {
-            Self::Lines(_, lines) => lines.points.iter().map(|p| Vec3::from(*p)).collect(),
-            Self::Set(_, volume, level) => {
-                let grid = &volume.grid;
-                let values = volume.frame(0).iter().enumerate();
-                let centre = |i| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-                let within = values.filter(|(_, v)| **v <= *level);
-                within.map(|(i, _)| centre(i).as_vec3()).collect()
-            }
-        }
-    }
-
     fn is_large(&self) -> bool {
         matches!(self, Self::Lines(_, lines) if lines.points.len() > AT_ONCE)
     }
+
+    /// How many there are of what goes through.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Lines(_, lines) => lines.len() as u64,
+            Self::Set(_, volume, level) => {
+                let values = volume.frame(0).iter();
+                values.filter(|v| **v <= *level).count() as u64
+            }
+        }
+    }
 }
 
-/// The points of a thing, and which is nearest to others.
+/// What stays the same while a surface moves.
 struct Known {
     key: (DataId, u32),
-    points: Vec<Vec3>,
-    tree: Nearest,
+    /// Of a set.
+    surface: Option<Isosurface>,
+    count: u64,
+    /// Where it was nearest last.
+    at: Option<DVec3>,
 }
 
 /// What is known of things.
 #[derive(Default)]
-pub(super) struct Trees(Vec<Known>);
+pub(super) struct Things(Vec<Known>);
 
-impl Trees {
-    /// Makes ready what distances need: of large things only while the surface rests.
-    pub fn prepare(&mut self, things: &[Thing], rests: bool) {
+impl Things {
+    /// How near a surface comes to each, `rests`: also to large ones. Needs the backend's threads installed.
+    pub fn near(&mut self, things: &[Thing], field: &Field, rests: bool) -> Vec<Near> {
         self.0
             .retain(|known| things.iter().any(|t| t.key() == known.key));
-        for thing in things {
-            let known = self.0.iter().any(|known| known.key == thing.key());
-            if !known && (rests || !thing.is_large()) {
-                let points = thing.points();
-                self.0.push(Known {
-                    key: thing.key(),
-                    tree: Nearest::new(points.clone()),
-                    points,
-                });
-            }
+        if things.is_empty() {
+            return Vec::new();
         }
+        let surface = Isosurface::of_field(field);
+        let near = things.iter().map(|thing| Near {
+            name: thing.name().to_owned(),
+            lines: matches!(thing, Thing::Lines(..)),
+            met: match thing.is_large() && !rests {
+                true => Met::Later,
+                false => self.met(thing, field, &surface),
+            },
+        });
+        near.collect()
     }
 
-    /// Distances from a surface through these points to what is made ready.
-    pub fn near(&self, things: &[Thing], field: &Field, surface: &[[f32; 3]]) -> Vec<Near> {
-        let near = |thing: &Thing| {
-            let known = self.0.iter().find(|known| known.key == thing.key())?;
-            let through = known.points.iter().any(|p| {
-                let voxel = field.grid.nearest(p.as_dvec3());
-                voxel.is_some_and(|v| field.value(v) > 0.0)
-            });
-            let away = || {
-                let all = surface.iter().map(|p| Vec3::from(*p));
-                f64::from(known.tree.least(all))
-            };
-            Some(if through { 0.0 } else { away() }).filter(|mm| mm.is_finite())
+    fn met(&mut self, thing: &Thing, field: &Field, surface: &Isosurface) -> Met {
+        let known = self.known(thing);
+        let (through, of) = match thing {
+            Thing::Lines(_, lines) => (through(field, surface, lines), known.count),
+            Thing::Set(_, volume, level) => (overlap(field, surface, volume, *level), known.count),
         };
-        let things = things.iter().map(|thing| Near {
-            name: thing.name().to_owned(),
-            mm: near(thing),
+        if let Through {
+            count,
+            at: Some(at),
+            ..
+        } = through
+        {
+            known.at = Some(at);
+            return Met::Through { count, of, at };
+        }
+        let found: Option<Approach> = match (thing, &known.surface) {
+            (Thing::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
+            (Thing::Set(..), Some(other)) => to_surface(surface, other, known.at),
+            (Thing::Set(..), None) => None,
+        };
+        let Some(Approach { mm, at, .. }) = found else {
+            return Met::Never;
+        };
+        known.at = Some(at);
+        Met::Away { mm, at }
+    }
+
+    fn known(&mut self, thing: &Thing) -> &mut Known {
+        let key = thing.key();
+        let at = self.0.iter().position(|known| known.key == key);
+        let at = at.unwrap_or_else(|| {
+            self.0.push(Known {
+                key,
+                surface: match thing {
+                    Thing::Lines(..) => None,
+                    Thing::Set(_, volume, level) => Some(Isosurface::at_most(volume, *level)),
+                },
+                count: thing.count(),
+                at: None,
+            });
+            self.0.len() - 1
         });
-        things.collect()
+        &mut self.0[at]
     }
 }

@@ -25,6 +25,7 @@ mod bricks;
 mod cpu;
 mod crop;
 mod cuda;
+pub mod distance;
 mod engine;
 mod evolution;
 mod history;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// φ of a voxel, and beyond the grid that of its border with the other side's sign: a surface that
 /// reaches the border is closed there.
-fn value(field: &Field, at: [i64; 3]) -> f32 {
+pub(super) fn value(field: &Field, at: [i64; 3]) -> f32 {
     let shape = field.grid.shape;
     let inside = [0, 1, 2].map(|a| at[a].clamp(0, shape[a] as i64 - 1));
     let value = field.value(inside.map(|v| v as usize));
@@ -84,29 +84,34 @@ fn point(field: &Field, cell: [i64; 3]) -> [f32; 3] {
 /// Every voxel from which an edge along a positive axis may cross the surface, those just before the
 /// grid's first ones among them.
 fn each_voxel(field: &Field, mut visit: impl FnMut([i64; 3])) {
+    for brick in 0..field.table.len() {
+        voxels_of(field, brick, &mut visit);
+    }
+}
+
+/// Those of one brick.
+pub(super) fn voxels_of(field: &Field, brick: usize, mut visit: impl FnMut([i64; 3])) {
     let (shape, b) = (field.counts(), field.brick);
     let grid = field.grid.shape;
-    for i in 0..field.table.len() {
-        let first = origin(i, shape, b);
-        let low = first.map(|v| if v == 0 { -1 } else { v as i64 });
-        let high = [0, 1, 2].map(|a| (first[a] + b).min(grid[a]) as i64);
-        let mut quiet = field.table[i] <= INSIDE;
-        let at = first.map(|v| v / b);
-        for k in 0..8 {
-            // Bricks that edges from this one reach.
-            let next = [0, 1, 2].map(|a| (at[a] + (k >> a & 1)).min(shape[a] - 1));
-            let entry = field.table[next[0] + shape[0] * (next[1] + shape[1] * next[2])];
-            quiet &= entry == field.table[i];
-        }
-        let border = (0..3).any(|a| first[a] == 0 || first[a] + b >= grid[a]);
-        if quiet && !(border && field.table[i] == INSIDE) {
-            continue;
-        }
-        for z in low[2]..high[2] {
-            for y in low[1]..high[1] {
-                for x in low[0]..high[0] {
-                    visit([x, y, z]);
-                }
+    let first = origin(brick, shape, b);
+    let low = first.map(|v| if v == 0 { -1 } else { v as i64 });
+    let high = [0, 1, 2].map(|a| (first[a] + b).min(grid[a]) as i64);
+    let side = field.table[brick];
+    let mut quiet = side <= INSIDE;
+    let at = first.map(|v| v / b);
+    for k in 0..8 {
+        // Bricks that edges from this one reach.
+        let next = [0, 1, 2].map(|a| (at[a] + (k >> a & 1)).min(shape[a] - 1));
+        quiet &= field.table[next[0] + shape[0] * (next[1] + shape[1] * next[2])] == side;
+    }
+    let border = (0..3).any(|a| first[a] == 0 || first[a] + b >= grid[a]);
+    if quiet && !(border && side == INSIDE) {
+        return;
+    }
+    for z in low[2]..high[2] {
+        for y in low[1]..high[1] {
+            for x in low[0]..high[0] {
+                visit([x, y, z]);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The task Segment: a surface that a hand steers.
 
+mod near;
 mod plot;
 mod results;
 mod speeds;

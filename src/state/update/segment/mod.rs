@@ -9,7 +9,7 @@ use crate::data::Mask;
 use crate::data::region::RegionId;
 use crate::jobs::{
     Back, Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
-    Surfaced, Thing,
+    Surfaced,
 };
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
@@ -355,7 +355,7 @@ fn wanted(state: &State) -> Option<Steer> {
         pace: segment.settings.pace,
         reference: document.reference_mask().cloned(),
         speed: state.shows_speed(),
-        things: things(state),
+        things: state.measured_things(),
     })
 }
 
@@ -367,30 +367,6 @@ fn held(state: &State) -> Option<Beside> {
     let asked = working.asked.as_ref().filter(|a| a.run == working.run);
     let held = asked.filter(|_| begun && state.history.is_open());
     held.map(|asked| asked.beside.clone())
-}
-
-/// What the surface may come near to: streamlines that are shown, pathways.
-fn things(state: &State) -> Vec<Thing> {
-    let document = &state.document;
-    let mut things: Vec<Thing> = Vec::new();
-    if let Some(live) = state.final_live().filter(|l| !l.output.kept.is_empty()) {
-        things.push(Thing::Lines(
-            "Live tracks".to_owned(),
-            live.output.kept.clone(),
-        ));
-    }
-    for layer in document.layers.iter().filter(|l| l.display.visible) {
-        if let Content::Tractogram(lines) = &layer.content {
-            things.push(Thing::Lines(layer.name.clone(), lines.clone()));
-        }
-    }
-    for kept in document.kept_pathways.iter().filter(|k| k.visible) {
-        if let Some(found) = &kept.found {
-            let level = kept.epsilon as f32;
-            things.push(Thing::Set(kept.name.clone(), found.excess.clone(), level));
-        }
-    }
-    things
 }
 
 /// Asks for what is missing: after every change of the state.

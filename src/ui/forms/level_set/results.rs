@@ -1,6 +1,6 @@
 //! What is known of the surface.
 
-use super::{act, as_region, leak, plot};
+use super::{act, as_region, leak, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::{Action, Content, Figures, State, Surfaced};
 use crate::ui::Memory;
@@ -44,7 +44,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::hint(ui, &text);
     }
     if let Some(figures) = &live.figures {
-        near(ui, figures);
+        near::show(ui, state, figures, actions);
     }
     reference(ui, state, actions);
     if let Some(figures) = &live.figures {
@@ -136,18 +136,6 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
         &words,
         &format!("{} bricks", count(live.size.bricks as u64)),
     );
-}
-
-/// The shortest ways to bundles and pathways.
-fn near(ui: &mut Ui, figures: &Figures) {
-    for near in &figures.near {
-        let value = match near.mm {
-            Some(0.0) => "goes through".to_owned(),
-            Some(mm) => with_unit(&fixed(mm, 1), "mm"),
-            None => "once it rests".to_owned(),
-        };
-        rows::reading(ui, &format!("To {}", near.name), &value);
-    }
 }
 
 /// The mask to compare with, where there is one to choose.

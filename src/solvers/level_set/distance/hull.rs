@@ -1,0 +1,93 @@
+//! Simple convex sets that things lie within, and how far two of them are apart at least.
+
+use glam::DVec3;
+
+/// Part of a ball between two parallel planes.
+#[derive(Clone, Copy, Debug)]
+pub struct Disc {
+    centre: DVec3,
+    /// Of the ball.
+    reach: f64,
+    /// Between the planes, beside the ball's centre.
+    middle: DVec3,
+    normal: DVec3,
+    /// Half the distance of the planes; infinite where there are none.
+    thickness: f64,
+}
+
+impl Disc {
+    /// `slab`: unit normal n, and c and t of |n · (x − centre) + c| ≤ t.
+    pub fn new(centre: DVec3, reach: f64, slab: Option<(DVec3, f64, f64)>) -> Self {
+        let (normal, off, thickness) = slab.unwrap_or((DVec3::X, 0.0, f64::INFINITY));
+        Self {
+            centre,
+            reach,
+            middle: centre - off * normal,
+            normal,
+            thickness,
+        }
+    }
+
+    /// The largest u · x in it.
+    fn most(&self, u: DVec3) -> f64 {
+        let ball = u.dot(self.centre) + self.reach;
+        let along = u.dot(self.normal);
+        let across = (1.0 - along * along).max(0.0).sqrt();
+        // 0 · ∞ is no number.
+        let thick = if along == 0.0 {
+            0.0
+        } else {
+            along.abs() * self.thickness
+        };
+        ball.min(u.dot(self.middle) + thick + across * self.reach)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Hull {
+    Segment([DVec3; 2]),
+    Disc(Disc),
+}
+
+/// Where a segment comes nearest to a point.
+pub fn nearest_on(segment: &[DVec3; 2], to: DVec3) -> DVec3 {
+    let [a, b] = *segment;
+    let way = b - a;
+    let t = (to - a).dot(way) / way.length_squared();
+    // Between two equal points 0 / 0 is no number.
+    if t > 0.0 { a + t.min(1.0) * way } else { a }
+}
+
+impl Hull {
+    pub fn reach(&self) -> f64 {
+        match self {
+            Self::Segment([a, b]) => 0.5 * a.distance(*b),
+            Self::Disc(disc) => disc.reach,
+        }
+    }
+
+    fn most(&self, u: DVec3) -> f64 {
+        match self {
+            Self::Segment([a, b]) => u.dot(*a).max(u.dot(*b)),
+            Self::Disc(disc) => disc.most(u),
+        }
+    }
+
+    /// No points of both are nearer to each other: along any direction the sets are no farther apart than
+    /// their shadows on it. Off by the square of the disc's size where the direction is the shortest way.
+    pub fn apart(&self, disc: &Disc) -> f64 {
+        let along = |to: DVec3, from: DVec3| {
+            let u = (to - from).try_normalize();
+            u.map_or(0.0, |u| -self.most(-u) - disc.most(u))
+        };
+        let (near, centre) = match self {
+            Self::Segment(segment) => (
+                nearest_on(segment, disc.middle),
+                nearest_on(segment, disc.centre),
+            ),
+            Self::Disc(own) => (own.middle, own.centre),
+        };
+        let both = along(near, disc.middle).max(along(centre, disc.centre));
+        both.max(0.0)
+    }
+}

@@ -1,0 +1,133 @@
+//! How near a surface comes to streamlines and to other surfaces, as both are drawn: φ is trilinear between voxel
+//! centres, streamlines are straight between points. Distances are proven bounds from below, at most a
+//! thousandth of a millimetre short.
+
+mod hull;
+mod isosurface;
+mod search;
+mod through;
+
+pub use isosurface::Isosurface;
+pub use through::{Through, overlap, through};
+
+use crate::data::Tractogram;
+use crate::data::pieces::Bounds as PieceBounds;
+use glam::{DVec3, Vec3};
+use isosurface::Bounds;
+use rayon::prelude::*;
+use search::{Found, Least, Other, Search};
+
+/// Points of a tractogram that give a first bound.
+const SAMPLES: usize = 64;
+/// Streamlines that a thread takes at once.
+const AT_ONCE: usize = 64;
+
+/// The shortest way from a surface to something.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Approach {
+    /// Proven: nothing is nearer.
+    pub mm: f64,
+    /// The distance of the two points below, from which the true one differs by less than the two bounds do.
+    pub at_most_mm: f64,
+    /// On the other thing, world mm.
+    pub at: DVec3,
+    pub surface: DVec3,
+}
+
+fn world(point: &[f32; 3]) -> DVec3 {
+    Vec3::from(*point).as_dvec3()
+}
+
+/// A streamline's stretches between finite points; one point alone is one without length.
+fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
+    let alone = (points.len() == 1).then(|| [world(&points[0]); 2]);
+    let all = points.windows(2).map(|w| [world(&w[0]), world(&w[1])]);
+    let all = all.chain(alone);
+    all.filter(|[a, b]| a.is_finite() && b.is_finite())
+}
+
+/// A box for [`crate::data::pieces::Pieces::near`], a hair larger.
+fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
+    let margin = DVec3::splat(margin.min(f64::from(f32::MAX)));
+    let low = (bounds.low - margin).as_vec3().to_array();
+    let high = (bounds.high + margin).as_vec3().to_array();
+    PieceBounds {
+        low: low.map(f32::next_down),
+        high: high.map(f32::next_up),
+    }
+}
+
+/// The shortest way from a surface to any streamline; `None` where one of them is empty. `known`: a point of a
+/// streamline that was near before, from which the search is shorter. Needs the backend's threads installed.
+pub fn to_streamlines(
+    surface: &Isosurface,
+    lines: &Tractogram,
+    known: Option<DVec3>,
+) -> Option<Approach> {
+    let all = surface.bounds()?;
+    let search = Search {
+        surface,
+        other: None,
+    };
+    let least = Least::new(f64::INFINITY);
+    let look = |ends: &[[DVec3; 2]], found: &mut Found| {
+        let others: Vec<Other> = ends.iter().map(|s| Other::Segment(*s)).collect();
+        let bounds = Bounds::around(ends.iter().flatten().copied());
+        search.pairs(&bounds, &others, &least, found);
+    };
+    let every = (lines.points.len() / SAMPLES).max(1);
+    let some = lines.points.iter().step_by(every).map(world);
+    let first = known.into_iter().chain(some).filter(|p| p.is_finite());
+    for point in first {
+        look(&[[point; 2]], &mut Found::new());
+    }
+    let pieces = lines.pieces();
+    let of_line = |mut found: Found, line: usize| {
+        let points = lines.streamline(line);
+        let wanted = pieces_within(&all, least.mm());
+        for range in pieces.near(line, points.len(), wanted) {
+            let ends: Vec<[DVec3; 2]> = segments(&points[range]).collect();
+            if !ends.is_empty() {
+                look(&ends, &mut found);
+            }
+        }
+        found
+    };
+    let each = (0..lines.len()).into_par_iter().with_min_len(AT_ONCE);
+    let mut found = each
+        .fold(Found::new, of_line)
+        .reduce(Found::new, Found::with);
+    found.drop_far(&least);
+    search.refine(found)
+}
+
+/// The shortest way from a surface to another; `None` where one of them is empty. `known`: a point of the other one
+/// that was near before. Needs the backend's threads installed.
+pub fn to_surface(
+    surface: &Isosurface,
+    other: &Isosurface,
+    known: Option<DVec3>,
+) -> Option<Approach> {
+    surface.bounds()?;
+    let search = Search {
+        surface,
+        other: Some(other),
+    };
+    let least = Least::new(f64::INFINITY);
+    if let Some(point) = known {
+        let bounds = Bounds::around([point].into_iter());
+        let others = [Other::Segment([point; 2])];
+        search.pairs(&bounds, &others, &least, &mut Found::new());
+    }
+    let of_cell = |mut found: Found, cell: u32| {
+        let bounds = other.bounds_of(cell);
+        search.pairs(&bounds, &[Other::Part(cell.into())], &least, &mut found);
+        found
+    };
+    let each = other.cells().into_par_iter().with_min_len(AT_ONCE);
+    let mut found = each
+        .fold(Found::new, of_cell)
+        .reduce(Found::new, Found::with);
+    found.drop_far(&least);
+    search.refine(found)
+}

@@ -1,0 +1,263 @@
+//! The shortest way between a surface and something else, by branch and bound.
+
+use super::Approach;
+use super::hull::{Hull, nearest_on};
+use super::isosurface::{Bounds, Isosurface, Part};
+use glam::DVec3;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering as Atomic};
+
+/// What is found is at most so much below the true distance, mm.
+const EXACT_MM: f64 = 1e-3;
+/// Pairs that are looked at before the proven bound is taken as it is: where a long stretch is equally near, each
+/// of its parts would have to be refined.
+const MOST: usize = 400_000;
+/// Pairs that are kept at first before those that have become too far are dropped.
+const KEPT: usize = 8192;
+
+/// The least distance that is known to be reached. Threads share it.
+pub(super) struct Least(AtomicU64);
+
+impl Least {
+    pub fn new(mm: f64) -> Self {
+        Self(AtomicU64::new(mm.to_bits()))
+    }
+
+    pub fn mm(&self) -> f64 {
+        f64::from_bits(self.0.load(Atomic::Relaxed))
+    }
+
+    pub fn lower(&self, mm: f64) {
+        // Numbers from 0 on are in the order of their bits.
+        self.0.fetch_min(mm.to_bits(), Atomic::Relaxed);
+    }
+}
+
+/// What comes near the surface.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Other {
+    Segment([DVec3; 2]),
+    /// Of another surface.
+    Part(Part),
+}
+
+/// A part of the other thing and one of the surface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// They are no nearer, mm.
+    least: f64,
+    other: Other,
+    part: Part,
+}
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pair {}
+
+impl PartialOrd for Pair {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pair {
+    /// The nearest is the greatest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.least.total_cmp(&self.least)
+    }
+}
+
+/// Two points that are joined by the shortest way so far.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    mm: f64,
+    other: DVec3,
+    surface: DVec3,
+}
+
+/// A surface, and the one that the other thing is, if it is one.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub surface: &'a Isosurface,
+    pub other: Option<&'a Isosurface>,
+}
+
+impl Search<'_> {
+    fn hull_of(&self, other: &Other) -> Option<Hull> {
+        match other {
+            Other::Segment(ends) => Some(Hull::Segment(*ends)),
+            Other::Part(part) => self.other?.hull(*part),
+        }
+    }
+
+    /// Two points of a pair that are near each other.
+    fn joined(&self, pair: &Pair) -> Option<Joined> {
+        let joined = |other: DVec3, surface: DVec3| Joined {
+            mm: other.distance(surface),
+            other,
+            surface,
+        };
+        let points = self.surface.crossings(pair.part);
+        let all = points.filter_map(|p| match &pair.other {
+            Other::Segment(ends) => Some(joined(nearest_on(ends, p), p)),
+            Other::Part(part) => {
+                let theirs = self.other?.crossings(*part).map(|q| joined(q, p));
+                theirs.min_by(|a, b| a.mm.total_cmp(&b.mm))
+            }
+        });
+        all.min_by(|a, b| a.mm.total_cmp(&b.mm))
+    }
+
+    /// Adds the pairs of some parts of the other thing, which lie within a box, that may be nearest.
+    pub fn pairs(&self, bounds: &Bounds, others: &[Other], least: &Least, found: &mut Found) {
+        self.surface.near(
+            bounds,
+            || least.mm(),
+            |cell| {
+                let part = Part::from(cell);
+                let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
+                    return;
+                };
+                for other in others {
+                    let Some(hull) = self.hull_of(other) else {
+                        continue;
+                    };
+                    let apart = hull.apart(&disc);
+                    if apart >= least.mm() {
+                        continue;
+                    }
+                    let pair = Pair {
+                        least: apart,
+                        other: *other,
+                        part,
+                    };
+                    if let Some(joined) = self.joined(&pair) {
+                        // A hair more, so that the pair itself is not dropped.
+                        least.lower(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
+                    }
+                    found.add(pair, least);
+                }
+            },
+        );
+    }
+
+    /// Halves the nearest pair until nothing can be nearer than what is known.
+    pub fn refine(&self, found: Found) -> Option<Approach> {
+        let mut best: Option<Joined> = None;
+        let take = |pair: &Pair, best: &mut Option<Joined>| {
+            let joined = self.joined(pair);
+            let nearer = |j: &Joined| best.is_none_or(|b| j.mm < b.mm);
+            if let Some(joined) = joined.filter(nearer) {
+                *best = Some(joined);
+            }
+        };
+        for pair in &found.pairs {
+            take(pair, &mut best);
+        }
+        let known = best?;
+        let pairs = found.pairs.into_iter().filter(|p| p.least <= known.mm);
+        let mut waiting: BinaryHeap<Pair> = pairs.collect();
+        let mut looked_at = 0;
+        let mut proven = known.mm;
+        while let Some(pair) = waiting.pop() {
+            let mm = best.map_or(f64::INFINITY, |b| b.mm);
+            proven = pair.least.min(mm);
+            if pair.least >= mm - EXACT_MM || looked_at >= MOST {
+                break;
+            }
+            let halved = self.halved(&pair);
+            if halved.is_empty() {
+                break;
+            }
+            for next in halved {
+                looked_at += 1;
+                let mm = best.map_or(f64::INFINITY, |b| b.mm);
+                if next.least < mm {
+                    take(&next, &mut best);
+                    waiting.push(next);
+                }
+            }
+            proven = best.map_or(proven, |b| b.mm);
+        }
+        let best = best?;
+        Some(Approach {
+            mm: proven.min(best.mm),
+            at_most_mm: best.mm,
+            at: best.other,
+            surface: best.surface,
+        })
+    }
+
+    /// The larger of both in eight parts; empty where they are as small as they become.
+    fn halved(&self, pair: &Pair) -> Vec<Pair> {
+        let reach = |hull: Option<Hull>| hull.map_or(0.0, |h| h.reach());
+        let other = match pair.other {
+            Other::Part(part) if part.can_be_halved() => {
+                let theirs = reach(self.hull_of(&pair.other));
+                (theirs > reach(self.surface.hull(pair.part))).then_some(part)
+            }
+            _ => None,
+        };
+        let pairs: Vec<(Other, Part)> = match other {
+            Some(part) => {
+                let halves = part.halves();
+                halves.map(|h| (Other::Part(h), pair.part)).collect()
+            }
+            None if pair.part.can_be_halved() => {
+                let halves = pair.part.halves();
+                halves.map(|h| (pair.other, h)).collect()
+            }
+            None => Vec::new(),
+        };
+        let pairs = pairs.into_iter().filter_map(|(other, part)| {
+            let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
+                return None;
+            };
+            let apart = self.hull_of(&other)?.apart(&disc);
+            Some(Pair {
+                least: apart.max(pair.least),
+                other,
+                part,
+            })
+        });
+        pairs.collect()
+    }
+}
+
+/// Pairs that may be nearest.
+pub(super) struct Found {
+    pairs: Vec<Pair>,
+    most: usize,
+}
+
+impl Found {
+    pub fn new() -> Self {
+        Self {
+            pairs: Vec::new(),
+            most: KEPT,
+        }
+    }
+
+    fn add(&mut self, pair: Pair, least: &Least) {
+        self.pairs.push(pair);
+        if self.pairs.len() >= self.most {
+            self.drop_far(least);
+            self.most = KEPT.max(2 * self.pairs.len());
+        }
+    }
+
+    pub fn drop_far(&mut self, least: &Least) {
+        let mm = least.mm();
+        self.pairs.retain(|pair| pair.least < mm);
+    }
+
+    pub fn with(mut self, other: Self) -> Self {
+        self.pairs.extend(other.pairs);
+        self
+    }
+}

@@ -1,0 +1,108 @@
+//! What distances from the surface are of: streamlines and pathways as they are drawn, and what is left out.
+
+use crate::jobs::Thing;
+use crate::state::document::Content;
+use crate::state::words::count;
+use crate::state::{State, Task};
+
+const LIVE: &str = "Live tracks";
+
+impl State {
+    /// What the surface may come near to: the streamlines and pathways that are drawn.
+    pub fn measured_things(&self) -> Vec<Thing> {
+        let document = &self.document;
+        let mut things: Vec<Thing> = Vec::new();
+        let display = document.live_display();
+        let shown = display.visible && display.opacity > 0.0;
+        if let Some(live) = self.final_live().filter(|_| shown) {
+            let kept = match self.stopped() {
+                Some((_, [kept, _])) => kept,
+                None => &live.output.kept,
+            };
+            things.push(Thing::Lines(LIVE.to_owned(), kept.clone()));
+        }
+        for layer in &document.layers {
+            let Content::Tractogram(all) = &layer.content else {
+                continue;
+            };
+            if !layer.display.visible || layer.display.opacity <= 0.0 {
+                continue;
+            }
+            // Of a filter that is dragged some are drawn: until it rests all are counted.
+            let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
+            let drawn = sifted.map_or(all, |s| &s.shown);
+            things.push(Thing::Lines(layer.name.clone(), drawn.clone()));
+        }
+        for kept in document.kept_pathways.iter().filter(|k| k.visible) {
+            if let Some(found) = &kept.found {
+                let level = kept.epsilon as f32;
+                things.push(Thing::Set(kept.name.clone(), found.excess.clone(), level));
+            }
+        }
+        things.retain(|thing| !matches!(thing, Thing::Lines(_, lines) if lines.is_empty()));
+        things
+    }
+
+    /// Streamlines and pathways that distances leave out, each with the reason.
+    pub fn not_measured(&self) -> Vec<String> {
+        let document = &self.document;
+        let mut all = self.live_not_measured();
+        for layer in &document.layers {
+            let Content::Tractogram(lines) = &layer.content else {
+                continue;
+            };
+            let name = &layer.name;
+            if !layer.display.visible || layer.display.opacity <= 0.0 {
+                all.push(format!("{name} (hidden)"));
+                continue;
+            }
+            let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
+            let gone = sifted.map_or(0, |s| lines.len() - s.shown.len());
+            if gone > 0 {
+                all.push(filtered(name, gone, lines.len()));
+            }
+        }
+        let hidden = document.kept_pathways.iter().filter(|k| !k.visible);
+        all.extend(hidden.map(|kept| format!("{} (hidden)", kept.name)));
+        let live = self.session.pathways.live.is_some() && self.view.task != Task::Pathways;
+        if live {
+            all.push("Live pathway (not drawn here)".to_owned());
+        }
+        all
+    }
+
+    fn live_not_measured(&self) -> Vec<String> {
+        let Some(live) = &self.session.live else {
+            return Vec::new();
+        };
+        let output = &live.output;
+        let display = self.document.live_display();
+        if output.kept.is_empty() && output.missed.is_empty() {
+            return Vec::new();
+        }
+        if !display.visible || display.opacity <= 0.0 {
+            return vec![format!("{LIVE} (hidden)")];
+        }
+        if self.final_live().is_none() {
+            return vec![format!("{LIVE} (not final)")];
+        }
+        let mut all = Vec::new();
+        let gone = match self.stopped() {
+            Some((_, [kept, _])) => output.kept.len() - kept.len(),
+            None => 0,
+        };
+        if gone > 0 {
+            all.push(filtered(LIVE, gone, output.kept.len()));
+        }
+        if !output.missed.is_empty() {
+            let missed = count(output.missed.len() as u64);
+            all.push(format!("{missed} live tracks that miss the targets"));
+        }
+        all
+    }
+}
+
+fn filtered(name: &str, gone: usize, of: usize) -> String {
+    let [gone, of] = [gone, of].map(|n| count(n as u64));
+    format!("{gone} of {of} of {name} (filtered out)")
+}

@@ -1,0 +1,83 @@
+//! How near the surface comes to streamlines and pathways.
+
+use crate::state::{Action, Figures, Met, Near, State};
+use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::theme::{self, radius, size, space};
+use crate::ui::widgets::{paint, rows};
+use egui::{CursorIcon, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+
+const ROW: f32 = 22.0;
+
+/// Never more than the distance: rounded down.
+pub fn millimetres(mm: f64) -> String {
+    match (mm * 10.0).floor() * 0.1 {
+        down if down < 0.05 => with_unit("<0.1", "mm"),
+        down => with_unit(&fixed(down, 1), "mm"),
+    }
+}
+
+fn words(near: &Near) -> String {
+    match near.met {
+        Met::Later => "once it rests".to_owned(),
+        Met::Never => "–".to_owned(),
+        Met::Away { mm, .. } => millimetres(mm),
+        Met::Through { count: n, of, .. } => {
+            let [through, of] = [n, of].map(count);
+            match (near.lines, n) {
+                (true, 1) => format!("1 of {of} goes through"),
+                (true, _) => format!("{through} of {of} go through"),
+                (false, _) => format!("{through} of {of} voxels inside"),
+            }
+        }
+    }
+}
+
+/// One row each; a click moves the crosshair to where it is nearest.
+pub fn show(ui: &mut Ui, state: &State, figures: &Figures, actions: &mut Vec<Action>) {
+    for near in &figures.near {
+        let (place, help) = match near.met {
+            Met::Away { at, .. } => (
+                Some(at),
+                "From the surface to the nearest drawn line, rounded down. Click: the crosshair goes to the nearest \
+                 point",
+            ),
+            Met::Through { at, .. } => (
+                Some(at),
+                "Any part within the surface counts. Click: the crosshair goes to a point inside",
+            ),
+            Met::Later | Met::Never => (None, ""),
+        };
+        if row(ui, &format!("To {}", near.name), &words(near), help)
+            && let Some(at) = place
+        {
+            actions.push(Action::MoveCrosshair(at));
+        }
+    }
+    let left_out = state.not_measured();
+    if !left_out.is_empty() {
+        rows::hint(ui, &format!("Not counted: {}", left_out.join(", ")));
+    }
+}
+
+/// A reading that can be clicked where there is help for it.
+fn row(ui: &mut Ui, name: &str, value: &str, help: &str) -> bool {
+    if help.is_empty() {
+        rows::reading(ui, name, value);
+        return false;
+    }
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), ROW);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::click());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let painter = ui.painter();
+    if response.hovered() {
+        painter.rect_filled(rect, 0.0, p.b2);
+    }
+    let value_at = paint::right(painter, inner, value, theme::medium(size::LABEL), p.accent);
+    let name_at = Rect::from_min_max(inner.min, pos2(value_at.left() - 8.0, inner.bottom()));
+    paint::name(painter, name_at, name, theme::regular(size::LABEL), p.t2);
+    paint::focus_ring(painter, p, &response, rect, radius::CONTROL);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{name} {value}")));
+    let response = response.on_hover_cursor(CursorIcon::PointingHand);
+    response.on_hover_text(help).clicked()
+}

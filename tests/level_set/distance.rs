@@ -1,0 +1,477 @@
+//! How near a surface comes to streamlines and other surfaces: closed forms, brute force on random fields.
+
+use super::{axes, grid};
+use crate::support::{Random, lines, test};
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::solvers::level_set::Field;
+use arcuate::solvers::level_set::distance::{
+    Approach, Isosurface, overlap, through, to_streamlines, to_surface,
+};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("level_set::distance: a plane and segments", planes),
+        test("level_set::distance: a sphere and lines", spheres),
+        test("level_set::distance: brute force", brute_force),
+        test("level_set::distance: between surfaces", surfaces),
+        test("level_set::distance: what goes through", crossing),
+        test("level_set::distance: a tube around a line", tube),
+        test("level_set::distance: nothing and no numbers", nothing),
+    ]
+}
+
+/// Nothing nearer is missed by more than so much.
+const EXACT_MM: f64 = 1e-3;
+
+fn shortest_edge(grid: &Grid) -> f64 {
+    grid.spacing().min_element()
+}
+
+/// A field of world distances, positive inside.
+fn field(grid: &Arc<Grid>, inside_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
+    let h = shortest_edge(grid);
+    let phi = |v: [usize; 3]| {
+        let at = grid.world(DVec3::from_array(v.map(|c| c as f64)));
+        (inside_mm(at) / h) as f32
+    };
+    Field::from_fn(grid, h, 4.0, (8, false), phi)
+}
+
+fn voxel(grid: &Grid, index: [i64; 3]) -> usize {
+    grid.index(index.map(|v| v as usize))
+}
+
+/// φ as it is drawn, at a point in voxels within the grid.
+fn phi(dense: &[f32], grid: &Grid, at: DVec3) -> f64 {
+    let low = at.floor();
+    let t = at - low;
+    (0..8)
+        .map(|k| {
+            let bit = |a: usize| (k >> a & 1) as i64;
+            let corner = [0, 1, 2].map(|a| (low[a] as i64 + bit(a)).min(grid.shape[a] as i64 - 1));
+            let weight = |a: usize| if bit(a) == 1 { t[a] } else { 1.0 - t[a] };
+            weight(0) * weight(1) * weight(2) * f64::from(dense[voxel(grid, corner)])
+        })
+        .sum()
+}
+
+fn to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
+    let way = b - a;
+    let t = ((p - a).dot(way) / way.length_squared().max(1e-30)).clamp(0.0, 1.0);
+    p.distance(a + t * way)
+}
+
+fn to_lines(p: DVec3, of: &Tractogram) -> f64 {
+    let each = of.streamlines().flat_map(|line| {
+        let points: Vec<DVec3> = line
+            .iter()
+            .map(|p| glam::Vec3::from(*p).as_dvec3())
+            .collect();
+        let pairs: Vec<[DVec3; 2]> = points.windows(2).map(|w| [w[0], w[1]]).collect();
+        pairs
+    });
+    each.map(|[a, b]| to_segment(p, a, b))
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Points of the drawn surface: where it crosses the edges of `n`³ parts of every cell, at most a part's
+/// diagonal from any of its points.
+fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
+    let (grid, dense) = (&field.grid, field.dense());
+    let mut found = Vec::new();
+    let [nx, ny, nz] = grid.shape.map(|v| v - 1);
+    for z in 0..nz {
+        for y in 0..ny {
+            for x in 0..nx {
+                let cell = [x, y, z];
+                let corner = |k: usize| [0, 1, 2].map(|a| (cell[a] + (k >> a & 1)) as i64);
+                let inside = (0..8)
+                    .filter(|k| dense[voxel(grid, corner(*k))] > 0.0)
+                    .count();
+                if inside == 0 || inside == 8 {
+                    continue;
+                }
+                let base = DVec3::from_array(cell.map(|v| v as f64));
+                let at = |i: [usize; 3]| base + DVec3::from_array(i.map(|v| v as f64 / n as f64));
+                let all = (0..(n + 1).pow(3))
+                    .map(|i| [i % (n + 1), i / (n + 1) % (n + 1), i / (n + 1).pow(2)]);
+                for place in all {
+                    for axis in 0..3 {
+                        let mut next = place;
+                        next[axis] += 1;
+                        if next[axis] > n {
+                            continue;
+                        }
+                        let [p, q] = [at(place), at(next)];
+                        // The last part's corners are the cell's own.
+                        let inner = |p: DVec3| p.min(base + 1.0 - 1e-12);
+                        let [u, v] = [p, q].map(|p| phi(&dense, grid, inner(p)));
+                        if (u > 0.0) != (v > 0.0) {
+                            found.push(grid.world(p.lerp(q, u / (u - v))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What holds of every answer: both points are where they should be, and the bounds are close.
+fn sound(found: &Approach, field: &Field, of: Option<&Tractogram>) {
+    let Approach {
+        mm,
+        at_most_mm,
+        at,
+        surface,
+    } = *found;
+    assert!(mm <= at_most_mm && at_most_mm - mm <= EXACT_MM, "{found:?}");
+    assert!(
+        (at.distance(surface) - at_most_mm).abs() < 1e-9,
+        "{found:?}"
+    );
+    let value = phi(&field.dense(), &field.grid, field.grid.voxel_at(surface));
+    assert!(value.abs() < 1e-5, "φ = {value} on the surface");
+    if let Some(of) = of {
+        let off = to_lines(at, of);
+        assert!(off < 1e-5, "{off} mm from the streamlines");
+    }
+}
+
+/// φ of a plane is linear, so the drawn surface is the plane itself.
+fn planes() {
+    let mut random = Random::fresh("distance plane");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 40.0);
+        for _ in 0..10 {
+            let normal = random.direction();
+            let off = random.uniform(-2.0, 2.0);
+            let field = field(&grid, |p| normal.dot(p) - off);
+            let surface = Isosurface::of_field(&field);
+            // Long segments, whose ends are far and whose middle is near.
+            let along = normal.cross(random.direction()).normalize();
+            let near = random.uniform(0.5, 6.0);
+            let middle = normal * (off - near);
+            let bent = [
+                middle - 9.0 * along - 3.0 * normal,
+                middle,
+                middle + 9.0 * along - 2.0 * normal,
+            ];
+            let tilt = random.uniform(0.0, 0.05);
+            let straight = [
+                middle - 9.0 * (along + tilt * normal),
+                middle + 9.0 * (along + tilt * normal),
+            ];
+            let bent = lines(&[bent.to_vec()]);
+            let found = to_streamlines(&surface, &bent, None).unwrap();
+            sound(&found, &field, Some(&bent));
+            assert!(
+                (found.mm - near).abs() < EXACT_MM + 1e-5,
+                "{name}: {near} {found:?}"
+            );
+            let straight = lines(&[straight.to_vec()]);
+            let found = to_streamlines(&surface, &straight, None).unwrap();
+            let least = near - 9.0 * tilt;
+            assert!(
+                (found.mm - least).abs() < EXACT_MM + 1e-5,
+                "{name}: {least} {found:?}"
+            );
+        }
+    }
+}
+
+/// A streamline of two points 60 mm apart passes a sphere: the way to its points says nothing.
+fn spheres() {
+    let mut random = Random::fresh("distance sphere");
+    for (name, axes) in axes(&mut random) {
+        for scale in [0.5, 1.0] {
+            let grid = grid(axes * scale, 26.0);
+            let (centre, radius) = (random.direction() * 0.7, random.uniform(6.0, 9.0));
+            let field = field(&grid, |p| radius - p.distance(centre));
+            let surface = Isosurface::of_field(&field);
+            // Trilinear between the exact values of a distance, whose second derivatives are below 1 / R.
+            let edges = [0, 1, 2].map(|a| grid.world_from_voxel.matrix3.col(a).length_squared());
+            let drawn = 1.1 * edges.iter().sum::<f64>() / 8.0 / (radius - 2.0);
+            for _ in 0..20 {
+                let out = random.direction();
+                let along = out.cross(random.direction()).normalize();
+                let away = random.uniform(0.2, 35.0);
+                let middle = centre + (radius + away) * out;
+                let line = lines(&[vec![middle - 30.0 * along, middle + 30.0 * along]]);
+                let found = to_streamlines(&surface, &line, None).unwrap();
+                sound(&found, &field, Some(&line));
+                let off = found.mm - away;
+                assert!(off.abs() < drawn + EXACT_MM, "{name}: {away} {found:?}");
+                assert_eq!(through(&field, &surface, &line).count, 0);
+                // From a point that was near before it is the same.
+                let known = Some(middle + random.uniform(-5.0, 5.0) * along);
+                let again = to_streamlines(&surface, &line, known).unwrap();
+                assert!(
+                    (again.mm - found.mm).abs() <= EXACT_MM,
+                    "{found:?} {again:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Some overlapping blobs, an irregular surface.
+fn blobs(grid: &Arc<Grid>, random: &mut Random, side: f64) -> Field {
+    let blobs: Vec<(DVec3, f64)> = (0..6)
+        .map(|_| {
+            let at = DVec3::from_array([0; 3].map(|_| random.uniform(-0.3, 0.3) * side));
+            (at, random.uniform(1.5, 3.5))
+        })
+        .collect();
+    let cut = random.uniform(0.3, 0.6);
+    field(grid, move |p| {
+        let all = blobs
+            .iter()
+            .map(|(at, r)| (-p.distance_squared(*at) / (2.0 * r * r)).exp());
+        4.0 * (all.sum::<f64>() - cut)
+    })
+}
+
+/// Wiggling lines outside of a box of this half side.
+fn wiggles(random: &mut Random, count: usize, half: f64) -> Tractogram {
+    let line = |random: &mut Random| -> Vec<DVec3> {
+        let out = random.direction();
+        let along = out.cross(random.direction()).normalize();
+        let start = out * random.uniform(half, half + 6.0);
+        let steps = 3 + (random.bits() % 60) as usize;
+        let step = random.uniform(0.2, 4.0);
+        let bend = random.uniform(-0.3, 0.3);
+        (0..steps)
+            .map(|i| {
+                let s = step * (i as f64 - 0.5 * steps as f64);
+                start + s * along + bend * (0.7 * s).sin() * out
+            })
+            .collect()
+    };
+    let all: Vec<Vec<DVec3>> = (0..count).map(|_| line(random)).collect();
+    lines(&all)
+}
+
+fn brute_force() {
+    let mut random = Random::fresh("distance brute force");
+    const PARTS: usize = 6;
+    for round in 0..4 {
+        for (name, axes) in axes(&mut random) {
+            let grid = grid(axes, 26.0);
+            let field = blobs(&grid, &mut random, 12.0);
+            let surface = Isosurface::of_field(&field);
+            let all = points_of(&field, PARTS);
+            if all.is_empty() {
+                continue;
+            }
+            let some = wiggles(&mut random, 25, 9.0);
+            if through(&field, &surface, &some).count > 0 {
+                continue;
+            }
+            let found = to_streamlines(&surface, &some, None).unwrap();
+            sound(&found, &field, Some(&some));
+            let brute = all
+                .iter()
+                .map(|p| to_lines(*p, &some))
+                .fold(f64::INFINITY, f64::min);
+            let axes = grid.world_from_voxel.matrix3;
+            let diagonal =
+                (axes.col(0).length() + axes.col(1).length() + axes.col(2).length()) / PARTS as f64;
+            println!(
+                "{round} {name}: {:.4} mm, brute force {brute:.4} mm",
+                found.mm
+            );
+            assert!(found.mm <= brute + 1e-9, "{brute} is nearer than {found:?}");
+            assert!(found.mm >= brute - diagonal, "{brute} and {found:?}");
+        }
+    }
+}
+
+/// The distance image of a sphere's centre: voxels at most so far from it are another sphere.
+fn ball(grid: &Arc<Grid>, centre: DVec3) -> Volume {
+    let away = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        at.distance(centre) as f32
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(away).collect();
+    Volume::scalar(grid.clone(), values)
+}
+
+fn surfaces() {
+    let mut random = Random::fresh("distance surfaces");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 44.0);
+        let out = random.direction();
+        let [own, other] = [-9.0 * out, 9.0 * out];
+        let radius = random.uniform(4.0, 6.0);
+        let field = field(&grid, |p| radius - p.distance(own));
+        let surface = Isosurface::of_field(&field);
+        let second = self::grid(axes * 0.8, 44.0);
+        let volume = ball(&second, other);
+        let edges = [0, 1, 2].map(|a| grid.world_from_voxel.matrix3.col(a).length_squared());
+        for level in [2.5f32, 5.0, 7.0] {
+            let set = Isosurface::at_most(&volume, level);
+            let found = to_surface(&surface, &set, None).unwrap();
+            sound(&found, &field, None);
+            let true_mm = 18.0 - radius - f64::from(level);
+            let drawn = edges.iter().sum::<f64>() / 8.0
+                * (1.0 / (radius - 2.0) + 1.0 / f64::from(level - 1.2));
+            println!("{name}: {:.3} mm for {true_mm:.3}", found.mm);
+            assert!(
+                (found.mm - true_mm).abs() < drawn + EXACT_MM,
+                "{name}: {true_mm} {found:?}"
+            );
+            let again = to_surface(&surface, &set, Some(found.at)).unwrap();
+            assert!(
+                (again.mm - found.mm).abs() <= EXACT_MM,
+                "{found:?} {again:?}"
+            );
+            assert_eq!(overlap(&field, &surface, &volume, level).count, 0);
+        }
+        // They overlap, the one is within the other, and the other way round.
+        let met = overlap(&field, &surface, &volume, 20.0);
+        let at = met.at.expect("a place");
+        assert!(met.count > 0 && at.distance(own) < radius && at.distance(other) < 20.0);
+        let inner = ball(&second, own);
+        assert!(overlap(&field, &surface, &inner, 2.0).count > 0);
+        assert!(overlap(&field, &surface, &inner, 15.0).count > 0);
+        // So few voxels that none lies within: only the surface says that it lies among them.
+        let small = self::field(&grid, |p| 0.4 - p.distance(own));
+        let tiny = Isosurface::of_field(&small);
+        let coarse = ball(&self::grid(axes * 7.0, 44.0), own);
+        if tiny_is_there(&small) {
+            assert!(overlap(&small, &tiny, &coarse, 15.0).count > 0);
+        }
+    }
+}
+
+fn tiny_is_there(field: &Field) -> bool {
+    field.census(1.0).inside > 0
+}
+
+/// Dense samples along every streamline say whether it enters.
+fn crossing() {
+    let mut random = Random::fresh("distance through");
+    let mut counted = [0; 2];
+    for (name, axes) in axes(&mut random) {
+        for _ in 0..3 {
+            let grid = grid(axes, 26.0);
+            let field = blobs(&grid, &mut random, 12.0);
+            let surface = Isosurface::of_field(&field);
+            let dense = field.dense();
+            let some = wiggles(&mut random, 150, 1.0);
+            let (mut sure, mut perhaps) = (0, 0);
+            for line in some.streamlines() {
+                let points: Vec<DVec3> = line
+                    .iter()
+                    .map(|p| grid.voxel_at(glam::Vec3::from(*p).as_dvec3()))
+                    .collect();
+                let most = points.windows(2).flat_map(|w| {
+                    let (a, b) = (w[0], w[1]);
+                    (0..=400).map(move |i| a.lerp(b, f64::from(i) / 400.0))
+                });
+                let last = DVec3::from_array(grid.shape.map(|n| (n - 1) as f64));
+                let within = |p: &DVec3| p.cmpge(DVec3::ZERO).all() && p.cmple(last).all();
+                let most = most.filter(within).map(|p| phi(&dense, &grid, p));
+                let most = most.fold(f64::NEG_INFINITY, f64::max);
+                sure += u64::from(most > 0.0);
+                // Between two samples it may be higher by what they miss.
+                perhaps += u64::from(most > -0.01);
+            }
+            let found = through(&field, &surface, &some);
+            println!(
+                "{name}: {} of {} go through, {sure} by samples",
+                found.count,
+                some.len()
+            );
+            assert!(
+                (sure..=perhaps).contains(&found.count),
+                "{sure} {found:?} {perhaps}"
+            );
+            if let Some(at) = found.at {
+                assert!(
+                    phi(&dense, &grid, grid.voxel_at(at)) > 0.0,
+                    "{at} is outside"
+                );
+                assert!(to_lines(at, &some) < 1e-5);
+            }
+            counted[0] += found.count;
+            counted[1] += some.len() as u64 - found.count;
+        }
+    }
+    assert!(counted.iter().all(|n| *n > 20), "both kinds: {counted:?}");
+    // A long segment through the middle, whose ends are outside.
+    let grid = grid(DMat3::IDENTITY, 30.0);
+    let field = field(&grid, |p| 5.0 - p.length());
+    let surface = Isosurface::of_field(&field);
+    let across = lines(&[
+        vec![DVec3::new(-40.0, 4.9, 0.0), DVec3::new(40.0, 4.9, 0.0)],
+        vec![DVec3::new(-40.0, 5.1, 0.0), DVec3::new(40.0, 5.1, 0.0)],
+        vec![DVec3::ZERO, DVec3::X],
+        vec![DVec3::ZERO],
+    ]);
+    assert_eq!(through(&field, &surface, &across).count, 3);
+}
+
+/// All along the line it is equally near, so that no part can be left out early.
+fn tube() {
+    let grid = grid(DMat3::IDENTITY, 60.0);
+    let axis = DVec3::new(1.0, 0.2, -0.1).normalize();
+    let radius = 6.0;
+    let field = field(&grid, |p| {
+        let across = p - p.dot(axis) * axis;
+        // Inside is what lies around the hollow.
+        across.length() - radius
+    });
+    let surface = Isosurface::of_field(&field);
+    let line = lines(&[(-20..=20).map(|i| f64::from(i) * axis).collect()]);
+    let begun = std::time::Instant::now();
+    let found = to_streamlines(&surface, &line, None).unwrap();
+    println!("{found:?} in {:?}", begun.elapsed());
+    assert!(
+        found.mm <= found.at_most_mm && found.at_most_mm < radius + 0.05,
+        "{found:?}"
+    );
+    assert!(found.mm > radius - 0.1, "{found:?}");
+    assert_eq!(through(&field, &surface, &line).count, 0);
+}
+
+fn nothing() {
+    let grid = grid(DMat3::IDENTITY, 20.0);
+    let field = field(&grid, |p| 5.0 - p.length());
+    let surface = Isosurface::of_field(&field);
+    let none = Isosurface::of_field(&self::field(&grid, |_| -1.0));
+    let line = lines(&[vec![DVec3::new(8.0, 0.0, 0.0), DVec3::new(8.0, 1.0, 0.0)]]);
+    assert!(to_streamlines(&none, &line, None).is_none());
+    assert_eq!(through(&field, &none, &line).count, 0);
+    assert!(to_streamlines(&surface, &Tractogram::empty(), None).is_none());
+    assert!(to_surface(&surface, &none, None).is_none());
+    assert!(to_surface(&none, &surface, None).is_none());
+    // What is no number is passed over; one point alone counts.
+    let nan = f64::NAN;
+    let odd = lines(&[
+        vec![
+            DVec3::new(7.0, 0.0, 0.0),
+            DVec3::new(nan, 0.0, 0.0),
+            DVec3::new(7.5, 0.0, 0.0),
+        ],
+        vec![DVec3::new(0.0, 6.5, 0.0)],
+        vec![DVec3::splat(nan)],
+        vec![],
+    ]);
+    let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan))).unwrap();
+    assert!((found.mm - 1.5).abs() < 0.03, "{found:?}");
+    // A surface that reaches the grid's border is closed half a voxel beyond it.
+    let full = self::field(&grid, |_| 1.0);
+    let closed = Isosurface::of_field(&full);
+    let last = grid.world(DVec3::from_array(grid.shape.map(|n| n as f64 - 1.0)));
+    let far = lines(&[vec![
+        DVec3::new(last.x + 3.0, 0.0, 0.0),
+        DVec3::new(last.x + 3.0, 1.0, 0.0),
+    ]]);
+    let found = to_streamlines(&closed, &far, None).unwrap();
+    assert!((found.mm - 2.5).abs() < EXACT_MM + 1e-5, "{found:?}");
+}

@@ -1,0 +1,174 @@
+//! How near the surface is to streamlines: what is measured, what is left out, and that it is never too far.
+
+use super::Window;
+use super::segment::{act, live, ready, sphere};
+use crate::support::{lines, test};
+use arcuate::data::Tractogram;
+use arcuate::jobs::Loaded;
+use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
+use arcuate::state::bundle::{Column, Limit, Sieve};
+use arcuate::state::document::{Content, LayerId};
+use arcuate::state::segment::SegmentAction;
+use arcuate::state::{Action, BundleAction, Display, Met, Near, Phase, update};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::segment::near: between two points", between),
+        test("update::segment::near: how many go through", through),
+        test("update::segment::near: what is not counted", left_out),
+        test("update::segment::near: while it moves", moving),
+    ]
+}
+
+/// Two points each, 60 mm apart, so far above the middle.
+fn beams(away: &[f64]) -> Tractogram {
+    let beam = |y: &f64| vec![dvec3(-30.0, *y, 0.0), dvec3(30.0, *y, 0.0)];
+    lines(&away.iter().map(beam).collect::<Vec<_>>())
+}
+
+fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
+    let file = super::file(name, Loaded::Tractogram(of));
+    window.act(Action::Event(file));
+    window.state.document.layers.last().expect("a layer").id
+}
+
+fn near(window: &Window) -> Vec<Near> {
+    let figures = live(window).figures.as_ref().expect("figures");
+    figures.near.clone()
+}
+
+/// The surface is a sphere of 5 mm on voxels of 1.5 mm.
+const RADIUS_MM: f64 = 5.0;
+/// Trilinear between the distances of such a sphere.
+const DRAWN_MM: f64 = 0.15;
+
+fn between() {
+    let mut window = ready();
+    open(&mut window, "/data/beam.tck", beams(&[RADIUS_MM + 2.33]));
+    let found = near(&window);
+    let Met::Away { mm, at } = found[0].met else {
+        panic!("{found:?}");
+    };
+    assert!((mm - 2.33).abs() < DRAWN_MM, "{mm} for 2.33");
+    assert!(
+        at.x.abs() < 2.0 && (at.y - RADIUS_MM - 2.33).abs() < 1e-4,
+        "{at}"
+    );
+    // As exact as the search itself, of the surface that is drawn.
+    let field = &live(&window).field;
+    let beam = beams(&[RADIUS_MM + 2.33]);
+    let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
+    assert!((own.mm - mm).abs() <= 1e-3, "{own:?} {mm}");
+    let name = &window.state.document.layers.last().expect("a layer").name;
+    assert_eq!((&found[0].name, found[0].lines), (name, true));
+}
+
+fn through() {
+    let mut window = ready();
+    open(
+        &mut window,
+        "/data/beams.tck",
+        beams(&[0.0, 4.0, -3.0, 9.0, 12.0]),
+    );
+    let found = near(&window);
+    let Met::Through { count, of, at } = found[0].met else {
+        panic!("{found:?}");
+    };
+    assert_eq!((count, of), (3, 5));
+    assert!(at.length() < RADIUS_MM, "{at} is outside");
+    window.act(Action::MoveCrosshair(at));
+    assert_eq!(window.state.view.crosshair, at);
+}
+
+fn left_out() {
+    let mut window = ready();
+    let layer = open(&mut window, "/data/beams.tck", beams(&[0.0, 9.0, 12.0]));
+    let other = open(&mut window, "/data/far.tck", beams(&[20.0]));
+    let name = |window: &Window, id| {
+        let layer = window.state.document.layer(id);
+        layer.expect("a layer").name.clone()
+    };
+    let names = [name(&window, layer), name(&window, other)];
+    assert_eq!(near(&window).len(), 2);
+    assert_eq!(window.state.not_measured(), Vec::<String>::new());
+    let shown = window.state.document.layer(other);
+    let display = Display {
+        visible: false,
+        ..shown.expect("a layer").display.clone()
+    };
+    window.act(Action::SetDisplay {
+        layer: other,
+        display,
+        phase: Phase::Done,
+    });
+    assert_eq!(near(&window).len(), 1, "the eye is off");
+    assert_eq!(
+        window.state.not_measured(),
+        [format!("{} (hidden)", names[1])]
+    );
+    // Without the one that goes through.
+    let lengths = window.state.document.layer(layer).cloned();
+    let Some(Content::Tractogram(all)) = lengths.map(|l| l.content.clone()) else {
+        panic!("streamlines");
+    };
+    window.state.document.edit_layer(layer, |l| {
+        let values = vec![1.0, 2.0, 3.0];
+        l.content = Content::Tractogram(all.renewed().with_per_streamline("rank", values));
+    });
+    let sieve = Sieve::new(layer).limited(Limit {
+        column: Column::Value("rank".to_owned()),
+        low: Some(1.5),
+        high: None,
+        counting: Default::default(),
+    });
+    window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: Some(sieve),
+        phase: Phase::Done,
+    }));
+    let found = near(&window);
+    let Met::Away { mm, .. } = found[0].met else {
+        panic!("what is filtered out does not count: {found:?}");
+    };
+    assert!((mm - 4.0).abs() < DRAWN_MM, "{mm}");
+    assert_eq!(
+        window.state.not_measured(),
+        [
+            format!("1 of 3 of {} (filtered out)", names[0]),
+            format!("{} (hidden)", names[1])
+        ]
+    );
+    // An empty one is neither near nor left out.
+    open(&mut window, "/data/none.tck", Tractogram::empty());
+    assert_eq!(near(&window).len(), 1);
+    assert_eq!(window.state.not_measured().len(), 2);
+}
+
+/// The figures of every step are those of its surface.
+fn moving() {
+    let mut window = ready();
+    let all: Vec<f64> = (0..200).map(|i| 9.0 + 0.05 * f64::from(i)).collect();
+    open(&mut window, "/data/beams.tck", beams(&all));
+    let mut last = f64::INFINITY;
+    for _ in 0..4 {
+        act(&mut window, SegmentAction::Step);
+        let figures = live(&window).figures.clone().expect("figures");
+        assert_eq!(figures.step, live(&window).step);
+        let own = Isosurface::of_field(&live(&window).field);
+        let exact = to_streamlines(&own, &beams(&all), None).expect("both");
+        let Met::Away { mm, .. } = figures.near[0].met else {
+            assert!(matches!(figures.near[0].met, Met::Through { .. }));
+            break;
+        };
+        assert!((mm - exact.mm).abs() <= 1e-3, "{mm} {exact:?}");
+        assert!(mm < last, "it grows: {mm} after {last}");
+        last = mm;
+    }
+    assert!(last < 4.0, "{last}");
+    // A sphere that is added beside it is measured at once.
+    sphere(&mut window, true, DVec3::new(0.0, -12.0, 0.0), 3.0);
+    let before = near(&window);
+    let _ = update(&mut window.state, Action::MoveCrosshair(DVec3::ZERO));
+    assert_eq!(near(&window), before, "a look changes nothing");
+}
