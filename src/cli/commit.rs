@@ -21,6 +21,7 @@ use crate::state::filter::WEIGHT;
 use crate::state::words::count;
 use clap::ValueEnum as _;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ Examples:
   arcuate commit bundles.trx dwi.nii.gz --group 0.05 --out commit2
 
 The signal of each voxel is explained by a sum, without negative parts, of what its streamlines, the water around
-them (zeppelin, along the peaks) and free water (ball; two shells and more) would give. Files in the folder:
+them (zeppelin, along the peaks) and free water (ball; two shells and more) would give. What is printed of each
+group of a TRX file is of the streamlines that are kept: those with a weight, or of at least --threshold. Files in the folder:
 weights.txt (one a streamline, in the order of the file; 0 for one that explains nothing or lies outside),
 intra.nii.gz, extra.nii.gz and free.nii.gz (shares of the three), rmse.nii.gz. Of near-duplicates a single weight is
 arbitrary: trust sums over bundles. The density model takes an image of what streamlines should add up to in each
@@ -97,6 +99,9 @@ pub struct Options {
     /// Diffusivity of free water, mm²/s; 0: none [default: 0.0017,0.003 with two shells and more]
     #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
     pub free: Vec<f64>,
+    /// Fit the model even where the scan does not determine all of it (ball with one shell), with a warning
+    #[arg(long)]
+    pub force_model: bool,
     /// Radii of cylinders, µm [default: 0.5,2,3.5,5]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_delimiter = ',', value_parser = positive)]
     pub radii: Vec<f64>,
@@ -216,6 +221,11 @@ impl Options {
         })
     }
 
+    /// The least weight of the streamlines that are kept.
+    fn least(&self) -> f32 {
+        (self.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE)
+    }
+
     fn maps(&self) -> [PathBuf; 4] {
         ["intra", "extra", "free", "rmse"].map(|name| self.out.join(format!("{name}.nii.gz")))
     }
@@ -310,6 +320,7 @@ impl Options {
         params.switches.merge_b0 = !self.keep_b0;
         params.switches.normalise_signal = !self.raw_signal;
         params.switches.normalise_kernels = !self.raw_kernels;
+        params.force_model = self.force_model;
         params.blur_mm = self.blur;
         params.lasso = self.lasso;
         params.group = self.group;
@@ -409,7 +420,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         about_mask(found, opened.mask_beside.as_deref());
     }
     let files = save(options, &tractogram, &made, runner)?;
-    let (value, text) = summary(&tractogram, &params, &made, &files);
+    let least = options.least();
+    let (value, text) = summary(&tractogram, &params, least, &made, &files);
     runner.report(&value, &text);
     Ok(())
 }
@@ -441,7 +453,7 @@ fn save(
         files.push(path);
     }
     if let Some(path) = &options.filtered {
-        let least = (options.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE);
+        let least = options.least();
         let request = Request::SaveWithValues {
             tractogram: weighted,
             only: Some(fit.weights.iter().map(|w| *w >= least).collect()),
@@ -456,9 +468,22 @@ fn save(
     Ok(files)
 }
 
+/// Of a group's streamlines those that are kept, with the sums of their weights and of weight × length.
+fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
+    let kept = members.iter().map(|m| *m as usize);
+    let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();
+    let weight = |m: &usize| f64::from(weights[*m]);
+    json!({
+        "streamlines": members.len(), "kept": kept.len(),
+        "sum_weight": kept.iter().map(weight).sum::<f64>(),
+        "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).sum::<f64>(),
+    })
+}
+
 fn summary(
     tractogram: &Tractogram,
     params: &Params,
+    least: f32,
     made: &Committed,
     files: &[PathBuf],
 ) -> (Value, String) {
@@ -478,6 +503,12 @@ fn summary(
     };
     let cards = prepared.operator.on_cards();
     let adds_up = cards.and_then(|cards| cards.adds_up());
+    let lengths = dictionary.lengths_mm();
+    let groups = tractogram.groups.iter();
+    let bundles: BTreeMap<&String, Value> = groups
+        .map(|(name, own)| (name, bundle(own, &fit.weights, &lengths, least)))
+        .collect();
+    let forced = params.model.undetermined(&prepared.samples);
     let value = json!({
         "command": "commit", "model": params.model.name(), "streamlines": tractogram.len(),
         "with_weight": kept, "outside": counts.outside, "single_points": counts.single_points,
@@ -489,7 +520,7 @@ fn summary(
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
         "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,
         "iterations": fit.iterations, "ended": ended, "objective": fit.objective, "kkt": fit.kkt,
-        "rmse": fit.rmse, "bundles": fit.bundles, "curve": made.curve,
+        "rmse": fit.rmse, "bundles": bundles, "warning": forced, "curve": made.curve,
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
     });
     let mut text = format!(
@@ -513,8 +544,17 @@ fn summary(
     if let Some((cards, how)) = cards.zip(adds_up) {
         text += &format!("{} graphics cards, which add up {how}\n", cards.cards());
     }
-    for (name, sum) in &fit.bundles {
-        text += &format!("{name}: {sum:.4}\n");
+    if let Some(what) = &forced {
+        text += &format!("Warning: {what}\n");
+    }
+    for (name, b) in &bundles {
+        text += &format!(
+            "{name}: {} of {} kept, Σ weight {:.4}, Σ weight × length {:.4} mm\n",
+            b["kept"],
+            b["streamlines"],
+            b["sum_weight"].as_f64().unwrap_or(0.0),
+            b["sum_weight_length_mm"].as_f64().unwrap_or(0.0),
+        );
     }
     for file in files {
         text += &format!("{}\n", file.display());

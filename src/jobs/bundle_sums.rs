@@ -32,7 +32,9 @@ pub struct Summed {
 #[derive(Clone, Debug)]
 pub struct BundleSums {
     pub course: Arc<Dictionary>,
-    /// The same sums of the groups of the file, and of those in none.
+    /// Of each streamline, as far as it runs in the voxels of the fit.
+    pub lengths_mm: Arc<[f64]>,
+    /// Sums of weight times length of the groups of the file, and of those in none.
     pub groups: BTreeMap<String, f64>,
     pub rest: f64,
     pub bundles: Vec<Summed>,
@@ -45,6 +47,7 @@ impl SumBundles {
             None => Arc::new(self.fit.course(memory_for_curves(), backend, control)?),
         };
         let mut lengths = course.lengths_mm();
+        let lengths_mm: Arc<[f64]> = lengths.clone().into();
         let one = |rules: &Rules| -> Result<Summed, Fault> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
@@ -70,6 +73,7 @@ impl SumBundles {
         let rest = (0..lengths.len()).map(|i| product(i, &lengths)).sum();
         Ok(BundleSums {
             course,
+            lengths_mm,
             groups: of_groups,
             rest,
             bundles,

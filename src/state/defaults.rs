@@ -259,6 +259,7 @@ pub fn commit(shells: usize) -> commit::Params {
         },
         way: None,
         precision: commit::operator::Precision::Exact,
+        force_model: false,
     }
 }
 

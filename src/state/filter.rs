@@ -70,6 +70,22 @@ impl Shown {
     }
 }
 
+/// What the task Filter sets in the filter of a layer's streamlines: a limit of weights, one group.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum ByWeight {
+    /// Nothing: what is there was set by the user.
+    #[default]
+    Unset,
+    /// `group`: the group as well.
+    On { layer: LayerId, group: bool },
+    /// Nothing while another task is looked at, where all streamlines are seen.
+    Off {
+        layer: LayerId,
+        shown: Shown,
+        group: Option<String>,
+    },
+}
+
 /// What of a document is about the next fit.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -85,6 +101,7 @@ pub struct Filtering {
     pub times: Times,
     /// The least weight of those that stay; 0: any weight.
     pub cut: f32,
+    pub by_weight: ByWeight,
 }
 
 impl Filtering {

@@ -4,25 +4,37 @@ use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
 use crate::state::bundle::ByPtr;
 use crate::state::filter::{BundleSums, WEIGHT, Weighed};
+use std::sync::Arc;
 
-/// Streamlines of a bundle that the cut leaves, and all of them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Streamlines that the cut leaves, and the sums of their weights.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Kept {
+    pub count: u64,
+    pub weight: f64,
+    /// Of weight × length, mm; `None` while the lengths are not known.
+    pub weight_mm: Option<f64>,
+}
+
+/// What the cut leaves of a bundle, and the number of all its streamlines.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Counted {
     /// `None`: in no group.
     pub group: Option<String>,
-    pub kept: u64,
+    pub kept: Kept,
     pub all: u64,
 }
+
+/// What counts depend on: streamlines, the cut, lengths.
+type Key = (DataId, u32, Option<ByPtr<f64>>);
+/// And the bundles that are no groups.
+type ApartKey = (Key, Vec<ByPtr<bool>>);
 
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(ByPtr<f32>, [u32; BINS])>,
-    bundles: Option<((DataId, u32), Vec<Counted>)>,
-    apart: Option<(Apart, Vec<u64>)>,
+    bundles: Option<(Key, Vec<Counted>)>,
+    apart: Option<(ApartKey, Vec<Kept>)>,
 }
-
-/// Whose streamlines above which weight are counted.
-type Apart = (DataId, u32, Vec<ByPtr<bool>>);
 
 /// Below this share of the highest weight bars say nothing: the first holds all that is there.
 const LEAST: f32 = 1e-3;
@@ -52,49 +64,79 @@ impl Cache {
     }
 
     /// The groups of streamlines, then those that are in none.
-    pub fn bundles(&mut self, lines: &Tractogram, least: f32) -> &[Counted] {
-        let key = (lines.id(), least.to_bits());
+    pub fn bundles(
+        &mut self,
+        lines: &Tractogram,
+        least: f32,
+        lengths_mm: Option<&Arc<[f64]>>,
+    ) -> &[Counted] {
+        let key = key(lines, least, lengths_mm);
         if self.bundles.as_ref().is_none_or(|(known, _)| *known != key) {
-            self.bundles = Some((key, count(lines, least)));
+            self.bundles = Some((key, count(lines, least, lengths_mm)));
         }
         self.bundles.as_ref().map_or(&[], |(_, bundles)| bundles)
     }
 
-    /// How many streamlines of other bundles the cut leaves.
-    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[u64] {
+    /// What the cut leaves of other bundles.
+    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
         let marks = sums.bundles.iter().map(|b| ByPtr(b.marks.clone()));
-        let key = (lines.id(), least.to_bits(), marks.collect());
+        let lengths = Some(&sums.lengths_mm);
+        let key = (key(lines, least, lengths), marks.collect());
         if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
-            let weights = lines.per_streamline.get(WEIGHT);
-            let kept = |marks: &[bool]| {
-                let each = weights.into_iter().flat_map(|w| w.iter()).zip(marks);
-                each.filter(|(w, mark)| **mark && **w >= least).count() as u64
+            let marked = |marks: &[bool]| -> Vec<usize> {
+                let all = marks.iter().enumerate().filter(|(_, mark)| **mark);
+                all.map(|(i, _)| i).collect()
             };
-            let kept = sums.bundles.iter().map(|b| kept(&b.marks)).collect();
-            self.apart = Some((key, kept));
+            let each = sums.bundles.iter().map(|b| marked(&b.marks));
+            let weights = lines.per_streamline.get(WEIGHT);
+            let kept = each.map(|own| {
+                weights.map_or_else(Kept::default, |w| Kept::of(own, w, lengths, least))
+            });
+            self.apart = Some((key, kept.collect()));
         }
         self.apart.as_ref().map_or(&[], |(_, kept)| kept)
     }
 }
 
-fn count(lines: &Tractogram, least: f32) -> Vec<Counted> {
+fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
+    let lengths = lengths_mm.map(|mm| ByPtr(mm.clone()));
+    (lines.id(), least.to_bits(), lengths)
+}
+
+impl Kept {
+    fn of(
+        members: impl IntoIterator<Item = usize>,
+        weights: &[f32],
+        lengths_mm: Option<&Arc<[f64]>>,
+        least: f32,
+    ) -> Self {
+        let mut kept = Self::default();
+        let mut weight_mm = 0.0;
+        for member in members.into_iter().filter(|m| weights[*m] >= least) {
+            let weight = f64::from(weights[member]);
+            kept.count += 1;
+            kept.weight += weight;
+            weight_mm += lengths_mm.map_or(0.0, |mm| weight * mm[member]);
+        }
+        kept.weight_mm = lengths_mm.map(|_| weight_mm);
+        kept
+    }
+}
+
+fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec<Counted> {
     let Some(weights) = lines.per_streamline.get(WEIGHT) else {
         return Vec::new();
     };
-    let stays = |i: usize| weights[i] >= least;
     let mut in_one = vec![false; lines.len()];
     let mut all: Vec<Counted> = lines
         .groups
         .iter()
         .map(|(name, members)| {
-            let mut kept = 0;
-            for member in members.iter().map(|m| *m as usize) {
-                in_one[member] = true;
-                kept += u64::from(stays(member));
-            }
+            members.iter().for_each(|m| in_one[*m as usize] = true);
+            let own = members.iter().map(|m| *m as usize);
             Counted {
                 group: Some(name.clone()),
-                kept,
+                kept: Kept::of(own, weights, lengths_mm, least),
                 all: members.len() as u64,
             }
         })
@@ -102,7 +144,7 @@ fn count(lines: &Tractogram, least: f32) -> Vec<Counted> {
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
     let rest = Counted {
         group: None,
-        kept: others().filter(|i| stays(*i)).count() as u64,
+        kept: Kept::of(others(), weights, lengths_mm, least),
         all: others().count() as u64,
     };
     if rest.all > 0 || all.is_empty() {

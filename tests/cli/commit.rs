@@ -71,6 +71,32 @@ pub fn weighs() {
         !here.join("a/free.nii.gz").exists(),
         "there is no such compartment"
     );
+    // Sums of a group are of what is kept of it.
+    let all = streamlines(&here.join("odd.tck"));
+    let group: Vec<u32> = (1..n as u32 - 1).collect();
+    let grouped = all.with_group("all", group.clone());
+    io::fibres::save(&here.join("grouped.trx"), &grouped, "", &Control::new()).unwrap();
+    let least = above.iter().copied().fold(0.0, f32::max) * 0.3;
+    let threshold = least.to_string();
+    let line = [
+        "commit",
+        "grouped.trx",
+        "head/dwi.nii.gz",
+        "--filtered",
+        "some.trx",
+    ];
+    let line = [&line[..], &["--threshold", &threshold, "--out", "g"]].concat();
+    let sums = &json(&line, here)["bundles"]["all"];
+    let text = std::fs::read_to_string(here.join("g/weights.txt")).unwrap();
+    let own = text.lines().filter(|l| !l.starts_with('#'));
+    let own: Vec<f32> = own.map(|l| l.parse().unwrap()).collect();
+    let kept = own[1..n - 1].iter().filter(|w| **w >= least);
+    let sum: f64 = kept.clone().map(|w| f64::from(*w)).sum();
+    assert_eq!(sums["streamlines"].as_u64(), Some(group.len() as u64));
+    assert_eq!(sums["kept"].as_u64(), Some(kept.count() as u64));
+    assert!((sums["sum_weight"].as_f64().unwrap() / sum - 1.0).abs() < 1e-6);
+    let product = sums["sum_weight_length_mm"].as_f64().unwrap();
+    assert!(product > sum, "most are longer than 1 mm: {product} {sum}");
     // The curve falls, and the same work in another way ends at the same place.
     let curve: Vec<f64> = told["curve"]
         .as_array()
@@ -137,7 +163,19 @@ pub fn weighs() {
     let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);
     let ball = [&base[..], &["--free", "0.003", "--out", "e"]].concat();
-    refuses(&ball, &["Ball needs at least two shells"], here);
+    refuses(
+        &ball,
+        &["Ball needs at least two shells", "--force-model"],
+        here,
+    );
+    let forced = json(&[&ball[..], &["--force-model"]].concat(), here);
+    assert_eq!(forced["model"], "StickZeppelinBall");
+    let warning = forced["warning"].as_str().expect("a warning");
+    assert!(
+        warning.contains("Ball needs at least two shells"),
+        "{warning}"
+    );
+    assert!(told["warning"].is_null());
     let cylinder = [&base[..], &["--model", "cylinder", "--out", "e"]].concat();
     refuses(&cylinder, &["Cylinders need the gradients' timing"], here);
     let memory = [&base[..], &["--memory", "0.001", "--out", "e"]].concat();

@@ -52,6 +52,7 @@ fn params(model: arcuate::solvers::commit::model::Model) -> Params {
         },
         way: None,
         precision: Precision::Exact,
+        force_model: false,
     }
 }
 

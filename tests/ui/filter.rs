@@ -1,13 +1,17 @@
 //! The task Filter as a user drives it.
 
-use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
+use super::{
+    Window, click, double_click, sample, small_scan, submitted, tracking, type_over, window,
+};
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
 use arcuate::solvers::commit::model::Intra;
+use arcuate::state::bundle::lines_of;
 use arcuate::state::document::LineColouring;
-use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times};
+use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
+use arcuate::state::words::significant;
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
@@ -202,9 +206,19 @@ fn choose(window: &mut Window, row: &str, item: &str) {
 fn model() {
     let mut window = filtering();
     let params = |window: &Window| window.state().state.document.filter_params();
-    // One shell: free water is not told from the rest.
+    // One shell does not determine free water: it can be forced.
     click(&mut window, "Free water: Ball");
-    assert!(params(&window).model.free.is_empty());
+    assert!(!params(&window).model.free.is_empty());
+    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    window.get_by_label_contains("Ball needs at least two shells");
+    assert!(fit(&window).is_none());
+    click(&mut window, "Force the model");
+    assert!(params(&window).force_model);
+    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    assert_eq!(window.state().state.cannot_filter(), None);
+    window.get_by_label_contains("the model is forced");
+    click(&mut window, "Free water: None");
+    assert!(params(&window).model.free.is_empty() && !params(&window).force_model);
     click(&mut window, "Around them: None");
     assert!(params(&window).model.extra.is_empty());
     click(&mut window, "Around them: Zeppelin");
@@ -258,17 +272,29 @@ fn run() {
     window.get_by_label_contains("Memory needed");
     window.get_by_label_contains("Time about");
     assert!(fit(&window).is_none());
+    let before = window.get_by_label("Stop").rect();
     window.key_press(Key::Space);
     window.run_steps(3);
     let asked = fit(&window).expect("asked for");
     assert!(asked.prepared.is_none() && matches!(asked.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
-    window.get_by_label("Stop, keep weights");
+    // Neither stands where the other was, before, while and after it runs.
+    let rect = |window: &Window, name: &str| window.get_by_label(name).rect();
+    let stop = rect(&window, "Stop");
+    assert_eq!(before, stop);
+    assert!(!stop.intersects(rect(&window, "Run")));
     window.get_by_label("Progress");
     carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
     assert_eq!(weighed.figures.streamlines, 60);
+    assert_eq!(rect(&window, "Stop"), stop);
+    assert!(!stop.intersects(rect(&window, "Run again")));
+    // The second click of a double click on Stop runs nothing.
+    let asked = submitted(&window).len();
+    double_click(&mut window, stop.center());
+    assert_eq!(submitted(&window).len(), asked);
+    assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
     assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
@@ -314,7 +340,19 @@ fn results() {
     click(&mut window, "Streamlines shown: Before");
     assert_eq!(shown(&window), Shown::Before);
     // Bundles: sums first, and one alone.
-    window.get_by_label_contains("CST L, ");
+    let layer = window.state().state.document.layer(id).cloned();
+    let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
+    carry_out(&mut window, |r| matches!(r, Request::SumBundles(_)));
+    let weights = &lines.per_streamline[WEIGHT];
+    let least = window.state().state.document.filter.least();
+    let members = lines.groups["CST L"].iter().map(|m| weights[*m as usize]);
+    let kept: Vec<f64> = members.filter(|w| *w >= least).map(f64::from).collect();
+    let spoken = format!(
+        "CST L, {} of 30 kept, Σ weight {}, Σ weight × length",
+        kept.len(),
+        significant(kept.iter().sum())
+    );
+    window.get_by_label_contains(&spoken);
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();

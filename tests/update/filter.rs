@@ -65,7 +65,7 @@ fn lines() -> Tractogram {
         .with_group("right", right)
 }
 
-fn opened() -> Window {
+pub(super) fn opened() -> Window {
     let mut window = Window::fitted();
     let event = file("/data/lines.trx", Loaded::Tractogram(lines()));
     window.act(Action::Event(event));
@@ -73,25 +73,25 @@ fn opened() -> Window {
     window
 }
 
-fn act(window: &mut Window, action: FilterAction) {
+pub(super) fn act(window: &mut Window, action: FilterAction) {
     window.act(Action::Filter(action));
 }
 
-fn fitted() -> Window {
+pub(super) fn fitted() -> Window {
     let mut window = opened();
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     window
 }
 
-fn said(window: &Window) -> String {
+pub(super) fn said(window: &Window) -> String {
     let all = window.state.session.messages.iter();
     let failed = window.state.session.filter.failed.iter().cloned();
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
 }
 
-fn layer(window: &Window) -> &Arc<Layer> {
+pub(super) fn layer(window: &Window) -> &Arc<Layer> {
     window.state.document.filtered().expect("streamlines").0
 }
 

@@ -145,8 +145,21 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a scan can carry it.
-    pub fn check_scan(&self, samples: &Samples) -> Result<(), Error> {
+    /// What of the model the scan does not determine, as a clause.
+    pub fn undetermined(&self, samples: &Samples) -> Option<String> {
+        let one = (!self.free.is_empty() && samples.shells.len() == 1).then(|| &samples.shells[0]);
+        one.map(|shell| {
+            format!(
+                "Ball needs at least two shells, the scan has one ({} × b {:.0}), on which its weight cannot be \
+                 separated from those of the other compartments",
+                shell.volumes.len(),
+                shell.b_s_per_mm2
+            )
+        })
+    }
+
+    /// Whether a scan can carry it; `forced`: also where it does not determine all of it.
+    pub fn check_scan(&self, samples: &Samples, forced: bool) -> Result<(), Error> {
         let say = |sentence: String| Err(Error::Input(sentence));
         if self.intra == Intra::Density {
             return Ok(());
@@ -158,12 +171,9 @@ impl Model {
                     .into(),
             );
         }
-        if !self.free.is_empty() && samples.shells.len() < 2 {
-            let shell = &samples.shells[0];
+        if let Some(what) = self.undetermined(samples).filter(|_| !forced) {
             return say(format!(
-                "Ball needs at least two shells, the scan has one ({} × b {:.0}): leave Ball out",
-                shell.volumes.len(),
-                shell.b_s_per_mm2
+                "{what}; leave Ball out, or force the model (--force-model)"
             ));
         }
         if self.needs_timing() && samples.shells.iter().any(|s| s.timing.is_none()) {

@@ -32,6 +32,9 @@ pub struct Params {
     pub way: Option<Way>,
     /// On a graphics card.
     pub precision: Precision,
+    /// Fits a model that the scan does not determine.
+    #[serde(default)]
+    pub force_model: bool,
 }
 
 /// What a fit is of.
@@ -196,7 +199,7 @@ impl Inputs<'_> {
                 Samples::new(gradients, self.timing, &params.switches)?
             }
         };
-        params.model.check_scan(&samples)?;
+        params.model.check_scan(&samples, params.force_model)?;
         if !params.model.extra.is_empty() && self.peaks.is_none() {
             return input(
                 "Zeppelin needs the directions of the peaks, and there are none: give an image of peaks, \

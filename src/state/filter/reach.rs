@@ -1,6 +1,6 @@
 //! What of a document a fit of weights is about.
 
-use super::{FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
+use super::{ByWeight, FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
@@ -100,10 +100,19 @@ impl Document {
 
     /// Shells of the scan that is explained.
     pub fn filter_shells(&self) -> usize {
+        self.filter_samples().map_or(1, |s| s.shells.len())
+    }
+
+    fn filter_samples(&self) -> Option<Samples> {
         let usual = defaults::commit(1).switches;
-        let gradients = self.explained().and_then(|(_, _, gradients)| gradients);
-        let samples = gradients.and_then(|g| Samples::new(g, &[], &usual).ok());
-        samples.map_or(1, |s| s.shells.len())
+        let (_, _, gradients) = self.explained()?;
+        Samples::new(gradients?, &[], &usual).ok()
+    }
+
+    /// What of the model the scan does not determine, as a clause.
+    pub fn undetermined_model(&self) -> Option<String> {
+        let model = self.filter_params().model;
+        model.undetermined(&self.filter_samples()?)
     }
 
     pub fn filter_params(&self) -> Params {
@@ -161,6 +170,12 @@ impl Document {
             high: (shown == Shown::Difference).then_some(self.filter.least().next_down()),
             counting: Default::default(),
         };
+        let group =
+            matches!(&self.filter.by_weight, ByWeight::On { group: true, layer: l } if *l == layer);
+        self.filter.by_weight = match shown {
+            Shown::Before if !group => ByWeight::Unset,
+            _ => ByWeight::On { layer, group },
+        };
         let sieve = sieve.limited(cut);
         let mut regions = self.regions.iter();
         let by_regions = regions.any(|r| sieve.how(r.id, r.role) != Use::Nothing);
@@ -171,6 +186,65 @@ impl Document {
                 ..sieve.clone()
             } == Sieve::new(layer);
         self.bundle.sieve = Some(sieve).filter(|_| !plain);
+    }
+
+    /// Shows one group of a layer alone, or all.
+    pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
+        let own = group.is_some();
+        let sieve = Sieve {
+            group,
+            ..self.taken_sieve(layer)
+        };
+        self.bundle.sieve = Some(sieve);
+        self.filter.by_weight = ByWeight::On { layer, group: own };
+        let shown = self.shown_by_weight(layer);
+        self.show_by_weight(layer, shown);
+    }
+
+    /// Takes off a layer what Filter has set in its filter, to be set again later.
+    pub fn put_weights_away(&mut self) {
+        let ByWeight::On { layer, group: own } = self.filter.by_weight else {
+            return;
+        };
+        let shown = self.shown_by_weight(layer);
+        let sieve = self.bundle.sieve.as_mut().filter(|s| s.layer == layer);
+        let group = sieve.and_then(|sieve| sieve.group.take_if(|_| own));
+        self.filter.by_weight = ByWeight::Unset;
+        if shown != Shown::Before || group.is_some() {
+            self.show_by_weight(layer, Shown::Before);
+            self.filter.by_weight = ByWeight::Off {
+                layer,
+                shown,
+                group,
+            };
+        }
+    }
+
+    /// Sets it again, unless the layer is gone or other streamlines have a filter meanwhile.
+    pub fn bring_weights_back(&mut self) {
+        let ByWeight::Off { .. } = self.filter.by_weight else {
+            return;
+        };
+        let off = std::mem::take(&mut self.filter.by_weight);
+        let ByWeight::Off {
+            layer,
+            shown,
+            group,
+        } = off
+        else {
+            return;
+        };
+        let weighed = self
+            .layer(layer)
+            .is_some_and(|l| self.weighed_of(l).is_some());
+        let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
+        if !weighed || other {
+            return;
+        }
+        if group.is_some() {
+            self.show_group(layer, group);
+        }
+        self.show_by_weight(layer, shown);
     }
 }
 

@@ -29,7 +29,10 @@ pub struct FilterKey {
 impl FilterKey {
     /// But for the streamlines.
     pub fn same_model(&self, other: &Self) -> bool {
-        let built = |p: &Params| (p.model.clone(), p.switches, p.blur_mm, p.way, p.precision);
+        let built = |p: &Params| {
+            let how = (p.way, p.precision, p.force_model);
+            (p.model.clone(), p.switches, p.blur_mm, how)
+        };
         (self.scan, self.mask, self.peaks) == (other.scan, other.mask, other.peaks)
             && self.timing == other.timing
             && built(&self.params) == built(&other.params)

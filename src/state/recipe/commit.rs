@@ -121,6 +121,9 @@ impl CommitRecipe {
                 let _ = write!(text, " --scheme {}", path(file));
             }
         }
+        if p.force_model {
+            text += " --force-model";
+        }
         if let Some(mm) = p.blur_mm {
             let _ = write!(text, " --blur {mm}");
         }

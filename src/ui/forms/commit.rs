@@ -6,8 +6,9 @@ mod model;
 mod progress;
 mod results;
 
+use crate::solvers::commit::Params;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::{Action, Severity, State};
+use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme;
 use crate::ui::widgets::button::Button;
@@ -64,8 +65,27 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         return;
     }
+    let params = state.document.filter_params();
+    let undetermined = state.document.undetermined_model();
+    let mut force = false;
     if let Some(why) = state.cannot_filter() {
-        Note::new(p, Severity::Warning, &why).show(ui);
+        let mut note = Note::new(p, Severity::Warning, &why);
+        if undetermined.is_some() && !params.force_model {
+            note = note.action("Force the model");
+        }
+        force = note.show(ui) == Some(Answer::Taken);
+    } else if let Some(what) = undetermined.filter(|_| params.force_model) {
+        let text = format!("{what}: the model is forced");
+        Note::new(p, Severity::Warning, &text).show(ui);
+    }
+    if force {
+        let params = Params {
+            force_model: true,
+            ..params
+        };
+        let phase = Phase::Done;
+        let params = Some(params);
+        act(actions, FilterAction::Params { params, phase });
     }
     if let Some(why) = &state.session.filter.failed {
         let mut note = Note::new(p, Severity::Error, why);
@@ -94,33 +114,30 @@ pub fn foot(
     let running = state.is_filtering();
     let why = state.cannot_filter();
     let weighed = weighs(state);
-    let first = match (running, weighed) {
-        (true, _) => Button::primary("Stop, keep weights")
-            .icon(icons::SINGLE)
-            .hint("Ends with the last weights (Space, Esc)"),
-        (false, true) => Button::primary("Run again")
-            .icon(icons::PLAY)
-            .disabled(why.as_deref())
-            .hint("From the last weights (Space)"),
-        (false, false) => Button::primary("Run")
-            .icon(icons::PLAY)
-            .disabled(why.as_deref())
-            .hint("Space"),
-    };
+    // Run and Stop stay where they are: the second click of a double click on one is never for the other.
+    let words = if weighed { "Run again" } else { "Run" };
+    let why_not = running.then_some("It runs").or(why.as_deref());
+    let run = Button::primary(words).icon(icons::PLAY).disabled(why_not);
+    let run = run.hint(match weighed {
+        true => "From the last weights (Space)",
+        false => "Space",
+    });
+    let wide = Button::primary("Run again").icon(icons::PLAY).width(ui);
+    let run_at = Rect::from_min_size(place.min, vec2(wide, place.height()));
+    let place = place.with_min_x(run_at.right() + 6.0);
+    let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
+    let stop = stop.hint("Ends the fit and keeps the last weights (Space, Esc)");
     let none = (!weighed).then_some("There are no weights yet: run the fit first");
     let export = Button::plain("Export…")
         .icon(icons::EXPORT)
         .disabled(none)
         .hint("Ctrl+E: the weights");
-    let (responses, end) = panels::button_row(ui, place, vec![first, export]);
+    if run.show_at(ui, run_at).clicked() {
+        act(actions, FilterAction::Run);
+    }
+    let (responses, end) = panels::button_row(ui, place, vec![stop, export]);
     if responses[0].clicked() {
-        act(
-            actions,
-            match running {
-                true => FilterAction::Stop,
-                false => FilterAction::Run,
-            },
-        );
+        act(actions, FilterAction::Stop);
     }
     if weighed {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));

@@ -15,7 +15,7 @@ use crate::jobs::{
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::state::action::Phase;
-use crate::state::bundle::{Sieve, lines_of};
+use crate::state::bundle::lines_of;
 use crate::state::document::{Content, LayerId};
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
@@ -112,15 +112,7 @@ fn show_group(state: &mut State, group: Option<String>) {
         return;
     };
     let id = layer.id;
-    edit(state, "Show a bundle", false, |d| {
-        let sieve = Sieve {
-            group,
-            ..d.taken_sieve(id)
-        };
-        d.bundle.sieve = Some(sieve);
-        let shown = d.shown_by_weight(id);
-        d.show_by_weight(id, shown);
-    });
+    edit(state, "Show a bundle", false, |d| d.show_group(id, group));
 }
 
 /// One map over the images; none: the images as they were below them.
@@ -396,9 +388,11 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
 
 /// Asks what a fit would take and what bundles explain, and fits what was edited anew.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    // No step: what is seen of the streamlines follows from the task that is looked at.
     if state.view.task != Task::Filter {
-        return;
+        return state.document.put_weights_away();
     }
+    state.document.bring_weights_back();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);

@@ -8,6 +8,7 @@ use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
+use crate::ui::weights::Kept;
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{menu, paint, rows, section};
@@ -16,10 +17,11 @@ use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
 const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
-/// Widths of the columns, from the right: what the bundle explains, how many stay.
-const COLUMNS: [f32; 2] = [58.0, 98.0];
+/// Widths of the columns, from the right: Σ weight × length, Σ weight, how many stay.
+const COLUMNS: [f32; 3] = [56.0, 54.0, 62.0];
+const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
-fn columns(inner: Rect) -> [Rect; 2] {
+fn columns(inner: Rect) -> [Rect; 3] {
     let mut right = inner.right() - MORE - 2.0;
     COLUMNS.map(|width| {
         let place = Rect::from_x_y_ranges(right - width..=right, inner.y_range());
@@ -28,13 +30,13 @@ fn columns(inner: Rect) -> [Rect; 2] {
     })
 }
 
-const SUM: &str = "Sum of weight times length, mm: what the bundle explains together, whichever of its \
-                   near-duplicates have the weight";
+const SUM: &str = "Of the streamlines that the cut keeps. Σ w × mm: sum of weight × length, mm, what the bundle \
+                   explains together, whichever of its near-duplicates have the weight";
 
 pub fn show(
     ui: &mut Ui,
     state: &State,
-    (layer, weighed): (&Layer, &Weighed),
+    layer: &Layer,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -51,29 +53,21 @@ pub fn show(
     let font = theme::regular(size::CAPTION);
     let name_at = paint::inset(inner, SWATCH, 0.0);
     paint::left(ui.painter(), name_at, "Bundle", font.clone(), p.t3);
-    for (place, name) in columns(inner).into_iter().zip(["Σ weight", "Kept"]) {
+    for (place, name) in columns(inner).into_iter().zip(HEADS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
     let least = state.document.filter.least();
-    let counted = memory.weights.bundles(lines, least).to_vec();
-    let apart = apart(state, lines, memory, least);
-    let alone = counted.len() == 1;
-    // Of streamlines that were taken out since the fit the sums are the fit's no more.
     let known = state.session.filter.sums.known();
     let known = known.filter(|(key, _)| key.of == lines.id());
-    let sums = match weighed.of == lines.id() {
-        true => Some((&weighed.figures.bundles, weighed.figures.rest)),
-        false => known.map(|(_, sums)| (&sums.groups, sums.rest)),
-    };
+    let lengths = known.map(|(_, sums)| &sums.lengths_mm);
+    let counted = memory.weights.bundles(lines, least, lengths).to_vec();
+    let apart = apart(state, lines, memory, least);
+    let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
             Some(name) => name.clone(),
             None if alone => "All streamlines".to_owned(),
             None => "Not in a bundle".to_owned(),
-        },
-        sum: match &counted.group {
-            Some(name) => sums.and_then(|(groups, _)| groups.get(name).copied()),
-            None => sums.map(|(_, rest)| rest),
         },
         colour: colour(i, counted.group.is_some()),
         of: counted.group.map_or(Of::Rest, Of::Group),
@@ -93,10 +87,9 @@ pub fn show(
 #[derive(Clone)]
 struct Row {
     name: String,
-    sum: Option<f64>,
     colour: Color32,
     of: Of,
-    kept: u64,
+    kept: Kept,
     all: u64,
 }
 
@@ -116,7 +109,7 @@ fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> 
     };
     let kept = memory.weights.apart(lines, sums, least).iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&Apart, &Summed), &u64)| {
+    let row = |((apart, summed), kept): ((&Apart, &Summed), &Kept)| {
         let (name, colour) = match apart {
             Apart::Region(id) => {
                 let region = state.document.region(*id)?;
@@ -127,7 +120,6 @@ fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> 
         };
         Some(Row {
             name,
-            sum: Some(summed.sum),
             colour,
             of: Of::Apart(*apart, ByPtr(summed.marks.clone())),
             kept: *kept,
@@ -154,9 +146,10 @@ fn one(
 ) {
     let p = theme::palette(ui.style());
     let name = &*row.name;
-    let sum = row.sum.map_or("–".to_owned(), significant);
-    let kept = format!("{} of {}", count(row.kept), count(row.all));
-    let spoken = format!("{name}, {kept} kept, sum of weights {sum}");
+    let sum = row.kept.weight_mm.map_or("…".to_owned(), significant);
+    let weight = significant(row.kept.weight);
+    let kept = format!("{} of {}", count(row.kept.count), count(row.all));
+    let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.of {
         Of::Group(group) => {
             let sieve = state.document.bundle.sieve.as_ref();
@@ -174,14 +167,14 @@ fn one(
     let places = columns(inner);
     let font = theme::regular(size::LABEL);
     // Of many streamlines the row has no room for both numbers.
-    let shown = match paint::width(ui, &kept, font.clone()) < places[1].width() {
+    let shown = match paint::width(ui, &kept, font.clone()) < places[2].width() {
         true => kept.clone(),
-        false => count(row.kept),
+        false => count(row.kept.count),
     };
-    for (place, text) in places.iter().zip([&sum, &shown]) {
+    for (place, text) in places.iter().zip([&sum, &weight, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
     }
-    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[1].left() + 18.0);
+    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].left() + 8.0);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {

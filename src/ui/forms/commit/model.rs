@@ -8,7 +8,7 @@ use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::FilterAction;
 use crate::state::{Action, CommitNeeds, Phase, State, defaults};
 use crate::ui::format::{count, fixed, with_unit};
-use crate::ui::forms::display::{segment_row, segment_row_but, select_row};
+use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::walk;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
@@ -186,7 +186,7 @@ fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &m
     let help = "Water around the fibres, hindered across them, along the peaks";
     let has = usize::from(!params.model.extra.is_empty());
     let words = ["None", "Zeppelin"];
-    if let Some(i) = segment_row_but(ui, "Around them", help, &words, has, |_| None) {
+    if let Some(i) = segment_row(ui, "Around them", help, &words, has) {
         let mut params = params.clone();
         params.model.extra = match i {
             0 => Vec::new(),
@@ -194,12 +194,17 @@ fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &m
         };
         set(params, Phase::Done);
     }
-    let help =
-        "Water that diffuses alike in all directions; one shell does not tell it from the others";
+    let help = match shells {
+        0 | 1 => {
+            "Water that diffuses alike in all directions; the scan has one shell, which does not separate it from \
+             the others"
+        }
+        _ => "Water that diffuses alike in all directions",
+    };
     let has = usize::from(!params.model.free.is_empty());
-    let why = |i: usize| (i == 1 && shells < 2).then_some("Needs at least two shells");
-    if let Some(i) = segment_row_but(ui, "Free water", help, &["None", "Ball"], has, why) {
+    if let Some(i) = segment_row(ui, "Free water", help, &["None", "Ball"], has) {
         let mut params = params.clone();
+        params.force_model &= i == 1;
         params.model.free = match i {
             0 => Vec::new(),
             _ => defaults::commit(2).model.free,

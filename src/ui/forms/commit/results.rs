@@ -60,7 +60,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     histogram(ui, state, weighed, all, memory, actions);
     shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
-    bundles::show(ui, state, (layer, weighed), memory, actions);
+    bundles::show(ui, state, layer, memory, actions);
     bundles::lesions(ui, state, weighed, memory, actions);
     single(ui, memory, actions);
     figures(ui, weighed, memory);

@@ -1,0 +1,126 @@
+//! What the task Filter shows of streamlines is seen there alone; a model that the scan does not determine.
+
+use super::Window;
+use super::filter::{act, fitted, layer, opened, said};
+use crate::support::test;
+use arcuate::state::bundle::{Limit, Sieve};
+use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
+use arcuate::state::{Action, BundleAction, Phase, Task};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::filter::no_filter_is_left_behind", left_behind),
+        test("update::filter::a_filter_of_the_user_stays", of_the_user),
+        test("update::filter::one_shell_can_be_forced", forced),
+    ]
+}
+
+fn look(window: &mut Window, task: Task) {
+    window.act(Action::SelectTask(task));
+}
+
+fn shown(window: &Window) -> Shown {
+    window.state.document.shown_by_weight(layer(window).id)
+}
+
+fn left_behind() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    assert_eq!(shown(&window), Shown::After);
+    let kept = window.state.sifted(id).expect("sifted").kept;
+    for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
+        look(&mut window, task);
+        assert!(window.state.document.bundle.sieve.is_none(), "{task:?}");
+        assert!(
+            window.state.sifted(id).is_none(),
+            "all are seen in {task:?}"
+        );
+        look(&mut window, Task::Filter);
+        assert_eq!(shown(&window), Shown::After, "after {task:?}");
+        assert_eq!(window.state.sifted(id).expect("sifted").kept, kept);
+    }
+    // A group is shown there alone as well.
+    let group = Some("left".to_owned());
+    act(&mut window, FilterAction::ShowGroup(group.clone()));
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    let sieve = window.state.document.bundle.sieve.clone();
+    look(&mut window, Task::View);
+    assert!(window.state.document.bundle.sieve.is_none());
+    // What is undone elsewhere brings none back, and what is done again.
+    window.act(Action::Undo);
+    assert!(window.state.document.bundle.sieve.is_none());
+    window.act(Action::Redo);
+    assert!(window.state.document.bundle.sieve.is_none());
+    look(&mut window, Task::Filter);
+    assert_eq!(window.state.document.bundle.sieve, sieve);
+    // The fit ends while another task is looked at.
+    let mut window = opened();
+    window.holding = true;
+    act(&mut window, FilterAction::Run);
+    look(&mut window, Task::View);
+    window.holding = false;
+    window.deliver(|_| {});
+    assert!(!window.state.is_filtering());
+    assert!(window.state.document.bundle.sieve.is_none());
+    look(&mut window, Task::Filter);
+    assert_eq!(shown(&window), Shown::After);
+}
+
+/// One that was set elsewhere is the user's, whatever it is about.
+fn of_the_user() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    act(&mut window, FilterAction::Show(Shown::Before));
+    assert_eq!(window.state.document.filter.by_weight, ByWeight::Unset);
+    look(&mut window, Task::View);
+    let own = Sieve::new(id).limited(Limit {
+        column: weight(),
+        low: Some(1e-4),
+        high: None,
+        counting: Default::default(),
+    });
+    window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: Some(own.clone()),
+        phase: Phase::Done,
+    }));
+    for task in [Task::Filter, Task::Segment, Task::View] {
+        look(&mut window, task);
+        assert_eq!(
+            window.state.document.bundle.sieve.as_ref(),
+            Some(&own),
+            "{task:?}"
+        );
+    }
+}
+
+fn forced() {
+    let mut window = opened();
+    let set = |window: &mut Window, force: bool| {
+        let mut params = window.state.document.filter_params();
+        params.model.free = vec![3e-3];
+        params.force_model = force;
+        let (params, phase) = (Some(params), Phase::Done);
+        act(window, FilterAction::Params { params, phase });
+    };
+    set(&mut window, false);
+    let why = window.state.cannot_filter().expect("one shell");
+    assert!(
+        why.contains("at least two shells") && why.contains("--force-model"),
+        "{why}"
+    );
+    assert!(window.state.document.undetermined_model().is_some());
+    set(&mut window, true);
+    assert_eq!(window.state.cannot_filter(), None);
+    act(&mut window, FilterAction::Run);
+    assert_eq!(said(&window), "");
+    let id = layer(&window).id;
+    let weighed = window.state.document.weighed[&id].clone();
+    assert!(weighed.from.params.force_model);
+    let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
+    assert!(
+        command.command().contains(" --force-model"),
+        "{}",
+        command.command()
+    );
+}
