@@ -254,7 +254,8 @@ pub fn commit(shells: usize) -> commit::Params {
         stop: commit::solver::Stop {
             iterations: 1000,
             objective: 1e-5,
-            kkt: 1e-4,
+            // As near to the minimum as the objective's fall ends a fit.
+            kkt: 1e-5,
             target: 0.0,
         },
         way: None,

@@ -11,6 +11,7 @@ use arcuate::solvers::commit::operator::Operator;
 use arcuate::solvers::commit::solver::{
     Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve, solve_plainly,
 };
+use arcuate::state::defaults;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -34,6 +35,9 @@ pub fn tests() -> Vec<Trial> {
             "commit::the plain solver falls as it must, ours faster",
             || plain(&backend(2)),
         ),
+        test("commit::the usual stop is near the minimum", || {
+            usual_stop(&backend(2))
+        }),
         test("commit::a stopped fit keeps its weights", || {
             stopped(&backend(2))
         }),
@@ -363,6 +367,67 @@ pub fn warm(place: &Backend) {
         again.iterations
     );
     assert!((0..150).all(|f| !without[f] || warm.x[f] == 0.0));
+}
+
+/// By the usual stop the objective is within a few of its tolerances of the least. Three short steps in a row, as
+/// after each round of the second phase, say less.
+pub fn usual_stop(place: &Backend) {
+    let mut random = Random::fresh("commit usual stop");
+    let usual = defaults::commit(2).stop;
+    let mut early = 0;
+    for (count, m, noise) in [
+        (200, model(stick()), 0.05),
+        (400, model(stick()), 0.1),
+        (400, only(stick()), 0.1),
+        (150, model(cylinders(3)), 0.05),
+    ] {
+        let setup = setup(count, &m, noise, place, &mut random);
+        let penalty = Penalty::default();
+        let problem = setup.problem(&penalty);
+        let curve = Curve::default();
+        let run = |stop: &Stop, curve: &Curve| {
+            let run = || solve(&problem, None, stop, curve, &Control::new());
+            setup.place.install(run).unwrap()
+        };
+        let stop = Stop {
+            iterations: 20_000,
+            kkt: 3e-7,
+            objective: 1e-9,
+            target: 0.0,
+        };
+        let best = run(&stop, &curve);
+        let most = Stop {
+            iterations: 20_000,
+            ..usual
+        };
+        let ended = run(&most, &Curve::default());
+        let gap = ended.objective / best.objective - 1.0;
+        let reached = curve.values();
+        // Where three short steps in a row would have ended it; rounds stand still.
+        let mut short = 0;
+        let steps = reached.windows(2).position(|w| {
+            let change = (w[0] - w[1]) / w[1];
+            if change != 0.0 {
+                short = if change.abs() < usual.objective {
+                    short + 1
+                } else {
+                    0
+                };
+            }
+            short == 3
+        });
+        let three = steps.map_or(0.0, |i| reached[i + 1] / best.objective - 1.0);
+        println!(
+            "{}: {gap:.1e} after {} iterations ({:?}), {three:.1e} after {steps:?}, of {}",
+            m.name(),
+            ended.iterations,
+            ended.ended,
+            best.iterations
+        );
+        assert!(gap < 5.0 * usual.objective, "{}: {gap:e}", m.name());
+        early += usize::from(three > 5.0 * usual.objective);
+    }
+    assert!(early > 0, "short steps would have done");
 }
 
 pub fn stopped(place: &Backend) {

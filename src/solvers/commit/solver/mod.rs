@@ -12,6 +12,10 @@
 //! a search along the path that is bent at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the
 //! set of zeros changes little, and every round ends with steps of the first, which let weights in and out.
 //!
+//! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several steps in
+//! a row are short far from the minimum. The objective's fall is judged over [`JUDGED`] iterations, more than a
+//! round with what follows it.
+//!
 //! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
 //! restarts, and nothing after it.
 
@@ -32,11 +36,14 @@ use cpu::Cpu;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Iterations over which the fall of the objective is judged.
+pub const JUDGED: usize = 50;
+
 /// When it is good enough; the first that holds ends it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Change of the objective in one iteration, relative to it; 0: never.
+    /// Fall of the objective over the last [`JUDGED`] iterations, relative to it; 0: never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
     pub kkt: f64,
@@ -234,7 +241,8 @@ fn run(
 ) -> Result<Solution, Error> {
     let mut objective = engine.begin()?;
     curve.push(objective);
-    let (mut t, mut beta, mut quiet) = (1.0f64, 0.0f32, 0);
+    let mut reached = vec![objective];
+    let (mut t, mut beta) = (1.0f64, 0.0f32);
     let mut free = free::Free::new();
     let mut iterations = 0;
     let ended = loop {
@@ -259,6 +267,7 @@ fn run(
                 engine.take_back()?;
                 (t, beta) = (1.0, 0.0);
                 curve.push(objective);
+                reached.push(objective);
                 continue;
             }
             made.size *= f64::from(factor);
@@ -266,6 +275,7 @@ fn run(
         curve.push(made.objective);
         let change = (objective - made.objective) / made.objective.max(f64::MIN_POSITIVE);
         objective = made.objective;
+        reached.push(objective);
         if method == Method::Own && (made.turned > 0.0 || change < 0.0) {
             t = 1.0;
         }
@@ -276,13 +286,10 @@ fn run(
         if stop.kkt > 0.0 && made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
         }
-        // Momentum makes single iterations stand still.
-        quiet = if change.abs() < stop.objective {
-            quiet + 1
-        } else {
-            0
-        };
-        if quiet >= 3 {
+        let before = reached.len().checked_sub(1 + JUDGED).map(|i| reached[i]);
+        // Where single precision ends it rises as often as it falls.
+        let quiet = |before: f64| before - objective < stop.objective * objective;
+        if stop.objective > 0.0 && before.is_some_and(quiet) {
             break Ended::Objective;
         }
         if second && free.is_time(&mut engine) {
@@ -296,6 +303,7 @@ fn run(
                 control,
             )?;
             iterations += used;
+            reached.resize(reached.len() + used as usize, objective);
             if used > 0 {
                 (t, beta) = (1.0, 0.0);
                 engine.follow(beta)?;

@@ -343,8 +343,8 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         || format!("{:e}", params.stop.objective),
         |i| SUPERSCRIPTS[i].to_owned(),
     );
-    let help =
-        "The fit ends where the objective changes by a smaller share of itself in an iteration";
+    let help = "The fit ends where the objective falls by a smaller share of itself over 50 iterations, or the \
+                optimality (KKT) is below it";
     let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
         let mut chosen = None;
         for (i, words) in SUPERSCRIPTS.iter().enumerate() {
@@ -360,6 +360,7 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         params.stop.objective = format!("1e-{power}")
             .parse()
             .unwrap_or(params.stop.objective);
+        params.stop.kkt = params.stop.objective;
         set(params, Phase::Done);
     }
     let row = SliderRow::new(
@@ -500,7 +501,7 @@ fn needs(ui: &mut Ui, state: &State) {
 }
 
 /// Most fits to a change of 10⁻⁵ end before.
-const ITERATIONS: u32 = 250;
+const ITERATIONS: u32 = 350;
 
 /// Until the fit ends, nearly.
 fn seconds(needs: &CommitNeeds, pace: f64, most: u32) -> f64 {
