@@ -4,6 +4,7 @@ mod closed_forms;
 mod conduct;
 mod distance;
 mod invariants;
+mod keep_out;
 mod leak;
 mod parity;
 mod topology;
@@ -27,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         leak::tests(),
         conduct::tests(),
         distance::tests(),
+        keep_out::tests(),
         parity::tests(),
     ];
     all.into_iter().flatten().collect()

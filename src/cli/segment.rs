@@ -61,7 +61,7 @@ pub struct Options {
     /// Begins with a sphere: sphere:x,y,z,radius
     #[arg(long, value_name = "SPHERE")]
     pub add: Vec<ShapeSpec>,
-    /// Cuts a sphere out of the start
+    /// Cuts a sphere out of the start, and keeps the surface out of it: sphere:x,y,z,radius
     #[arg(long, value_name = "SPHERE")]
     pub remove: Vec<ShapeSpec>,
     /// Begins with a mask

@@ -2,6 +2,7 @@
 
 use super::conduct::in_noise;
 use super::invariants::{beside, body, everything, inputs};
+use super::keep_out::{cut, within};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
 use crate::pathway::card::shared;
 use crate::render::scene;
@@ -21,6 +22,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         cuda_test("parity::level_set every term on every grid", terms),
+        cuda_test("parity::level_set what is cut away stays away", cut_away),
         cuda_test("parity::level_set long runs come and go", long),
         cuda_test("parity::level_set many bricks", many),
         cuda_test("parity::level_set edits, ways back, the same bits", again),
@@ -168,6 +170,33 @@ fn terms(cuda: Backend) {
                 }
                 assert!(worst.is_finite() && share < 0.01, "{label}: {share}");
             }
+        }
+    }
+}
+
+/// A cut of the start and one on the way: the surface keeps out of both, on the card as elsewhere.
+fn cut_away(cuda: Backend) {
+    let mut random = Random::fresh("parity level set cut away");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 36.0);
+        let image = body(&mut random, &grid, 0.1);
+        let inputs = inputs(&mut random, &image);
+        let first = cut(random.direction() * 4.0, 2.5);
+        let begin = start(&[sphere(DVec3::ZERO, 8.0), first]);
+        for (what, params) in [("usual", &USUAL), ("all", &everything())] {
+            let label = format!("{name}, {what}, cut");
+            let (_, share) = compare(&label, &inputs, &begin, params, 60, &cuda);
+            assert!(share < 0.01, "{label}: {share}");
+            let control = Control::new();
+            let new = Evolution::new(&inputs, &begin, params, Layout::BEST, &cuda, &control);
+            let mut made = new.unwrap();
+            made.measure(20, &cuda, &control).unwrap();
+            let second = cut(random.direction() * 4.0, 1.5);
+            made.edit(&second, &cuda).unwrap();
+            made.measure(120, &cuda, &control).unwrap();
+            let field = made.field().unwrap();
+            assert_eq!(within(&field, &first).0, 0, "{label}");
+            assert_eq!(within(&field, &second).0, 0, "{label}");
         }
     }
 }

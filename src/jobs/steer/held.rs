@@ -10,7 +10,8 @@ use crate::jobs::fault::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Ended, Evolution, Inputs, Layout, Params, Start, agreement, measures_of, speed_picture, surface,
+    Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
+    surface,
 };
 use crate::solvers::region;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -145,6 +146,9 @@ impl Held {
         self.played = self.again || before.play != self.of.play;
         if before.beside != self.of.beside {
             self.inputs = self.beside(&before.beside, backend);
+            self.speed = None;
+        }
+        if before.spheres != self.of.spheres {
             self.speed = None;
         }
         let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
@@ -386,10 +390,11 @@ impl Held {
         let run = self.run.as_ref().filter(|_| params.region > 0.0);
         let inside = run.map(|run| run.evolution.inside());
         let key = inside.unwrap_or_default();
+        let spheres: Vec<Sphere> = self.of.spheres.iter().map(|(_, sphere)| *sphere).collect();
         let known = |(p, i, _): &(Params, (i64, u64), Volume)| p == params && *i == key;
         if !self.speed.as_ref().is_some_and(known) {
             params.check().map_err(Error::Input)?;
-            let picture = backend.install(|| speed_picture(&self.inputs, params, inside));
+            let picture = backend.install(|| speed_picture(&self.inputs, params, &spheres, inside));
             self.speed = Some((params.clone(), key, picture.map_err(Error::Input)?));
         }
         Ok(())

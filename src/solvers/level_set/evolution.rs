@@ -10,9 +10,9 @@ use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
 use super::params::{Layout, Mode, Params};
-use super::script::{Ended, Script};
+use super::script::{Ended, Script, What};
 use super::speed::{Inputs, Speeds};
-use super::start::Start;
+use super::start::{Sphere, Start};
 use super::stencil::Stencil;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, LendImage};
@@ -46,6 +46,8 @@ pub struct Evolution {
     inputs: Vec<Inputs>,
     /// Which of them are the speeds'.
     number: usize,
+    /// Spheres of the start.
+    begun: Vec<Sphere>,
     stencil: Stencil,
     speeds: Arc<Speeds>,
     script: Script,
@@ -108,7 +110,7 @@ impl Evolution {
                         .to_owned(),
                 ));
             }
-            let speeds = moving(inputs, params, &stencil)?;
+            let speeds = moving(inputs, params, &stencil, &start.spheres)?;
             let engine = Engine::new(&field, &stencil, &layout, backend)?;
             let volume = field.brick.pow(3);
             let like = Field {
@@ -123,6 +125,7 @@ impl Evolution {
             let mut made = Self {
                 inputs: vec![inputs.clone()],
                 number: 0,
+                begun: start.spheres.clone(),
                 stencil,
                 speeds,
                 script: Script { params: params.clone(), layout, events: Vec::new(), steps: 0 },
@@ -166,6 +169,15 @@ impl Evolution {
     /// All that it moved in, by the numbers that the script gives them.
     pub fn all_inputs(&self) -> &[Inputs] {
         &self.inputs
+    }
+
+    /// All spheres so far, in their order: those of the start first.
+    pub fn spheres(&self) -> Vec<Sphere> {
+        let placed = self.script.events.iter().filter_map(|event| match event.what {
+            What::Sphere(sphere) => Some(sphere),
+            What::Params(_) | What::Inputs(_) => None,
+        });
+        self.begun.iter().copied().chain(placed).collect()
     }
 
     /// What was done so far.

@@ -1,6 +1,8 @@
 //! What was painted, without the places where nothing was: a hand paints little of an image, and each
 //! stroke of a run is kept for the way back.
 
+use super::start::Sphere;
+use crate::data::Grid;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -39,6 +41,31 @@ impl Painted {
             values.push(*run);
         }
         Self(Arc::new(Runs { place, values }))
+    }
+
+    /// −1 in the voxels that spheres cut away, up to where a later one adds them again; `None`: none cuts.
+    pub fn cut_by(spheres: &[Sphere], grid: &Grid, h_mm: f64) -> Option<Self> {
+        let first = spheres.iter().position(|sphere| !sphere.add)?;
+        let mut place = vec![0; grid.voxel_count().div_ceil(RUN)];
+        let mut values = vec![[0; RUN]];
+        for sphere in &spheres[first..] {
+            for voxel in sphere.block(grid) {
+                if !sphere.holds(grid, h_mm, voxel) {
+                    continue;
+                }
+                let i = grid.index(voxel);
+                let run: &mut u32 = &mut place[i / RUN];
+                if *run == 0 && sphere.add {
+                    continue;
+                }
+                if *run == 0 {
+                    *run = values.len() as u32;
+                    values.push([0; RUN]);
+                }
+                values[*run as usize][i % RUN] = -i8::from(!sphere.add);
+            }
+        }
+        Some(Self(Arc::new(Runs { place, values })))
     }
 
     #[inline]

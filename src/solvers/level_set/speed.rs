@@ -3,6 +3,7 @@
 use super::bricks::{counts, origin};
 use super::painted::Painted;
 use super::params::{Layout, Mode, Params};
+use super::start::Sphere;
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
 use crate::solvers::Error;
@@ -195,6 +196,8 @@ impl Inputs {
 pub struct Speeds {
     pub inputs: Inputs,
     pub params: Params,
+    /// −1 where spheres were cut away.
+    kept_out: Option<Painted>,
     w: [f32; 6],
     /// g by voxel.
     edges: Option<Vec<f32>>,
@@ -204,11 +207,12 @@ pub struct Speeds {
 }
 
 impl Speeds {
-    /// Needs the backend's threads installed.
-    pub fn new(inputs: &Inputs, params: &Params, stencil: &Stencil) -> Self {
+    /// `spheres`: all of the run so far, in their order. Needs the backend's threads installed.
+    pub fn new(inputs: &Inputs, params: &Params, stencil: &Stencil, spheres: &[Sphere]) -> Self {
         let mut speeds = Self {
             inputs: inputs.clone(),
             params: params.clone(),
+            kept_out: Painted::cut_by(spheres, &inputs.image.grid, stencil.h_mm),
             w: stencil.w,
             edges: None,
             most: 0.0,
@@ -240,10 +244,31 @@ impl Speeds {
         }
     }
 
+    fn is_kept_out(&self, i: usize) -> bool {
+        self.kept_out.as_ref().is_some_and(|cut| cut.at(i) < 0)
+    }
+
+    /// Inwards by as much as all other terms together can draw outwards, a curvature of ±2/h among them.
+    fn keeping_out(&self) -> f32 {
+        let p = &self.params;
+        match p.mode {
+            Mode::Scaled => {
+                let layer = p.layer.map_or(0.0, |l| l.weight.abs());
+                let driven = p.intensity + layer + 2.0 * p.region;
+                -(p.advection() * driven + p.bias + 2.0 * p.smoothness)
+            }
+            // There the three terms are one speed.
+            Mode::Paper => -(p.advection() * p.tolerance + 3.0 * (p.smoothness + p.rescaling)),
+        }
+    }
+
     /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out, whatever the other
-    /// terms say but for what is painted.
+    /// terms say but for what is painted; one that was cut away, whatever they say.
     #[inline]
     pub fn at(&self, i: usize) -> f32 {
+        if self.is_kept_out(i) {
+            return self.keeping_out();
+        }
         let params = &self.params;
         let off = (self.inputs.values()[i] - params.target).abs();
         let raw = params.tolerance - off;
@@ -329,10 +354,9 @@ impl Speeds {
     /// g, A and the grey value; the last at the target where there is none.
     pub fn extra(&self, i: usize) -> [f32; 5] {
         let weight = self.params.edge.map_or(0.0, |e| e.weight);
-        let stop = self
-            .edges
-            .as_ref()
-            .map_or(1.0, |g| 1.0 - weight + weight * g[i]);
+        // No edge holds on to the surface where it was cut away.
+        let edges = self.edges.as_ref().filter(|_| !self.is_kept_out(i));
+        let stop = edges.map_or(1.0, |g| 1.0 - weight + weight * g[i]);
         let [x, y, z] = match self.edges {
             Some(_) => self.drift(i),
             None => [0.0; 3],
@@ -351,6 +375,9 @@ impl Speeds {
         let (Some(g), Some(edge)) = (&self.edges, self.params.edge) else {
             return [0.0; 3];
         };
+        if self.is_kept_out(i) {
+            return [0.0; 3];
+        }
         let slope = slope(g, self.inputs.image.grid.shape, i);
         raised(&self.w, slope).map(|v| v * edge.weight)
     }
@@ -374,16 +401,18 @@ impl Speeds {
 }
 
 /// Speeds at each voxel, edges and, where the sum and number of the voxels inside are known, the region's
-/// statistics in them, the curvature not: positive grows. Of mode `Paper` in units of the tolerance.
+/// statistics in them, the curvature not: positive grows. Of mode `Paper` in units of the tolerance. The
+/// surface keeps out of spheres that are cut away.
 /// Needs the backend's threads installed.
 pub fn speed_picture(
     inputs: &Inputs,
     params: &Params,
+    spheres: &[Sphere],
     inside: Option<(i64, u64)>,
 ) -> Result<Volume, String> {
     let grid = &inputs.image.grid;
     let stencil = Stencil::new(grid, Layout::BEST.band)?;
-    let speeds = Speeds::new(inputs, params, &stencil);
+    let speeds = Speeds::new(inputs, params, &stencil, spheres);
     let total = || {
         (0..grid.voxel_count())
             .into_par_iter()

@@ -8,7 +8,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A white or a black sphere.
+/// A white or a black sphere. The surface keeps out of a black one for good, or until a white one takes its
+/// place.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sphere {
     /// Added, not cut away.
@@ -27,17 +28,8 @@ impl Sphere {
             ));
         }
         let [x, y, z] = self.centre.to_array();
-        let reach = grid.voxels_per_mm() * self.radius_mm;
-        let at = grid.voxel_at(self.centre);
-        let voxels = grid.block_around(at - reach, at + reach);
-        let meets = voxels.is_some_and(|(low, high)| {
-            (low[2]..=high[2]).any(|k| {
-                (low[1]..=high[1]).any(|j| {
-                    (low[0]..=high[0])
-                        .any(|i| distance(grid, 1.0, [i, j, k], self.centre) < self.radius_mm)
-                })
-            })
-        });
+        let within = |voxel| distance(grid, 1.0, voxel, self.centre) < self.radius_mm;
+        let meets = self.block(grid).any(within);
         if !meets {
             return Err(format!(
                 "Found a sphere at {x:.1}, {y:.1}, {z:.1} mm that holds no voxel of the image, expected \
@@ -45,6 +37,25 @@ impl Sphere {
             ));
         }
         Ok(())
+    }
+
+    /// The voxels that it may reach.
+    pub(super) fn block(&self, grid: &Grid) -> impl Iterator<Item = [usize; 3]> + use<> {
+        let reach = grid.voxels_per_mm() * self.radius_mm;
+        let at = grid.voxel_at(self.centre);
+        let block = grid.block_around(at - reach, at + reach);
+        block.into_iter().flat_map(|(low, high)| {
+            (low[2]..=high[2]).flat_map(move |k| {
+                (low[1]..=high[1])
+                    .flat_map(move |j| (low[0]..=high[0]).map(move |i| [i, j, k]))
+            })
+        })
+    }
+
+    /// Whether a voxel is inside once it is added, or outside once it is cut away.
+    pub(super) fn holds(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> bool {
+        let own = self.value(grid, h_mm, voxel);
+        if self.add { own > 0.0 } else { own >= 0.0 }
     }
 
     /// φ of the sphere alone.

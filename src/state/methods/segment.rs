@@ -51,9 +51,12 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         .spheres
         .iter()
         .map(|s| {
-            let what = if s.add { "" } else { "less " };
+            let (what, kept) = match s.add {
+                true => ("", ""),
+                false => ("less ", ", which it keeps out of"),
+            };
             format!(
-                "{what}a sphere of {:.1} mm radius at {}",
+                "{what}a sphere of {:.1} mm radius at {}{kept}",
                 s.radius_mm,
                 at(s.centre)
             )
@@ -71,7 +74,8 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
     );
     let number = |of: fn(&What) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
     let changes = number(|what| matches!(what, What::Params(_)));
-    let placed = number(|what| matches!(what, What::Sphere(_)));
+    let placed = number(|what| matches!(what, What::Sphere(s) if s.add));
+    let cut = number(|what| matches!(what, What::Sphere(s) if !s.add));
     let moved = number(|what| matches!(what, What::Inputs(_)));
     if changes > 0 {
         let _ = write!(text, "; speeds were changed {changes} times on the way");
@@ -90,7 +94,13 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         );
     }
     if placed > 0 {
-        let _ = write!(text, "; {placed} spheres were added or cut away on the way");
+        let _ = write!(text, "; {placed} spheres were added on the way");
+    }
+    if cut > 0 {
+        let _ = write!(
+            text,
+            "; {cut} spheres were cut away on the way, which the surface keeps out of"
+        );
     }
     text += ".";
     if let Some(measures) = made.measures {

@@ -84,7 +84,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         (start, 0) => start.name().to_owned(),
         (start, n) => format!("{}, {n} sph.", start.name()),
     };
-    let help = "What the surface begins with; spheres add to it or cut from it at any time";
+    let help = "What the surface begins with; spheres add to it, or keep it out, at any time";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, from: From| {

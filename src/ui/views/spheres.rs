@@ -1,4 +1,4 @@
-//! White spheres add to the surface that is segmented, black ones cut from it.
+//! White spheres add to the surface that is segmented, black ones cut from it and keep it out.
 
 use super::grip::{Grip, Part};
 use super::hands::{CLICK, Drag, Kind};
@@ -8,7 +8,9 @@ use super::{ink, rings};
 use crate::data;
 use crate::render::build;
 use crate::solvers::level_set::Sphere;
-use crate::state::{Action, Hand, Pane, Phase, SegmentAction, State, Task, Tool, defaults};
+use crate::state::{
+    Action, Hand, Pane, Phase, SegmentAction, State, Surfaced, Task, Tool, defaults,
+};
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
@@ -43,6 +45,13 @@ fn begun(state: &State) -> bool {
     live.is_some_and(|live| live.step > 0)
 }
 
+/// Whether a sphere may be moved: before the surface does, and where it was placed last, at this very step.
+fn is_loose(state: &State, number: u64) -> bool {
+    let live = state.session.segment.live.as_ref();
+    let now = |(n, step): &(u64, u64), live: &Surfaced| *n == number && *step == live.step;
+    !begun(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
+}
+
 /// Where a slice crosses a sphere, points.
 fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
     let off = slice.plane.distance(sphere.centre);
@@ -51,15 +60,17 @@ fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
     (cut > 0.0).then(|| (slice.screen(sphere.centre), radius))
 }
 
-/// Those that the slice crosses; of a surface that moves only what was begun with is of no interest.
+/// Those that the slice crosses; of a surface that moves what was begun with is of no interest, what it keeps
+/// out of is.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     let state = slice.state;
     let held = matches!(state.view.tool, Tool::Sphere { .. });
-    if state.view.task != Task::Segment || (begun(state) && !held) {
+    if state.view.task != Task::Segment {
         return;
     }
-    for (_, sphere) in &state.document.segment.spheres {
-        if let Some((centre, radius)) = crossing(slice, sphere) {
+    for (number, sphere) in &state.document.segment.spheres {
+        let seen = held || !sphere.add || is_loose(state, *number);
+        if let Some((centre, radius)) = crossing(slice, sphere).filter(|_| seen) {
             if !sphere.add {
                 painter.circle_filled(centre, radius, DARK);
             }
@@ -71,27 +82,30 @@ pub fn on_slice(painter: &Painter, slice: &Slice) {
 /// Those in 3-D, in which the surface itself shows what was begun with once it moves.
 pub fn in_scene(painter: &Painter, scene: &Scene) {
     let state = scene.state;
-    if state.view.task != Task::Segment || begun(state) {
+    if state.view.task != Task::Segment {
         return;
     }
-    for (_, sphere) in &state.document.segment.spheres {
+    for (number, sphere) in &state.document.segment.spheres {
+        if sphere.add && !is_loose(state, *number) {
+            continue;
+        }
         if let Some((middle, radius)) = scene.silhouette(sphere.centre, sphere.radius_mm) {
             ring(painter, middle, radius, sphere.add);
         }
     }
 }
 
-/// A sphere under the pointer, and whether that is on its rim: of those that a surface is about to begin
-/// with the newest.
+/// A sphere under the pointer, and whether that is on its rim: of those that may be moved the newest.
 fn taken(
     state: &State,
     at: Pos2,
     seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
 ) -> Option<(Hand, Part)> {
-    if state.view.task != Task::Segment || begun(state) {
+    if state.view.task != Task::Segment {
         return None;
     }
-    let mut newest = state.document.segment.spheres.iter().rev();
+    let spheres = state.document.segment.spheres.iter().rev();
+    let mut newest = spheres.filter(|(number, _)| is_loose(state, *number));
     newest.find_map(|hand| {
         let (middle, radius) = seen(&hand.1)?;
         let off = middle.distance(at) - radius;

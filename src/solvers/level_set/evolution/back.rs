@@ -122,7 +122,8 @@ impl Evolution {
         let field = state.field(&self.like);
         backend.install(|| {
             self.number = number;
-            self.speeds = Arc::new(Speeds::new(&self.inputs[number], &params, &self.stencil));
+            let (inputs, spheres) = (&self.inputs[number], self.spheres());
+            self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
             self.adopt(&field, state.inside, state.sum, backend)
         })?;
         self.follow(&ahead, step, backend, control)?;

@@ -50,7 +50,7 @@ impl Evolution {
             return Ok(());
         }
         backend.install(|| {
-            let speeds = moving(&inputs, params, &self.stencil)?;
+            let speeds = moving(&inputs, params, &self.stencil, &self.spheres())?;
             let before = std::mem::replace(&mut self.speeds, speeds);
             if let Err(error) = self.renew() {
                 self.speeds = before;
@@ -67,7 +67,7 @@ impl Evolution {
         })
     }
 
-    /// Adds a sphere, or cuts it away.
+    /// Adds a sphere, or cuts it away: then the surface keeps out of it.
     pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
         sphere
             .check(&self.inputs().image.grid)
@@ -88,10 +88,18 @@ impl Evolution {
             ));
         }
         let (old_sum, old_inside) = self.inside();
+        let mut spheres = self.spheres();
+        spheres.push(*sphere);
+        let cuts = spheres.iter().any(|sphere| !sphere.add);
         backend.install(|| {
             let sum = self.inputs().sum_inside(&field.mask());
+            let old_speeds = self.speeds.clone();
+            if cuts {
+                self.speeds = moving(self.inputs(), self.params(), &self.stencil, &spheres)?;
+            }
             let adopted = self.adopt(&field, census.inside, sum, backend);
             if adopted.is_err() {
+                self.speeds = old_speeds;
                 self.adopt(&before, old_inside, old_sum, backend)?;
             }
             adopted
@@ -137,8 +145,9 @@ pub(super) fn moving(
     inputs: &Inputs,
     params: &Params,
     stencil: &Stencil,
+    spheres: &[Sphere],
 ) -> Result<Arc<Speeds>, Error> {
-    let speeds = Speeds::new(inputs, params, stencil);
+    let speeds = Speeds::new(inputs, params, stencil, spheres);
     let all = speeds.most + speeds.drift + f64::from(params.smoothness + params.rescaling);
     if all > 0.0 {
         return Ok(Arc::new(speeds));

@@ -213,7 +213,7 @@ fn agreement(ui: &mut Ui, figures: &Figures, memory: &mut Memory) {
     }
 }
 
-/// The spheres in their order; each can be taken back.
+/// The spheres in their order; each can be taken back, with all that the surface did since.
 fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let spheres = &state.document.segment.spheres;
     if spheres.is_empty() {
@@ -227,7 +227,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         return;
     }
     for (i, (number, sphere)) in spheres.iter().enumerate() {
-        let what = if sphere.add { "Add" } else { "Remove" };
+        let what = if sphere.add { "Add" } else { "Keep out" };
         let mm = with_unit(&fixed(sphere.radius_mm, 1), "mm");
         let name = format!("{what} {}", i + 1);
         let response = rows::list_row(ui, &name, ("sphere", *number), false);
@@ -242,7 +242,13 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         );
         let value = paint::inset(inner, 0.0, 34.0);
         paint::right(ui.painter(), value, &mm, theme::regular(size::LABEL), p.t3);
-        let take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
+        let placed = state.session.segment.live.as_ref();
+        let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
+        let back = placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
+        let mut take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
+        if let Some(back) = &back {
+            take = take.hint(back);
+        }
         if take.show_right(ui, inner).clicked() {
             act(actions, SegmentAction::TakeBack(*number));
         } else if response.clicked() {
