@@ -18,6 +18,7 @@ mod segment;
 mod sessions;
 mod settings;
 mod sliders;
+mod surface;
 mod table;
 mod told;
 mod trial;
@@ -180,6 +181,7 @@ pub fn tests() -> Vec<Trial> {
         filter::tests(),
         first::tests(),
         sliders::tests(),
+        surface::tests(),
         table::tests(),
         told::tests(),
         trial::tests(),

@@ -16,6 +16,7 @@ mod rays;
 mod saves;
 mod segment;
 mod segment_changes;
+mod segment_steered;
 mod stale;
 mod steps;
 mod told;
@@ -70,7 +71,10 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
     let own = own.chain(drags::tests());
     let own = own.chain(pathway_steps::tests()).chain(segment::tests());
-    let own = own.chain(segment_changes::tests()).chain(filter::tests());
+    let own = own
+        .chain(segment_changes::tests())
+        .chain(segment_steered::tests())
+        .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()

@@ -4,6 +4,7 @@
 //! have integer voxel coordinates; voxels are kept in file order, x fastest.
 
 pub mod brick_image;
+mod content;
 pub mod drawing;
 pub mod gradients;
 pub mod grid;

@@ -33,7 +33,12 @@ pub struct Volume {
     texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
+    /// Of one frame: where it shows something.
+    content: Arc<Mutex<Option<(usize, Block)>>>,
 }
+
+/// First and last voxel on every axis.
+pub type Block = [[usize; 3]; 2];
 
 /// Percentiles that were asked for once.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +74,7 @@ impl Volume {
             texels: None,
             painted: Arc::default(),
             percentiles: Arc::default(),
+            content: Arc::default(),
         }
     }
 
@@ -200,11 +206,25 @@ impl Volume {
         values
     }
 
+    /// First and last voxel, on every axis, of the block outside of which a frame is background.
+    ///
+    /// Looked for once, shared by all clones.
+    pub fn content(&self, frame: usize) -> Block {
+        let memory = || self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, block)) = memory().filter(|(of, _)| *of == frame) {
+            return block;
+        }
+        let block = super::content::block(self, frame);
+        *memory() = Some((frame, block));
+        block
+    }
+
     /// Looks for the percentiles that the first display asks for: a worker's task.
     pub fn usual_windows(&self) {
         for high in [0.99, 0.998] {
             self.percentiles(0, 0.01, high);
         }
+        self.content(0);
     }
 
     /// From a histogram of 4096 bins, made anew between the two values as long as they lie in a few

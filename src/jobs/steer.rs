@@ -161,6 +161,8 @@ pub struct Surfaced {
     pub bricks: BrickImage,
     /// As it was when it was last measured; at rest, as it is.
     pub field: Arc<Field>,
+    /// After how many steps that was.
+    pub field_step: u64,
     /// φ around the surface, once it rests.
     pub phi: Option<Volume>,
     /// Of the voxels inside, once it rests.
@@ -179,8 +181,6 @@ pub struct Surfaced {
     /// Voxels inside by steps, thinned out.
     pub growth: Vec<(u64, u64)>,
     pub inside: u64,
-    /// Voxels with |φ| < 3 h.
-    pub active: u64,
     pub size: Size,
     pub steps_per_s: f64,
     pub figures: Option<Figures>,
@@ -202,6 +202,8 @@ pub struct Figures {
     /// Of the surface after so many steps.
     pub step: u64,
     pub measures: Measures,
+    /// Voxels with |φ| < 3 h.
+    pub active: u64,
     pub agreement: Option<Result<Agreement, String>>,
     pub near: Vec<Near>,
 }

@@ -18,9 +18,11 @@ use crate::state::{Camera, Pane, Recipe, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
+mod flats;
 mod glyphs;
 mod volumes;
 
+pub use flats::{Flat, flats};
 pub use glyphs::every as glyphs_every;
 pub use volumes::{layer_volumes, volume_of};
 
@@ -124,7 +126,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
             .ground
             .unwrap_or([if view.light_theme { 255 } else { 0 }; 3]),
         slices: if view.slices_in_scene() {
-            quads(state, head)
+            quads(state, camera, head)
         } else {
             Vec::new()
         },
@@ -240,7 +242,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
 }
 
 /// The planes of the three slice views through the crosshair, as they cross the head.
-fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
+fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     let (cost, speed) = (pathways::image(state), segment::image(state));
     let below = pathways::ground(state, images(&state.document));
     let images: Vec<Image> = below.into_iter().chain(cost).chain(speed).collect();
@@ -248,21 +250,19 @@ fn quads(state: &State, head: Option<Mask>) -> Vec<SliceQuad> {
     if images.is_empty() {
         return Vec::new();
     }
-    let (low, high) = state.document.bounds();
-    let quad = |normal: usize| {
-        let (u, v) = ((normal + 1) % 3, (normal + 2) % 3);
-        let mut origin = low;
-        origin[normal] = state.view.crosshair[normal];
+    let quad = |flat: Flat| {
+        let (u, v) = ((flat.normal + 1) % 3, (flat.normal + 2) % 3);
+        let size = flat.high - flat.low;
         SliceQuad {
-            origin,
-            edge_u: DVec3::AXES[u] * (high[u] - low[u]),
-            edge_v: DVec3::AXES[v] * (high[v] - low[v]),
+            origin: flat.low,
+            edge_u: DVec3::AXES[u] * size[u],
+            edge_v: DVec3::AXES[v] * size[v],
             images: images.clone(),
             contours: contours.clone(),
             cut_out: head.clone().map(ById),
         }
     };
-    (0..3).map(quad).collect()
+    flats(state, camera).into_iter().map(quad).collect()
 }
 
 /// The streamlines that missed the targets, see-through.

@@ -59,7 +59,7 @@ fn segment(state: &State) -> Value {
         json!({
             "step": live.step,
             "inside": live.inside,
-            "active": live.active,
+            "active": live.figures.as_ref().map(|f| f.active),
             "ended": format!("{:?}", live.ended),
             "events": live.script.events.len(),
             "steps_per_s": live.steps_per_s,

@@ -3,6 +3,7 @@
 mod measured;
 
 use super::document::{Content, Document, Layer, LayerId};
+use super::filter::WeightMap;
 use super::sampling::Sample;
 use super::{Phase, State, Task};
 use crate::data::region::RegionId;
@@ -300,12 +301,12 @@ pub fn scalar(layer: &Layer) -> Option<&Volume> {
 
 impl Document {
     /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that
-    /// was opened.
+    /// was opened. How well something was fitted is segmented only where somebody chose it.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
         fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
         }
-        let layers = || self.layers.iter().rev();
+        let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
         let shown = || layers().filter(|l| l.display.visible).find_map(of);
         let opened = || layers().filter(|l| matches!(l.content, Content::Image(_)));
@@ -320,6 +321,14 @@ impl Document {
             .or_else(shown)
             .or_else(own)
             .or_else(|| layers().find_map(of))
+    }
+
+    /// Whether a layer says how far a fit is off; files of other programs by their names.
+    fn is_error(&self, layer: &Layer) -> bool {
+        let map = self.weight_maps.get(&layer.id).map(|of| &of.map);
+        let name = layer.name.to_lowercase();
+        let named = ["rmse", "residual", "fit error", "chi2"];
+        map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
     }
 
     /// The mask that is compared with, of the image's grid or another.

@@ -1,6 +1,7 @@
 //! The list of layers.
 
 use super::files::{Place, Purpose, suggestion};
+use super::forms::level_set::volume_ml;
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
@@ -10,7 +11,8 @@ use crate::data::VolumeKind;
 use crate::state::bundle::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State,
+    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,
+    Task,
 };
 use egui::{Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -49,6 +51,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(live) = &state.session.live {
         live_row(ui, state, live.output.kept.len(), actions);
     }
+    if let Some(live) = &state.session.segment.live {
+        surface_row(ui, state, live, actions);
+    }
     let mut places: Vec<(LayerId, Rect)> = Vec::new();
     for layer in state.document.layers.iter().rev() {
         let response = row(ui, state, layer, memory, actions);
@@ -71,8 +76,12 @@ fn icon(layer: &Layer) -> &'static str {
     }
 }
 
-/// Opacity, or how many there are.
-fn fact(layer: &Layer) -> String {
+/// Volume of what was segmented, opacity, or how many there are.
+fn fact(state: &State, layer: &Layer) -> String {
+    let made = state.document.segmented.get(&layer.id);
+    if let Some(measures) = made.and_then(|made| made.measures) {
+        return format::with_unit(&format::fixed(measures.volume_ml, 2), "ml");
+    }
     match &layer.content {
         Content::Scan { dwi, .. } => format::with_unit(&dwi.frames.to_string(), "vol"),
         Content::Image(volume) if volume.frames > 1 && volume.kind == VolumeKind::Scalar => {
@@ -105,6 +114,19 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
     paint::name(painter, name_at, name, theme::regular(size::LABEL), ink);
 }
 
+/// The surface that is not kept yet; it is seen where it is made.
+fn surface_row(ui: &mut Ui, state: &State, live: &Surfaced, actions: &mut Vec<Action>) {
+    const NAME: &str = "Surface, live";
+    let ml = format::with_unit(&format::fixed(volume_ml(state, live), 2), "ml");
+    let response = rows::list_row(ui, &format!("{NAME}, {ml}"), "surface", false);
+    let seen = state.view.task == Task::Segment;
+    paint_row(ui, response.rect, icons::REGION, NAME, &ml, seen);
+    if response.clicked() {
+        actions.push(Action::SelectTask(Task::Segment));
+    }
+    response.on_hover_text("The surface of the task Segment. Keep as mask makes it stay");
+}
+
 /// The result of the regions as they are now; not kept until asked.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
     let name = match state.document.method {
@@ -134,7 +156,7 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
         });
     }
     if response.clicked() {
-        actions.push(Action::SelectTask(crate::state::Task::Track));
+        actions.push(Action::SelectTask(Task::Track));
     }
     response
         .on_hover_text("The streamlines of the regions as they are. Keep as layer makes them stay");
@@ -148,7 +170,10 @@ fn row(
     actions: &mut Vec<Action>,
 ) -> Response {
     let selected = state.session.selected_layer == Some(layer.id);
-    let name = format!("Layer {}", layer.name);
+    let mut name = format!("Layer {}", layer.name);
+    if state.document.segmented.contains_key(&layer.id) {
+        name = format!("{name}, {}", fact(state, layer));
+    }
     let response = rows::list_row(ui, &name, layer.id, selected);
     let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory);
     match renamed {
@@ -158,7 +183,7 @@ fn row(
                 response.rect,
                 icon(layer),
                 &layer.name,
-                &fact(layer),
+                &fact(state, layer),
                 layer.display.visible,
             );
         }

@@ -101,6 +101,7 @@ pub struct Memory {
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
     counted: widgets::transfer::Counted,
+    values: widgets::values::Kept,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::bundle::ColumnKey, (f32, f32))>,
     drawer: drawer::Cache,
@@ -154,6 +155,7 @@ impl Memory {
             orders: forms::tensor_fit::orders::Pictures::default(),
             ranges: BTreeMap::new(),
             counted: widgets::transfer::Counted::default(),
+            values: widgets::values::Kept::default(),
             extents: Vec::new(),
             drawer: drawer::Cache::default(),
             demo: first_run::Picture::default(),

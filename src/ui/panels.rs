@@ -3,7 +3,7 @@
 use super::theme::{self, size, space};
 use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
-use super::widgets::{paint, section};
+use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, guide, icons, layers, recovery, regions};
 use crate::state::{Action, Message, Severity, State, Task};
 use egui::{Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
@@ -211,7 +211,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     let (above, below) = split.places(body);
     let mut natural = (0.0, 0.0);
     super::part(ui, "task", above, |ui| {
-        natural.0 = scroll(ui, task.name(), |ui| {
+        natural.0 = anchor::scroll(ui, task.name(), |ui| {
             let notes = state.session.guide.is_some()
                 || state.session.messages.iter().any(|m| !is_error(m))
                 || recovery::any(state);
@@ -249,7 +249,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             let line = Stroke::new(1.0, p.line);
             ui.painter().hline(below.x_range(), below.top() + 0.5, line);
         }
-        natural.1 = scroll(ui, ("results", task.name()), |ui| {
+        natural.1 = anchor::scroll(ui, ("results", task.name()), |ui| {
             match task {
                 Task::View => forms::tensor_fit::results(ui, state, memory, actions),
                 Task::Pathways => forms::eikonal::results(ui, state, memory, actions),

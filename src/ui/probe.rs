@@ -141,12 +141,16 @@ fn surface(state: &State) -> Vec<Reading> {
         format!("{sign}{}", format::fixed(v, digits))
     };
     let speed = state.session.segment.speed.as_ref();
+    // With region means it depends on the surface, and is known once that rests.
+    let means = state.document.segment.settings.params.region > 0.0;
+    let older = means && state.session.segment.running;
     let speed = speed
-        .filter(|_| state.shows_speed())
+        .filter(|_| state.shows_speed() && !older)
         .and_then(|s| s.nearest(0, at));
     let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
     let live = crate::render::build::segment::live(state);
-    let phi = live.and_then(|l| {
+    // Between two looks at it the distance is that of an earlier step: none is better.
+    let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
         let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
         // Beyond the band only the side is known.
         (phi.abs() < f64::from(l.field.clamp)).then(|| {

@@ -80,11 +80,18 @@ pub fn segments() {
     // What is removed stays away, in the run and when it is done again.
     let place = at + DVec3::X * 5.0;
     let black = format!("--remove=sphere:{},{},{},3", place.x, place.y, place.z);
-    json(&[&start[..], &rest, &[&black, "--out", "cut"]].concat(), here);
-    json(&["segment", "--script", "cut/run.json", "--out", "cut2"], here);
+    json(
+        &[&start[..], &rest, &[&black, "--out", "cut"]].concat(),
+        here,
+    );
+    json(
+        &["segment", "--script", "cut/run.json", "--out", "cut2"],
+        here,
+    );
     let cut = values(&here.join("cut/labels.nii.gz"));
     assert_eq!(values(&here.join("cut2/labels.nii.gz")), cut);
-    let Opened::Volume(image, _) = io::open(&here.join("t1.nii.gz"), &Control::new()).unwrap() else {
+    let Opened::Volume(image, _) = io::open(&here.join("t1.nii.gz"), &Control::new()).unwrap()
+    else {
         panic!("an image")
     };
     let world = |i: usize| {
@@ -93,7 +100,12 @@ pub fn segments() {
     };
     let removed = (0..cut.len()).filter(|i| world(*i).distance(place) < 3.0);
     let (kept, gone): (Vec<usize>, Vec<usize>) = removed.partition(|i| cut[*i] != 0.0);
-    assert!(kept.is_empty() && gone.len() > 30, "{} {}", kept.len(), gone.len());
+    assert!(
+        kept.is_empty() && gone.len() > 30,
+        "{} {}",
+        kept.len(),
+        gone.len()
+    );
     assert!(gone.iter().any(|i| labels[*i] != 0.0));
 
     // What a hand did on the way.

@@ -73,14 +73,20 @@ fn stays() {
         ] {
             for radius in [0.6, 1.0, 1.5, 2.5, 4.0] {
                 let place = on_voxel(&grid, random.direction() * 4.0);
-                let place = place + if radius > 1.0 { random.direction() * 0.4 } else { DVec3::ZERO };
+                let place = place
+                    + if radius > 1.0 {
+                        random.direction() * 0.4
+                    } else {
+                        DVec3::ZERO
+                    };
                 let black = cut(place, radius);
                 let (backend, control) = (backend(2), Control::new());
                 let begin = Start {
                     mask: None,
                     spheres: vec![sphere(DVec3::ZERO, 9.0)],
                 };
-                let made = Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
+                let made =
+                    Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
                 let mut made = made.unwrap();
                 made.watched = false;
                 run(&mut made, 20);
@@ -138,9 +144,15 @@ fn added() {
     run(&mut made, 30);
     let field = made.field().unwrap();
     let (inside, voxels) = within(&field, &white);
-    assert!(inside + 8 >= voxels, "{inside} of {voxels} are inside again");
+    assert!(
+        inside + 8 >= voxels,
+        "{inside} of {voxels} are inside again"
+    );
     let (inside, voxels) = within(&field, &black);
-    assert!(inside + 30 < voxels, "{inside} of {voxels}: its rim stays away");
+    assert!(
+        inside + 30 < voxels,
+        "{inside} of {voxels}: its rim stays away"
+    );
     made.rewind(0, &backend, &control).unwrap();
     run(&mut made, 60);
     let (inside, voxels) = within(&made.field().unwrap(), &black);

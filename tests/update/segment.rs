@@ -3,7 +3,7 @@
 
 use super::Window;
 use crate::support::{Random, test};
-use arcuate::data::{Grid, Role, Shape, Volume};
+use arcuate::data::{Grid, Role, Volume};
 use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Ended, Sphere, What};
 use arcuate::state::document::Content;
@@ -20,7 +20,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::sampled_placed_run", run),
         test("update::segment::sliders_and_spheres_are_events", steered),
         test("update::segment::the_way_back", back),
-        test("update::segment::what_is_cut_away_stays_away", cut_away),
         test("update::segment::undo_takes_a_sphere_back", undone),
         test("update::segment::a_sphere_is_moved", moved),
         test("update::segment::what_cannot_be_is_said", said),
@@ -96,7 +95,7 @@ pub(super) fn live(window: &Window) -> &Surfaced {
 }
 
 /// Moves the surface by so many steps, fewer where it ends.
-fn go(window: &mut Window, steps: u64) {
+pub(super) fn go(window: &mut Window, steps: u64) {
     let end = live(window).step + steps;
     while live(window).step < end {
         let before = live(window).step;
@@ -272,40 +271,6 @@ fn back() {
     assert_eq!(window.state.document.segment.spheres.len(), 1);
     act(&mut window, SegmentAction::Clear);
     assert!(window.state.session.segment.live.is_none());
-}
-
-/// At rest, a black sphere and on: it stays away until the sphere is taken back.
-fn cut_away() {
-    let mut window = ready();
-    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    go(&mut window, 100);
-    let place = dvec3(8.0, 0.0, 0.0);
-    let inside = |window: &Window| {
-        let mask = live(window).mask.clone().expect("at rest");
-        let ball = Shape::Sphere {
-            centre: place,
-            radius_mm: 4.0,
-        };
-        let ball = ball.mask_on(&mask.grid);
-        let both = ball.voxels_inside().filter(|v| mask.inside[mask.grid.index(*v)] != 0);
-        both.count()
-    };
-    let before = inside(&window);
-    assert!(before > 20, "{before}");
-    sphere(&mut window, false, place, 4.0);
-    assert_eq!(inside(&window), 0);
-    go(&mut window, 100);
-    assert_eq!(inside(&window), 0, "it grew back");
-    let text = arcuate::state::methods::methods(&window.state);
-    assert!(text.contains("keeps out of"), "{text}");
-    let number = window.state.document.segment.spheres[1].0;
-    act(&mut window, SegmentAction::TakeBack(number));
-    assert_eq!(live(&window).step, 100, "back to before the cut");
-    assert_eq!(inside(&window), before);
-    window.act(Action::Undo);
-    assert_eq!(inside(&window), 0, "cut away once more");
-    go(&mut window, 60);
-    assert_eq!(inside(&window), 0);
 }
 
 fn undone() {

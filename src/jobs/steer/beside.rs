@@ -48,6 +48,11 @@ fn same(a: &Arc<Shape>, b: &Arc<Shape>) -> bool {
 }
 
 impl Beside {
+    /// Whether one shape, and no other, is where to grow (0) or where not to (1).
+    pub fn paints(&self, which: usize, shape: &Arc<Shape>) -> bool {
+        matches!(&*self.painted[which], [own] if same(own, shape))
+    }
+
     fn same_layer(&self, other: &Self) -> bool {
         let layer = |of: &Self| of.layer.as_ref().map(|(_, v, frame)| (v.id(), *frame));
         layer(self) == layer(other)

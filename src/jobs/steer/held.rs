@@ -441,11 +441,11 @@ impl Held {
         });
         let due = due && with != With::Nothing;
         // Between two looks nothing but its bricks is fetched.
-        let field = match run.looked.take().filter(|_| !rests && !due) {
-            Some(field) => field,
-            None => Arc::new(evolution.field()?),
+        let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
+            Some(looked) => looked,
+            None => (Arc::new(evolution.field()?), step),
         };
-        run.looked = Some(field.clone());
+        run.looked = Some((field.clone(), field_step));
         let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
         let (mut phi, mut mask) = (None, None);
         if rests {
@@ -466,6 +466,7 @@ impl Held {
             run.figures = Some(Figures {
                 step,
                 measures,
+                active: field.census(3.0).near,
                 agreement,
                 near,
             });
@@ -495,7 +496,6 @@ impl Held {
         if growth.last() != Some(&last) {
             growth.push(last);
         }
-        let census = field.census(3.0);
         let placed = run.placed.iter();
         Ok(Surfaced {
             run: self.of.run,
@@ -512,11 +512,11 @@ impl Held {
             leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
             growth,
             inside: evolution.inside().1,
-            active: census.near,
             size: evolution.size(),
             steps_per_s: run.steps_per_s,
             figures: run.figures.clone(),
             field,
+            field_step,
         })
     }
 }

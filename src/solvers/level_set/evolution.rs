@@ -173,10 +173,14 @@ impl Evolution {
 
     /// All spheres so far, in their order: those of the start first.
     pub fn spheres(&self) -> Vec<Sphere> {
-        let placed = self.script.events.iter().filter_map(|event| match event.what {
-            What::Sphere(sphere) => Some(sphere),
-            What::Params(_) | What::Inputs(_) => None,
-        });
+        let placed = self
+            .script
+            .events
+            .iter()
+            .filter_map(|event| match event.what {
+                What::Sphere(sphere) => Some(sphere),
+                What::Params(_) | What::Inputs(_) => None,
+            });
         self.begun.iter().copied().chain(placed).collect()
     }
 

@@ -33,6 +33,20 @@ pub struct Script {
 }
 
 impl Script {
+    /// What steered it after so many steps, before what a hand did there: parameters, and the number of what
+    /// it moved in.
+    pub fn at(&self, step: u64) -> (&Params, usize) {
+        let (mut params, mut number) = (&self.params, 0);
+        for event in self.events.iter().take_while(|event| event.step < step) {
+            match &event.what {
+                What::Params(later) => params = later,
+                What::Inputs(later) => number = *later,
+                What::Sphere(_) => {}
+            }
+        }
+        (params, number)
+    }
+
     /// Whether what it changes to is among so many inputs.
     pub fn check(&self, inputs: usize) -> Result<(), String> {
         let asked = self.events.iter().filter_map(|event| match event.what {

@@ -46,8 +46,7 @@ impl Sphere {
         let block = grid.block_around(at - reach, at + reach);
         block.into_iter().flat_map(|(low, high)| {
             (low[2]..=high[2]).flat_map(move |k| {
-                (low[1]..=high[1])
-                    .flat_map(move |j| (low[0]..=high[0]).map(move |i| [i, j, k]))
+                (low[1]..=high[1]).flat_map(move |j| (low[0]..=high[0]).map(move |i| [i, j, k]))
             })
         })
     }

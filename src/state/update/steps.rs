@@ -1,6 +1,6 @@
 //! Steps that are taken back, done again, or given up before they are complete.
 
-use super::{changed, fitting, making, moved, tracks};
+use super::{changed, fitting, making, moved, segment, tracks};
 use crate::state::action::BeforeDrag;
 use crate::state::{Document, Effect, State};
 
@@ -39,8 +39,13 @@ fn travel(
     };
     making::leave(state, effects);
     moved::leave(state, None, effects);
-    state.document = document;
-    state.session.status = format!("{verb}: {}", label.to_lowercase());
+    let before = std::mem::replace(&mut state.document, document);
+    let values = segment::changed(&state.document, &before.segment, &state.document.segment);
+    let values = match &*values {
+        [] => String::new(),
+        values => format!(" ({})", values.join(", ")),
+    };
+    state.session.status = format!("{verb}: {}{values}", label.to_lowercase());
     changed(state);
     let gone = |id| state.document.region(id).is_none();
     if state.session.selected_region.is_some_and(gone) {

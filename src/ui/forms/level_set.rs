@@ -5,7 +5,9 @@ mod plot;
 mod results;
 mod speeds;
 
-use super::display::{extent, select_row};
+pub use results::volume_ml;
+
+use super::display::{extent, select_row, short_unit};
 use super::walk;
 use crate::data::Role;
 use crate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start, scalar};
@@ -182,8 +184,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let histogram = BandHistogram {
             name: "Target and range",
-            counts: memory.counted.of(volume, frame, range),
-            range,
+            values: memory.values.of(volume, frame, range),
             target: params.target,
             tolerance: params.tolerance,
             scale,
@@ -201,7 +202,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         )
         .decimals(decimals)
         .limits(scaled(least)..=scaled(most))
-        .unit(layer.unit)
+        .unit(short_unit(layer))
         .help("Grows where the value is within ε of this; hold P and drag on a slice to sample it");
         if let Some((target, phase)) = row.value(ui) {
             told((target as f32) / scale, params.tolerance, phase);
@@ -214,7 +215,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         )
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
-        .unit(layer.unit)
+        .unit(short_unit(layer))
         .help("How far from T values still belong: 1.5 standard deviations of what was sampled, or a quarter of the image's range");
         if let Some((tolerance, phase)) = row.value(ui) {
             told(params.target, (tolerance as f32) / scale, phase);
@@ -326,12 +327,24 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let words = ["Sample  P", "Add sphere  A", "Remove  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
     if let Some(i) = segmented(ui, row, "Tool", &words, now.unwrap_or(usize::MAX)) {
-        actions.push(Action::SetTool(tools[i]));
+        let off = now == Some(i);
+        actions.push(Action::SetTool(if off {
+            Tool::Crosshair
+        } else {
+            tools[i]
+        }));
     }
-    if let Some(why) = state.cannot_segment() {
-        ui.add_space(4.0);
-        rows::hint(ui, why);
-    }
+    // A line that is always there, so that what is below stays where it is.
+    let held = match state.view.tool {
+        Tool::Sample => "Each drag over a slice samples, until P or Esc",
+        Tool::Sphere { add: true } => "Each click adds a sphere, until A or Esc",
+        Tool::Sphere { add: false } => "Each click cuts away and keeps out, until D or Esc",
+        _ => "A tool stays in the hand until its key or Esc",
+    };
+    let spheres = matches!(state.view.tool, Tool::Sphere { .. });
+    let needs = state.cannot_segment().filter(|_| !spheres);
+    ui.add_space(4.0);
+    rows::hint(ui, needs.unwrap_or(held));
 }
 
 pub fn foot(
@@ -421,11 +434,12 @@ const ROLES: [(Role, &str); 6] = [
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    if state.resting_surface().is_none() {
-        return;
-    }
     let help = "A region of the voxels inside, for tracking, rays and costs";
-    let chosen = select_row(ui, "Use as", help, "region…", |ui| {
+    let shown = match state.resting_surface() {
+        Some(_) => "region…",
+        None => "region, once it rests",
+    };
+    let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;
         for (role, words) in ROLES {
             if menu::Item::new(words).show(ui) {

@@ -38,22 +38,26 @@ impl Scene<'_> {
 
     /// The nearest of the three slices that a ray meets inside the head.
     fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
-        let (low, high) = self.state.document.bounds();
         let head = build::head_mask(&self.state.document);
-        let crosshair = self.state.view.crosshair;
-        let inside = |p: &DVec3| {
+        let inside = |p: &DVec3, low: DVec3, high: DVec3| {
             let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
             within && head.as_ref().is_none_or(|mask| mask.contains(*p))
         };
-        let hit = |axis: usize| {
-            let mm = (crosshair[axis] - origin[axis]) / direction[axis];
+        let hit = |flat: &build::Flat| {
+            let axis = flat.normal;
+            let mm = (flat.low[axis] - origin[axis]) / direction[axis];
             let mut at = origin + direction * mm;
             // Exactly on the slice, so that its view does not move.
-            at[axis] = crosshair[axis];
+            at[axis] = flat.low[axis];
             let normal = DVec3::AXES[axis];
-            (mm.is_finite() && mm > 0.0 && inside(&at)).then_some(Flat { at, normal, mm })
+            let met = mm.is_finite() && mm > 0.0 && inside(&at, flat.low, flat.high);
+            met.then_some(Flat { at, normal, mm })
         };
-        (0..3).filter_map(hit).min_by(|a, b| a.mm.total_cmp(&b.mm))
+        let flats = build::flats(self.state, &self.camera);
+        flats
+            .iter()
+            .filter_map(hit)
+            .min_by(|a, b| a.mm.total_cmp(&b.mm))
     }
 }
 

@@ -193,8 +193,12 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
     }
 }
 
+/// It stays in the hand, and says how it is put away.
 fn word(add: bool) -> &'static str {
-    if add { "Add" } else { "Remove" }
+    match add {
+        true => "Add · A ends",
+        false => "Remove · D ends",
+    }
 }
 
 /// What the next click would place, or a drag places.

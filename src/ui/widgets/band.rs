@@ -3,15 +3,14 @@
 use super::super::format;
 use super::super::theme::{self, size, space};
 use super::charts::{self, BINS};
+use super::values::Values;
 use super::{paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
 pub struct BandHistogram<'a> {
     pub name: &'a str,
-    pub counts: &'a [u32; BINS],
-    /// Values at the two ends.
-    pub range: (f32, f32),
+    pub values: &'a Values,
     pub target: f32,
     pub tolerance: f32,
     /// Values are shown times this.
@@ -34,7 +33,7 @@ impl BandHistogram<'_> {
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
         let rect = paint::inset(rect, space::INSET, space::INSET);
         let bars = Rect::from_min_size(rect.min, vec2(rect.width(), charts::HISTOGRAM));
-        let (low, high) = self.range;
+        let (low, high) = self.values.range;
         let span = (high - low).max(f32::MIN_POSITIVE);
         let x_of = |value: f32| bars.left() + (value - low) / span * bars.width();
         let id = ui.make_persistent_id(("band", self.name));
@@ -92,7 +91,7 @@ impl BandHistogram<'_> {
         let edges = [x_of(target - tolerance), x_of(target + tolerance)];
         let fill = Rect::from_x_y_ranges(edges[0]..=edges[1], bars.y_range()).intersect(bars);
         painter.rect_filled(fill, 0.0, self.colour.gamma_multiply(0.14));
-        charts::bars(&painter, p, bars, self.counts, &colour);
+        charts::bars_as_high(&painter, p, bars, &|i| self.values.height(i), &colour);
         let active = response.hovered() || response.dragged() || response.has_focus();
         let ink = if active { p.accent } else { p.t1 };
         let stroke = Stroke::new(1.25, ink);

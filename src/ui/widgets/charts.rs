@@ -77,10 +77,22 @@ pub fn bars(
     colour: &dyn Fn(f32) -> Color32,
 ) {
     let highest = counts.iter().copied().max().unwrap_or(0).max(1) as f32;
+    bars_as_high(painter, p, rect, &|i| counts[i] as f32 / highest, colour);
+}
+
+/// The same with heights of 0 to 1, by their number.
+pub fn bars_as_high(
+    painter: &Painter,
+    p: &Palette,
+    rect: Rect,
+    height: &dyn Fn(usize) -> f32,
+    colour: &dyn Fn(f32) -> Color32,
+) {
     let step = rect.width() / BINS as f32;
-    for (i, &count) in counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+    let heights = (0..BINS).map(|i| (i, height(i)));
+    for (i, height) in heights.filter(|(_, height)| *height > 0.0) {
         // One streamline in a bin still shows.
-        let high = (count as f32 / highest * (HISTOGRAM - 4.0)).max(1.5);
+        let high = (height * (HISTOGRAM - 4.0)).max(1.5);
         let left = rect.left() + i as f32 * step;
         let bar = Rect::from_min_max(
             pos2(left, rect.bottom() - high),

@@ -1,6 +1,7 @@
 //! Widgets of our own: painted by hand so that they look as designed, each with an accessible name,
 //! a role, and keys.
 
+pub mod anchor;
 pub mod band;
 pub mod button;
 pub mod charts;
@@ -20,3 +21,4 @@ pub mod section;
 pub mod slider;
 pub mod transfer;
 pub mod typed;
+pub mod values;

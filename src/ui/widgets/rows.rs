@@ -160,6 +160,16 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name} {value}")));
 }
 
+/// What belongs to an earlier state than the rest is dimmed; it can be clicked all the same.
+pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
+    ui.scope(|ui| {
+        if older {
+            ui.multiply_opacity(0.5);
+        }
+        add(ui);
+    });
+}
+
 /// Wrapped grey text under a head or a row.
 pub fn hint(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());

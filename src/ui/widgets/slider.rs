@@ -13,6 +13,8 @@ use std::ops::RangeInclusive;
 const LABEL: f32 = 116.0;
 const FIELD: f32 = 74.0;
 const GAP: f32 = 8.0;
+/// A rail is no shorter: before that the unit goes, which the hint has as well.
+const RAIL: f32 = 72.0;
 
 /// Where label, rail and field of a row lie. Anything else in a control row keeps to this, too.
 pub struct Columns {
@@ -200,7 +202,7 @@ impl<'a> SliderRow<'a> {
             value: self.value,
         };
         let shown = self.scale.text(self.value);
-        let (along, place) = columns.split(ui, &shown, self.unit);
+        let (along, place, unit) = columns.split(ui, &shown, self.unit);
         let ticks = Ticks {
             default: self.default,
             mark: self.mark,
@@ -211,7 +213,7 @@ impl<'a> SliderRow<'a> {
                 change = Some(Change::To(value[0], phase));
             }
         }
-        let typed = field::value(ui, place, self.name, &shown, self.unit);
+        let typed = field::value(ui, place, self.name, &shown, unit);
         if let Some(typed) = typed {
             let limits = self.limits.unwrap_or(self.scale.range.clone());
             match format::parse(&typed) {
@@ -302,7 +304,7 @@ impl RangeRow<'_> {
             self.scale.text(self.values.0),
             self.scale.text(self.values.1)
         );
-        let (along, place) = columns.split(ui, &shown, self.unit);
+        let (along, place, unit) = columns.split(ui, &shown, self.unit);
         if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, Ticks::default()) {
             let ends = [(&low, values[0]), (&high, values[1])];
             let goes_on = self.waits && ends.map(|(name, v)| keep(ui, name, v, phase))[0];
@@ -311,7 +313,7 @@ impl RangeRow<'_> {
                 change = Some((values, phase));
             }
         }
-        let typed = field::value(ui, place, self.name, &shown, self.unit);
+        let typed = field::value(ui, place, self.name, &shown, unit);
         if let Some(typed) = typed {
             match format::parse_range(&typed) {
                 Some((low, high)) => {
@@ -331,8 +333,16 @@ impl RangeRow<'_> {
 impl Columns {
     /// The rail and the field: long numbers need more than the common field, and the rail gives
     /// way in steps, so that it does not wander while a knob moves.
-    fn split(&self, ui: &Ui, shown: &str, unit: &str) -> (Rect, Rect) {
-        let text = format!("{shown} {unit}");
+    fn split<'a>(&self, ui: &Ui, shown: &str, unit: &'a str) -> (Rect, Rect, &'a str) {
+        let (along, place) = self.split_for(ui, &format!("{shown} {unit}"));
+        if along.width() >= RAIL || unit.is_empty() {
+            return (along, place, unit);
+        }
+        let (along, place) = self.split_for(ui, shown);
+        (along, place, "")
+    }
+
+    fn split_for(&self, ui: &Ui, text: &str) -> (Rect, Rect) {
         let needed = paint::width(ui, text.trim_end(), theme::regular(size::LABEL));
         let wide = FIELD + ((needed + 14.0 - FIELD).max(0.0) / 12.0).ceil() * 12.0;
         let place = paint::at_right(self.field, vec2(wide, space::FIELD));

@@ -107,16 +107,9 @@ impl Evolution {
         let kept = events.into_iter().filter(|e| e.step < step || with_changes);
         // A state is kept before what a hand did at its step.
         let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
-        let (mut params, mut number) = (&self.script.params, 0);
-        for event in &done {
-            match &event.what {
-                What::Params(later) => params = later,
-                What::Inputs(later) => number = *later,
-                What::Sphere(_) => {}
-            }
-        }
-        let params = params.clone();
         self.script.events = done;
+        let (params, number) = self.script.at(state.step);
+        let params = params.clone();
         self.inside.truncate(state.step as usize + 1);
         self.time = state.time;
         let field = state.field(&self.like);

@@ -1,20 +1,22 @@
 //! Segmentation: what is wanted of the surface after each change, and what comes of it.
 
+mod back;
 mod keep;
+mod words;
 
 pub use keep::{now, recipe_of, told};
+pub use words::changed;
 
 use super::{edit, exported, layers, pathways, tracks};
 use crate::data::Mask;
 use crate::data::region::RegionId;
 use crate::jobs::{
-    Back, Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
-    Surfaced,
+    Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
 };
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
-use crate::state::segment::{Left, SegmentAction, Settings, Start, Working, frame_of, scalar};
+use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::{Exports, Severity};
 use crate::state::words::count;
 use crate::state::{Document, Effect, Phase, State, Task};
@@ -90,7 +92,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
             state.session.segment.play = Play::Until(step + STEPS);
         }
-        SegmentAction::Rewind(step) => rewind(state, step),
+        SegmentAction::Rewind(step) => back::rewind(state, step),
         SegmentAction::Unsample => state.session.segment.sample = None,
         SegmentAction::Reference(layer) => {
             edit(state, "Reference", false, |d| d.segment.reference = layer);
@@ -242,35 +244,6 @@ fn play(state: &mut State) {
 /// The panel says so for as long as it is so; whoever asked hears it once.
 fn waits(state: &mut State, why: &str) {
     state.session.status = why.to_owned();
-}
-
-fn rewind(state: &mut State, step: u64) {
-    let working = &mut state.session.segment;
-    let Some(live) = working.live.clone() else {
-        return;
-    };
-    let step = step.min(live.step);
-    let after = live.growth.iter().filter(|(at, _)| *at >= step);
-    let leak = live.leak.map(|l| l.leak.from).filter(|from| *from >= step);
-    let growth: Vec<(u64, u64)> = after.copied().collect();
-    if growth.len() > 1 {
-        working.left.push(Left { growth, leak });
-    }
-    let number = working.back.map_or(1, |b| b.number + 1);
-    working.back = Some(Back { number, step });
-    working.play = Play::Rest;
-    let gone: Vec<u64> = live
-        .placed
-        .iter()
-        .filter(|(_, at)| *at >= step)
-        .map(|p| p.0)
-        .collect();
-    if !gone.is_empty() {
-        edit(state, "Take spheres back", false, |d| {
-            d.segment.spheres.retain(|(n, _)| !gone.contains(n));
-        });
-    }
-    state.session.status = format!("Back after {} steps", count(step));
 }
 
 /// A layer whose values are a speed: from its window's low end, inwards, to the high one, outwards.
@@ -484,30 +457,8 @@ pub fn stopped(state: &mut State) {
     working.asked = None;
     let live = working.live.clone();
     if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
-        stay(state, &live);
+        back::stay(state, &live);
     }
-}
-
-/// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
-fn stay(state: &mut State, live: &Surfaced) {
-    let working = &mut state.session.segment;
-    if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
-        back.step = u64::MAX;
-        let left = working.left.last();
-        if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
-            working.left.pop();
-        }
-    }
-    let spheres = &state.document.segment.spheres;
-    if spheres.starts_with(&live.spheres) {
-        return;
-    }
-    let there = |number: u64| live.spheres.iter().any(|(n, _)| *n == number);
-    let later = spheres.iter().filter(|(n, _)| !there(*n));
-    let spheres = live.spheres.iter().chain(later).copied().collect();
-    edit(state, "Spheres of the surface", false, |d| {
-        d.segment.spheres = spheres;
-    });
 }
 
 /// Another backend: it is brought there by the next request.

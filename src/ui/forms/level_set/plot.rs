@@ -21,19 +21,10 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
     let left = &state.session.segment.left;
-    let curves = || left.iter().map(|l| &l.growth).chain([&live.growth]);
-    let last = curves()
-        .flatten()
-        .map(|(step, _)| *step)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let most = curves()
-        .flatten()
-        .map(|(_, n)| *n)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    // The branch that is alive has the whole plot; what was gone back from ends at its edges.
+    let last = live.growth.iter().map(|(step, _)| *step).max();
+    let most = live.growth.iter().map(|(_, n)| *n).max();
+    let [last, most] = [last, most].map(|most| most.unwrap_or(0).max(1));
     let top = nice(voxels_ml(state, most));
     let at = |(step, voxels): (u64, u64)| {
         let x = step as f32 / last as f32;
@@ -44,6 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
         )
     };
     let painter = ui.painter();
+    let inside = painter.with_clip_rect(plot.expand2(vec2(4.0, 3.0)));
     let font = theme::regular(size::CAPTION);
     for (share, value) in [(0.0, 0.0), (0.5, 0.5 * top), (1.0, top)] {
         let y = plot.bottom() - plot.height() * share;
@@ -56,12 +48,12 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     }
     let curve = |points: &[(u64, u64)], colour: Color32, wide: f32| {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
-        painter.add(Shape::line(line, Stroke::new(wide, colour)));
+        inside.add(Shape::line(line, Stroke::new(wide, colour)));
     };
     let span = |from: u64, to: u64| {
         let x = at((from, 0)).x..=at((to, 0)).x;
-        let band = Rect::from_x_y_ranges(x, plot.y_range());
-        painter.rect_filled(band, 0.0, p.warning.gamma_multiply(0.16));
+        let band = Rect::from_x_y_ranges(x, plot.y_range()).intersect(plot);
+        inside.rect_filled(band, 0.0, p.warning.gamma_multiply(0.16));
     };
     for gone in left {
         if let (Some(from), Some((to, _))) = (gone.leak, gone.growth.last()) {
@@ -92,6 +84,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let steps = format!("{} steps", count(last));
     paint::right(painter, texts, &steps, font.clone(), p.t3);
     let marked = leak.or_else(|| left.iter().rev().find_map(|l| l.leak));
+    let marked = marked.filter(|from| *from <= last);
     if let Some(from) = marked {
         let x = at((from, 0))
             .x
@@ -100,7 +93,11 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
         paint::centre(painter, place, "leak", font, p.warning);
     }
     let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
-    let spoken = format!("Volume after {} steps: {now}", count(live.step));
+    let spoken = format!(
+        "Volume after {} steps: {now}, plot of {} steps",
+        count(live.step),
+        count(last)
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
     let step_at = |x: f32| {
         let share = ((x - plot.left()) / plot.width()).clamp(0.0, 1.0);

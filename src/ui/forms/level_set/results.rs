@@ -26,16 +26,34 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::hint(ui, words);
         return reference(ui, state, actions);
     };
-    let fact = format!("{} active voxels", count(live.active));
+    let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
+    let step = live.figures.as_ref().map_or(live.step, |f| f.step);
+    let fact = match older {
+        true => format!("of step {}", count(step)),
+        false => format!("step {}", count(step)),
+    };
     section::head_with(ui, "Results", &fact);
-    three(ui, state, live);
+    three(ui, state, live, older);
     speed_line(ui, state, live);
     leak(ui, state, actions);
-    panels::caption(ui, "Volume, ml", "");
+    let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
+    let fact = format!("{now} at step {}", count(live.step));
+    panels::caption(ui, "Volume in voxels", &fact);
     ui.add_space(4.0);
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
     }
+    // What comes and goes is below what is clicked.
+    as_region(ui, state, actions);
+    reference(ui, state, actions);
+    spheres(ui, state, memory, actions);
+    let figures = |ui: &mut Ui| {
+        let Some(figures) = &live.figures else { return };
+        near::show(ui, state, figures, actions);
+        rows::reading(ui, "Active voxels", &count(figures.active));
+        agreement(ui, figures, memory);
+    };
+    rows::dimmed(ui, older, figures);
     if working.missing > 0 {
         let text = format!(
             "{} voxels have no value: the surface keeps out of them",
@@ -43,18 +61,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         rows::hint(ui, &text);
     }
-    if let Some(figures) = &live.figures {
-        near::show(ui, state, figures, actions);
-    }
-    reference(ui, state, actions);
-    if let Some(figures) = &live.figures {
-        agreement(ui, figures, memory);
-    }
-    as_region(ui, state, actions);
-    spheres(ui, state, memory, actions);
 }
 
-fn volume_ml(state: &State, live: &Surfaced) -> f64 {
+/// Of the step that is drawn: measured where that is known, else of the voxels inside.
+pub fn volume_ml(state: &State, live: &Surfaced) -> f64 {
     let figures = live.figures.as_ref().filter(|f| f.step == live.step);
     figures.map_or_else(|| voxels_ml(state, live.inside), |f| f.measures.volume_ml)
 }
@@ -68,10 +78,11 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     voxels as f64 * voxel * 1e-3
 }
 
-/// Three figures side by side.
-fn three(ui: &mut Ui, state: &State, live: &Surfaced) {
+/// Three figures side by side, all of one step; dimmed where the surface has gone on since.
+fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool) {
     let figures = live.figures.as_ref();
-    let volume = with_unit(&significant(volume_ml(state, live)), "ml");
+    let volume = figures.map_or_else(|| volume_ml(state, live), |f| f.measures.volume_ml);
+    let volume = with_unit(&significant(volume), "ml");
     let area = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.area_mm2 * 1e-2), "cm²")
     });
@@ -108,14 +119,18 @@ fn three(ui: &mut Ui, state: &State, live: &Surfaced) {
             place(16.0),
             value,
             theme::semibold(size::BODY),
-            p.t1,
+            if older { p.t3 } else { p.t1 },
         );
     }
     response.widget_info(|| {
-        let words: Vec<String> = cells
+        let mut words: Vec<String> = cells
             .iter()
             .map(|(name, value)| format!("{name} {value}"))
             .collect();
+        if let Some(figures) = figures.filter(|_| older) {
+            let (of, now) = (count(figures.step), count(live.step));
+            words.push(format!("of step {of}, the surface is at {now}"));
+        }
         WidgetInfo::labeled(egui::Role::Label, true, words.join(", "))
     });
 }
@@ -123,7 +138,7 @@ fn three(ui: &mut Ui, state: &State, live: &Surfaced) {
 fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
     let rate = with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
     let words = match state.segment_standing() {
-        Some(Standing::Running) => format!("Running, {rate}"),
+        Some(Standing::Running) => format!("Step {}, {rate}", count(live.step)),
         Some(Standing::Converged) => "Stands still".to_owned(),
         Some(Standing::Leaked) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
@@ -147,9 +162,6 @@ fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             .iter()
             .filter(|l| matches!(l.content, Content::Mask(_)))
     };
-    if masks().next().is_none() {
-        return;
-    }
     let reference = document.segment.reference.and_then(|id| document.layer(id));
     let shown = reference.map_or("none", |l| &l.name);
     let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
@@ -244,7 +256,8 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         paint::right(ui.painter(), value, &mm, theme::regular(size::LABEL), p.t3);
         let placed = state.session.segment.live.as_ref();
         let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
-        let back = placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
+        let back =
+            placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
         let mut take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
         if let Some(back) = &back {
             take = take.hint(back);

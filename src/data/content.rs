@@ -1,0 +1,46 @@
+//! Where an image has something to show.
+
+use super::volume::{Block, Volume};
+
+/// What lies above this share of the range between the image's low and high values is no background.
+const GROUND: f32 = 0.12;
+/// A plane of voxels shows something if this share of them does.
+const SHARE: f64 = 0.004;
+/// Voxels that are left around it.
+const MARGIN: usize = 2;
+/// Every so many voxels along each axis are looked at.
+const STRIDE: usize = 2;
+
+/// First and last voxel of the block that holds what an image shows, on every axis; the whole image where that
+/// is nothing.
+pub(super) fn block(volume: &Volume, frame: usize) -> Block {
+    let shape = volume.grid.shape;
+    let (low, high) = volume.percentiles(frame, 0.01, 0.99);
+    let level = low.min(0.0) + GROUND * (high - low.min(0.0));
+    let mut counts = shape.map(|n| vec![0u32; n.div_ceil(STRIDE)]);
+    let values = volume.frame(frame);
+    let [nx, ny, nz] = shape;
+    for z in (0..nz).step_by(STRIDE) {
+        for y in (0..ny).step_by(STRIDE) {
+            let row = &values[nx * (y + ny * z)..][..nx];
+            for x in (0..nx).step_by(STRIDE).filter(|x| row[*x] > level) {
+                for (count, at) in counts.iter_mut().zip([x, y, z]) {
+                    count[at / STRIDE] += 1;
+                }
+            }
+        }
+    }
+    let sizes = shape.map(|n| n.div_ceil(STRIDE));
+    let mut block = [[0; 3], shape.map(|n| n - 1)];
+    for axis in 0..3 {
+        let plane = sizes.iter().product::<usize>() / sizes[axis];
+        let shows = |n: &u32| f64::from(*n) > (SHARE * plane as f64).max(1.0);
+        let first = counts[axis].iter().position(shows);
+        let last = counts[axis].iter().rposition(shows);
+        if let Some((first, last)) = first.zip(last) {
+            block[0][axis] = (first * STRIDE).saturating_sub(MARGIN);
+            block[1][axis] = (last * STRIDE + STRIDE + MARGIN - 1).min(shape[axis] - 1);
+        }
+    }
+    block
+}

@@ -1,0 +1,54 @@
+//! Where the slices lie in the 3-D view.
+
+use crate::state::segment::frame_of;
+use crate::state::{Camera, State, Task};
+use glam::DVec3;
+
+/// A rectangle of a slice: flat along one world axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Flat {
+    pub normal: usize,
+    pub low: DVec3,
+    pub high: DVec3,
+}
+
+/// The three slices through the crosshair. Where something is segmented they end where the image shows nothing
+/// more, and the quarter of each that is nearest to the viewer is away, so that the surface behind is seen.
+pub fn flats(state: &State, camera: &Camera) -> Vec<Flat> {
+    let (mut low, mut high) = state.document.bounds();
+    let crosshair = state.view.crosshair;
+    let segments = state.view.task == Task::Segment;
+    if let Some((layer, image)) = state.document.segmented_image().filter(|_| segments) {
+        let [first, last] = image.content(frame_of(layer, image));
+        let (from, to) = image.grid.block_bounds((first, last));
+        // A crosshair beyond it is seen all the same.
+        (low, high) = (low.max(from.min(crosshair)), high.min(to.max(crosshair)));
+    }
+    let cut = super::segment::live(state).is_some();
+    let near = camera.eye() - crosshair;
+    let flat = |normal: usize| {
+        let (mut low, mut high) = (low, high);
+        (low[normal], high[normal]) = (crosshair[normal], crosshair[normal]);
+        Flat { normal, low, high }
+    };
+    let half = |flat: Flat, axis: usize, far: bool| {
+        let mut part = flat;
+        if (near[axis] > 0.0) == far {
+            part.high[axis] = crosshair[axis];
+        } else {
+            part.low[axis] = crosshair[axis];
+        }
+        part
+    };
+    let parts = |normal: usize| {
+        let (u, v) = ((normal + 1) % 3, (normal + 2) % 3);
+        let whole = flat(normal);
+        match cut {
+            true => vec![half(whole, u, true), half(half(whole, u, false), v, true)],
+            false => vec![whole],
+        }
+    };
+    let all = (0..3).flat_map(parts);
+    let is_some = |f: &Flat| (f.high - f.low).cmpgt(DVec3::ZERO).bitmask().count_ones() == 2;
+    all.filter(is_some).collect()
+}

@@ -1,0 +1,91 @@
+//! A scrolled panel in which nothing moves under the pointer: where rows come or go above the control that the
+//! pointer is on, the panel is scrolled by as much, until the pointer has left it.
+
+use egui::{Context, Id, Rect, ScrollArea, Ui};
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// From one pass to the next.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    pass: u64,
+    /// Where the rows begin, from the top of the panel.
+    origin: f32,
+    /// Room above and below the rows, where there is nothing to scroll to.
+    room: [f32; 2],
+    /// How far it was scrolled for the pointer, and to where.
+    scrolled: f32,
+    offset: f32,
+    /// Where the next pass scrolls to.
+    goes_to: Option<f32>,
+}
+
+/// The control under the pointer, and where it was when it was last drawn.
+fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
+    let pointer = ctx.input(|i| i.pointer.latest_pos());
+    pointer.filter(|at| panel.contains(*at))?;
+    ctx.viewport(|viewport| {
+        let hit = viewport.hits.click.or(viewport.hits.drag)?;
+        let before = viewport.prev_pass.widgets.get(hit.id)?;
+        panel
+            .intersects(before.rect)
+            .then_some((hit.id, before.rect.top()))
+    })
+}
+
+/// Returns how high all of it is.
+pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f32 {
+    let ctx = ui.ctx().clone();
+    let panel = ui.available_rect_before_wrap();
+    let id = ui.make_persistent_id(("anchored", &name));
+    let pass = ctx.cumulative_pass_nr();
+    let before: Option<Kept> = ctx.data(|d| d.get_temp(id));
+    let before = before.filter(|kept| kept.pass + 1 == pass);
+    let held = under(&ctx, panel);
+    let mut kept = before.unwrap_or_default();
+    let mut area = ScrollArea::vertical().id_salt(name).auto_shrink(false);
+    if let Some(offset) = kept.goes_to.take() {
+        area = area.vertical_scroll_offset(offset);
+    }
+    let mut origin = 0.0;
+    let shown = area.show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        ui.add_space(kept.room[0]);
+        origin = ui.cursor().top() - panel.top();
+        add(ui);
+        ui.add_space(kept.room[1]);
+    });
+    let natural = shown.content_size.y - kept.room[0] - kept.room[1];
+    let offset = shown.state.clamped_offset().y;
+    let moved = held.zip(before).and_then(|((id, top), before)| {
+        let now = ctx.read_response(id)?.rect.top();
+        // Not by the wheel.
+        Some(now - top - (origin - before.origin))
+    });
+    (kept.pass, kept.origin) = (pass, origin);
+    let pointer = ctx.input(|i| i.pointer.latest_pos());
+    if !pointer.is_some_and(|at| panel.contains(at)) {
+        if kept.scrolled != 0.0 {
+            // As if nothing had been, unless somebody has scrolled since: what has come is seen.
+            let stays = (offset - kept.offset).abs() < 0.5;
+            let back = (offset - kept.room[0] - kept.scrolled).max(0.0);
+            kept.goes_to = stays.then_some(back);
+            ctx.request_repaint();
+        }
+        (kept.room, kept.scrolled) = ([0.0; 2], 0.0);
+    } else if let Some(moved) = moved.filter(|moved| moved.abs() > 0.5) {
+        let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
+        let above = kept.room[0];
+        let wanted = offset - above + moved;
+        let to = wanted.max(0.0);
+        kept.room[0] = (-wanted).max(0.0);
+        kept.room[1] += (to - (most - above + kept.room[0])).max(0.0);
+        kept.goes_to = Some(to);
+        kept.offset = to;
+        kept.scrolled += moved;
+        // Nobody sees it where it does not stay.
+        ctx.request_discard("rows came or went above the pointer");
+    }
+    ctx.data_mut(|d| d.insert_temp(id, kept));
+    natural
+}

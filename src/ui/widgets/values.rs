@@ -1,0 +1,87 @@
+//! How many voxels have which value, for a band over it.
+
+use super::charts::BINS;
+use crate::data::{DataId, Volume};
+
+/// A second peak as low as this, of all that was counted, is the scale of the bars: what towers over it is
+/// background.
+const PEAK: f32 = 1e-3;
+
+pub struct Values {
+    pub counts: [u32; BINS],
+    /// Values at the two ends; where there are only whole numbers, in the middle between two.
+    pub range: (f32, f32),
+    /// The bar that is as high as there is room.
+    pub highest: u32,
+}
+
+impl Values {
+    /// Height of a bar, 0 to 1.
+    pub fn height(&self, bin: usize) -> f32 {
+        let log = |count: u32| (count as f32).ln_1p();
+        (log(self.counts[bin]) / log(self.highest.max(1))).min(1.0)
+    }
+
+    /// Of at most so many values evenly spread.
+    pub fn new(values: &[f32], (low, high): (f32, f32)) -> Self {
+        const MOST: usize = 500_000;
+        let stride = values.len().div_ceil(MOST).max(1);
+        let some = || values.iter().step_by(stride).filter(|v| v.is_finite());
+        let whole = some().all(|v| v.fract() == 0.0);
+        let span = (high - low).max(f32::MIN_POSITIVE);
+        // Values in a bin, or bins for a value.
+        let (each, bins) = match whole {
+            true if span + 1.0 > BINS as f32 => (((span + 1.0) / BINS as f32).ceil(), 1),
+            true => (1.0, (BINS as f32 / (span + 1.0)).floor().max(1.0) as usize),
+            false => (span / BINS as f32, 1),
+        };
+        let low = if whole { low.floor() - 0.5 } else { low };
+        let range = (low, low + each * (BINS as f32 / bins as f32));
+        let mut counts = [0; BINS];
+        for value in some() {
+            let at = (value - low) / each;
+            if at >= 0.0 && at <= (BINS / bins) as f32 {
+                let first = at as usize * bins;
+                let own = first.min(BINS - 1)..(first + bins).min(BINS);
+                counts[own].iter_mut().for_each(|count| *count += 1);
+            }
+        }
+        Self {
+            highest: highest(&counts),
+            counts,
+            range,
+        }
+    }
+}
+
+/// Of the bars behind a first one that towers over all: air, or what was cut away.
+fn highest(counts: &[u32; BINS]) -> u32 {
+    let tallest = (0..BINS)
+        .max_by_key(|i| (counts[*i], BINS - i))
+        .unwrap_or(0);
+    let all: f32 = counts.iter().map(|n| *n as f32).sum();
+    let falls = |i: &usize| counts[*i] <= counts[*i - 1];
+    let foot = (tallest + 1..BINS).take_while(falls).last();
+    let behind = foot.map_or(&[][..], |foot| &counts[foot..]);
+    let next = behind.iter().copied().max().unwrap_or(0);
+    match tallest < BINS / 3 && next as f32 > PEAK * all {
+        true => next,
+        false => counts[tallest],
+    }
+}
+
+/// Keeps what was counted last.
+#[derive(Default)]
+pub struct Kept(Option<(Of, Box<Values>)>);
+
+/// Image, frame, range.
+type Of = (DataId, usize, [u32; 2]);
+
+impl Kept {
+    pub fn of(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Values {
+        let key = (volume.id(), frame, [range.0, range.1].map(f32::to_bits));
+        let kept = self.0.take().filter(|(of, _)| *of == key);
+        let count = || (key, Box::new(Values::new(volume.frame(frame), range)));
+        &self.0.insert(kept.unwrap_or_else(count)).1
+    }
+}

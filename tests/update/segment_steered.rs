@@ -1,0 +1,116 @@
+//! The surface in the hand: what was cut away stays away, the way back leads to the parameters of that step.
+
+use super::Window;
+use super::segment::{act, go, live, ready, set, sphere};
+use crate::support::test;
+use arcuate::data::Shape;
+use arcuate::state::segment::SegmentAction;
+use arcuate::state::{Action, Phase};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::segment::parameters_go_back_too", parameters),
+        test("update::segment::what_is_cut_away_stays_away", cut_away),
+    ]
+}
+
+/// The way back leads to the parameters of that step, and says what has changed; undo says it with values.
+fn parameters() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    set(&mut window, Phase::Done, |s| {
+        (s.params.tolerance, s.params.smoothness) = (30.0, 0.4);
+    });
+    act(&mut window, SegmentAction::Step);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 37.0);
+    sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.0);
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(live(&window).step, 30);
+    let now = |window: &Window| {
+        let params = &window.state.document.segment.settings.params;
+        (params.tolerance, params.smoothness)
+    };
+    let status = |window: &Window| window.state.session.status.clone();
+    // Between two changes: those of the step, not those made there.
+    act(&mut window, SegmentAction::Rewind(20));
+    assert_eq!(now(&window), (30.0, 0.4));
+    let said = status(&window);
+    assert!(said.contains("ε 37.0 → 30.0"), "{said}");
+    assert!(
+        said.contains("without the keep-out sphere of 2.00\u{202f}mm"),
+        "{said}"
+    );
+    assert_eq!(live(&window).step, 20);
+    assert!(live(&window).script.events.len() == 1, "it goes on by them");
+    act(&mut window, SegmentAction::Rewind(4));
+    assert_eq!(now(&window), (20.0, 0.15));
+    let said = status(&window);
+    assert!(
+        said.starts_with("Back after 4 steps, ε 30.0 → 20.0, smoothness 0.400 → 0.150"),
+        "{said}"
+    );
+    window.act(Action::Undo);
+    assert_eq!(now(&window), (30.0, 0.4));
+    let said = status(&window);
+    assert!(
+        said.contains("(ε 20.0 → 30.0, smoothness 0.150 → 0.400)"),
+        "{said}"
+    );
+    window.act(Action::Redo);
+    assert!(
+        status(&window).contains("ε 30.0 → 20.0"),
+        "{}",
+        status(&window)
+    );
+    // Where nothing changes nothing is to be undone.
+    let before = window.state.history.undo_label().map(str::to_owned);
+    act(&mut window, SegmentAction::Rewind(2));
+    assert_eq!(window.state.history.undo_label().map(str::to_owned), before);
+    assert_eq!(status(&window), "Back after 2 steps");
+    sphere(&mut window, true, dvec3(-4.0, 0.0, 0.0), 3.0);
+    window.act(Action::Undo);
+    assert!(
+        status(&window).contains("without the sphere of 3.00"),
+        "{}",
+        status(&window)
+    );
+}
+
+/// At rest, a black sphere and on: it stays away until the sphere is taken back.
+fn cut_away() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    go(&mut window, 100);
+    let place = dvec3(8.0, 0.0, 0.0);
+    let inside = |window: &Window| {
+        let mask = live(window).mask.clone().expect("at rest");
+        let ball = Shape::Sphere {
+            centre: place,
+            radius_mm: 4.0,
+        };
+        let ball = ball.mask_on(&mask.grid);
+        let both = ball
+            .voxels_inside()
+            .filter(|v| mask.inside[mask.grid.index(*v)] != 0);
+        both.count()
+    };
+    let before = inside(&window);
+    assert!(before > 20, "{before}");
+    sphere(&mut window, false, place, 4.0);
+    assert_eq!(inside(&window), 0);
+    go(&mut window, 100);
+    assert_eq!(inside(&window), 0, "it grew back");
+    let text = arcuate::state::methods::methods(&window.state);
+    assert!(text.contains("keeps out of"), "{text}");
+    let number = window.state.document.segment.spheres[1].0;
+    act(&mut window, SegmentAction::TakeBack(number));
+    assert_eq!(live(&window).step, 100, "back to before the cut");
+    assert_eq!(inside(&window), before);
+    window.act(Action::Undo);
+    assert_eq!(inside(&window), 0, "cut away once more");
+    go(&mut window, 60);
+    assert_eq!(inside(&window), 0);
+}
