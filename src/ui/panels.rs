@@ -236,11 +236,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
                 Task::Segment => forms::level_set::show(ui, state, memory, actions),
                 Task::Filter => forms::commit::show(ui, state, memory, actions),
-                Task::Track => {
-                    forms::tracking::show(ui, state, memory, actions);
-                    // Keeping tracks selects their layer: nothing moves under the hand.
-                    forms::bundle::show(ui, state, memory, actions);
-                }
+                Task::Track => forms::tracking::show(ui, state, memory, actions),
             }
         });
     });
@@ -261,6 +257,10 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 }
             }
             section::end(ui);
+            // Keeping tracks selects their layer: what is above stays where it is.
+            if task == Task::Track {
+                forms::bundle::show(ui, state, memory, actions);
+            }
         });
     });
     split.remember(ui, task, natural);

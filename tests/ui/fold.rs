@@ -68,10 +68,16 @@ fn results() {
 
 /// Large windows have all of it, one under the other.
 fn held() {
-    let window = window(tracking(), [2560.0, 1440.0]);
+    let mut window = window(tracking(), [2560.0, 1440.0]);
     let button = window.get_by_label("Track whole brain").rect();
-    let gap = heading(&window).top() - button.bottom();
+    let before = heading(&window);
+    let gap = before.top() - button.bottom();
     assert!((0.0..60.0).contains(&gap), "{gap}");
+    // What is kept has a block of its own, below.
+    click(&mut window, "Keep as layer");
+    let kept = window.get_by_role_and_label(egui::Role::Heading, "Streamlines");
+    assert!(kept.rect().top() > before.bottom());
+    assert_eq!(heading(&window), before);
     // In a small one nothing moves under a pointer that holds something.
     let mut window = super::window(weighed(), SIZE);
     let cut = |window: &Window| {
