@@ -4,6 +4,7 @@
 use super::document::{Content, Document, Layer, LayerId};
 use super::filter::Weighed;
 use super::recipe::MediumRecipe;
+use super::whole_brain::WholeBrain;
 use super::words::{counted, fixed, with_unit};
 use super::{Recipe, State};
 use crate::data::region::RegionId;
@@ -101,6 +102,7 @@ struct Parameters {
     fit: tensor_fit::Params,
     fit_mask: Option<LayerId>,
     track: tracking::Params,
+    whole_brain: WholeBrain,
     rays: (MediumRecipe, geodesic::Params, Cut),
     pathways: pathway::Params,
 }
@@ -112,6 +114,7 @@ impl Parameters {
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
             track: document.track.clone(),
+            whole_brain: document.whole_brain,
             rays: (rays.medium, rays.params.clone(), rays.cut),
             pathways: document.pathways.params,
         }
@@ -422,7 +425,18 @@ impl State {
         all
     }
 
-    /// Those of them that are in no other file either.
+    /// Layers that the last save stored as recipes alone, as far as they still would be.
+    pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
+        let said = &self.session.saving.recipe_only;
+        if said.is_empty() {
+            return Vec::new();
+        }
+        let mut all = self.recipe_only();
+        all.retain(|layer| said.contains(layer));
+        all
+    }
+
+    /// Layers stored as recipes alone that are in no other file either.
     pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
         let in_files = &self.session.saving.in_files;
         let mut all = self.recipe_only();

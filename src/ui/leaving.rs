@@ -156,16 +156,18 @@ fn stores(state: &State, before: &str) -> Question {
     let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
     Question {
         heading: format!("Store large layers {before}?"),
-        reason: format!(
-            "{} holds the recipe of {}, not the streamlines ({}). They would have to be made again:",
-            quit::name(state),
-            if layers.len() == 1 {
-                "this layer"
-            } else {
-                "these layers"
-            },
-            summed(&layers),
-        ),
+        reason: match layers.len() {
+            1 => format!(
+                "{} holds the recipe of this layer, not its streamlines, which would have to be made again:",
+                quit::name(state)
+            ),
+            _ => format!(
+                "{} holds the recipes of these layers, not their streamlines ({}), which would have to be \
+                 made again:",
+                quit::name(state),
+                summed(&layers)
+            ),
+        },
         rows: shortened(words),
         yes: "Store them too",
         no: "Don’t store",

@@ -219,7 +219,6 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
                 ui.add_space(space::INSET);
             }
             guide::show(ui, state, memory, actions);
-            recovery::recipe_only(ui, state, actions);
             recovery::show(ui, state, actions);
             messages(ui, state, |m| !is_error(m), actions);
             if notes {
@@ -291,9 +290,11 @@ fn is_error(message: &Message) -> bool {
     message.severity == Severity::Error
 }
 
-/// Errors above what is scrolled, where they are seen; returns the place that is left.
+/// Errors, and what a save left out, above what is scrolled, where they are seen; returns the place that
+/// is left.
 fn errors(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> Rect {
-    if !state.session.messages.iter().any(is_error) {
+    let left_out = !state.recipe_only_said().is_empty();
+    if !left_out && !state.session.messages.iter().any(is_error) {
         return body;
     }
     let mut place = UiBuilder::new().id_salt("errors").max_rect(body);
@@ -302,6 +303,7 @@ fn errors(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> 
     notes.spacing_mut().item_spacing.y = 0.0;
     notes.add_space(space::INSET);
     messages(&mut notes, state, is_error, actions);
+    recovery::recipe_only(&mut notes, state, actions);
     let below = notes.min_rect().bottom().clamp(body.top(), body.bottom());
     Rect::from_min_max(pos2(body.left(), below), body.max)
 }

@@ -71,10 +71,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Layers that the session just saved holds as recipes alone.
 pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    // Meanwhile some may have gone, or will be stored.
-    let layers = state.recipe_only();
-    let said = &state.session.saving.recipe_only;
-    let layers: Vec<RecipeOnly> = layers.into_iter().filter(|l| said.contains(l)).collect();
+    let layers = state.recipe_only_said();
     if layers.is_empty() {
         return;
     }
@@ -101,8 +98,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Whether there is anything to show.
 pub fn any(state: &State) -> bool {
-    let saving = &state.session.saving;
-    saving.offered().next().is_some() || !saving.recipe_only.is_empty()
+    state.session.saving.offered().next().is_some()
 }
 
 /// Layers, regions and pathways of the session that are not here.
