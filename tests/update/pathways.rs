@@ -444,6 +444,8 @@ fn another() {
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::Leaving::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
+    let discard = arcuate::state::SessionAction::Discard;
+    window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
     assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
