@@ -55,6 +55,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::costs_and_pathways", cost::costs),
         test("cli::streamlines_are_weighed", commit::weighs),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),
+        test("cli::a_leak_has_its_own_exit_code", segment::leaks),
         data_test(
             "cli::ventricles_of_a_real_head",
             "t1_b_freesurfer/t1_norm.nii.gz",

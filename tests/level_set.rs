@@ -7,7 +7,9 @@ mod invariants;
 mod keep_out;
 mod leak;
 mod parity;
+mod probe;
 mod topology;
+mod whole_head;
 
 use crate::support::Random;
 use crate::tracking::fields::backend;
@@ -30,6 +32,8 @@ pub fn tests() -> Vec<Trial> {
         distance::tests(),
         keep_out::tests(),
         parity::tests(),
+        probe::tests(),
+        whole_head::tests(),
     ];
     all.into_iter().flatten().collect()
 }

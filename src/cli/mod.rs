@@ -84,7 +84,7 @@ A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to
 y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phantom:SEED is the built-in
 head made from that seed.
 
-Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage.
+Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked.
 A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command never leaves half a file
 under the name asked for.";
 

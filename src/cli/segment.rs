@@ -1,12 +1,14 @@
 //! `arcuate segment`: a level set from spheres, masks or values, and runs again from their scripts.
 
+mod said;
+
 use super::options::{make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
 use crate::solvers::level_set::{
-    Edge, Ended, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
+    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
@@ -15,7 +17,6 @@ use crate::state::segment::{self, Start as Begin};
 use crate::state::words::count;
 use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +30,14 @@ Examples:
 Grey values within the tolerance of the target draw the surface outwards, others inwards; smoothness is the share of
 the curvature. Files in the folder: labels.nii.gz, surface.ply (or as --surface says), run.json. The last holds every
 parameter by step number: --script replays it to the same voxels. Sliders that move, spheres that are added
-or cut away and regions that change during a run are its events; add some by hand, in the form of those a window writes.";
+or cut away and regions that change during a run are its events; add some by hand, in the form of those a window writes.
+
+A surface that reaches the background or the border of the image, grows faster than its own recent rate predicts, or
+multiplies after it had slowed down leaks: the run stops, the files hold the surface as it is then, and the exit code
+is 3. With --json \"leak\" says why (background, border, growth), from which step (\"from\"), when it was noticed, near
+which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
+
+Exit codes: 0 done · 1 failed · 2 wrong usage · 3 leaked.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum SurfaceFormat {
@@ -49,7 +57,7 @@ pub struct Options {
     /// Which volume of it, from 0
     #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
-    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; 1.5 standard deviations, or a quarter of the image's range if that is more, the tolerance
+    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; half of the contrast to the values just outside is the tolerance, at least 1.5 standard deviations; where that would reach the background, the target moves away from it
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of what is looked for
@@ -174,7 +182,7 @@ impl Options {
     }
 
     /// Of the probes, unless they are given.
-    fn target(&self, image: &Volume) -> Result<(f32, f32), Failure> {
+    fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
         if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
             return Ok((target, tolerance));
         }
@@ -183,8 +191,7 @@ impl Options {
                 "Nothing says what is looked for: add --probe, or --target and --tolerance",
             ));
         }
-        let mut probe = Probe::default();
-        let values = image.frame(self.volume);
+        let mut voxels: Vec<usize> = Vec::new();
         for &(centre, radius_mm) in &self.probe {
             let ball = Shape::Sphere { centre, radius_mm }.mask_on(&image.grid);
             if ball.count() == 0 {
@@ -194,19 +201,18 @@ impl Options {
                      expected one within it; move it or make it larger"
                 )));
             }
-            for voxel in ball.voxels_inside() {
-                probe.add(values[image.grid.index(voxel)]);
-            }
+            voxels.extend(ball.voxels_inside().map(|v| image.grid.index(v)));
         }
-        let (target, tolerance) = probe.target(image, self.volume).map_err(Failure::new)?;
+        let probe = || Probe::new(image, self.volume, &voxels);
+        let probe = runner.backend.install(probe).map_err(Failure::new)?;
         Ok((
-            self.target.unwrap_or(target),
-            self.tolerance.unwrap_or(tolerance),
+            self.target.unwrap_or(probe.target),
+            self.tolerance.unwrap_or(probe.tolerance),
         ))
     }
 
-    fn params(&self, image: &Volume) -> Result<Params, Failure> {
-        let (target, tolerance) = self.target(image)?;
+    fn params(&self, image: &Volume, runner: &Runner) -> Result<Params, Failure> {
+        let (target, tolerance) = self.target(image, runner)?;
         let usual = defaults::level_set(target, tolerance);
         let layer = self.layer_range.map(|(low, high)| LayerSpeed {
             weight: self.layer_weight.unwrap_or(1.0),
@@ -235,8 +241,13 @@ impl Options {
     }
 
     /// What the options ask for, as a run that is still to be done.
-    fn written(&self, image: &Path, volume: &Volume) -> Result<SegmentScript, Failure> {
-        let params = self.params(volume)?;
+    fn written(
+        &self,
+        image: &Path,
+        volume: &Volume,
+        runner: &Runner,
+    ) -> Result<SegmentScript, Failure> {
+        let params = self.params(volume, runner)?;
         let sphere = |spec: &ShapeSpec, add: bool| match spec {
             ShapeSpec::Sphere { centre, radius_mm } => Ok(Sphere {
                 add,
@@ -483,7 +494,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let image = scalar(&path, frame, runner)?;
     let mut written = match &again {
         Some(written) => written.clone(),
-        None => options.written(&path, &image)?,
+        None => options.written(&path, &image, runner)?,
     };
     let inputs = written.inputs();
     let mut besides: Vec<Beside> = Vec::with_capacity(inputs.len());
@@ -513,14 +524,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             path.display()
         );
     }
-    if let Some(sentence) = made.ended.sentence() {
+    let leaked = said::leaked(&made);
+    if leaked.is_none()
+        && let Some(sentence) = made.ended.sentence()
+    {
         eprintln!("arcuate: {sentence}");
     }
     written.run = made.script.clone();
     save(options, &files, &written, &made, runner)?;
-    let (value, text) = summary(&made, &files);
+    let (value, text) = said::summary(&made, &files);
     runner.report(&value, &text);
-    Ok(())
+    match leaked {
+        Some(leaked) => Err(leaked),
+        None => Ok(()),
+    }
 }
 
 fn save(
@@ -544,57 +561,4 @@ fn save(
     }))?;
     let text = serde_json::to_string_pretty(written).map_err(|e| Failure::new(e.to_string()))?;
     io::atomic::write_text(script, &(text + "\n")).map_err(|e| Failure::new(e.to_string()))
-}
-
-fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
-    let m = &made.measures;
-    let steps = made.script.steps;
-    let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
-    let ended = match made.ended {
-        Ended::Steps => "steps",
-        Ended::Converged => "converged",
-        Ended::Vanished => "vanished",
-        Ended::Filled => "filled",
-        Ended::Leaked(_) => "leaked",
-    };
-    let leak = match made.ended {
-        Ended::Leaked(leak) => Some(leak.from),
-        _ => None,
-    };
-    let mut value = json!({
-        "command": "segment", "steps": steps, "ended": ended, "leak_from": leak,
-        "volume_ml": m.volume_ml, "voxels": m.voxels, "area_mm2": m.area_mm2,
-        "diameter_mm": m.diameter_mm, "active": m.active, "bricks": made.size.bricks,
-        "bytes": made.size.bytes, "kept_bytes": made.size.kept_bytes, "run_ms": made.run_ms,
-        "missing": made.missing, "target": made.script.params.target,
-        "tolerance": made.script.params.tolerance, "files": files,
-    });
-    let mut text = format!(
-        "{steps} steps ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
-         {:.3} ml, {} voxels, surface {:.0} mm², longest diameter {:.1} mm\n\
-         {} active voxels in {} bricks\n",
-        made.script.params.target,
-        made.script.params.tolerance,
-        m.volume_ml,
-        count(m.voxels),
-        m.area_mm2,
-        m.diameter_mm,
-        count(m.active),
-        count(made.size.bricks as u64)
-    );
-    if let Some(a) = &made.agreement {
-        value["agreement"] = json!({
-            "dice": a.dice, "sensitivity": a.sensitivity, "specificity": a.specificity,
-            "correct": a.correct, "mean_mm": a.mean_mm, "hausdorff95_mm": a.hausdorff95_mm,
-        });
-        text += &format!(
-            "Dice {:.4}, sensitivity {:.4}, specificity {:.4}, correct {:.4}; borders {:.2} mm apart in \
-             the mean, {:.2} mm at 95 %\n",
-            a.dice, a.sensitivity, a.specificity, a.correct, a.mean_mm, a.hausdorff95_mm
-        );
-    }
-    for file in files {
-        text += &format!("{}\n", file.display());
-    }
-    (value, text)
 }

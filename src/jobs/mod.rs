@@ -103,6 +103,8 @@ pub enum Slot {
     Segment,
     /// What it is to begin with.
     Begin,
+    /// What is looked for, from a sample.
+    Probe,
     /// Weights of streamlines.
     Commit,
     /// What such a fit would take.
@@ -158,6 +160,7 @@ impl Slot {
         Self::Density,
         Self::Segment,
         Self::Begin,
+        Self::Probe,
         Self::Commit,
         Self::Needs,
         Self::Sums,

@@ -24,6 +24,7 @@ use super::steer::{Steer, Steered};
 use super::{Loaded, Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
+use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
 use crate::{io, phantom};
@@ -279,6 +280,8 @@ pub enum Output {
     Segmented(Box<Segmented>),
     /// What a surface is to begin with.
     Begun(String, Mask),
+    /// What a sample of an image says of the structure.
+    Probed(DataId, Probe),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),

@@ -4,14 +4,14 @@ use super::Slot;
 use super::fault::Fault;
 use super::pathway::Found;
 use super::request::{Output, Saved};
-use super::steer::Beside;
+use super::steer::{Beside, Leaked};
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Shape, Surface, Volume};
 use crate::io;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, Inputs, Measures, Script, Size, Start, agreement, measures,
-    surface,
+    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, Script, Size, Start, agreement,
+    measures, surface,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ pub struct Segmented {
     pub measures: Measures,
     pub agreement: Option<Agreement>,
     pub ended: Ended,
+    pub leak: Option<Leaked>,
     /// Of what was done.
     pub script: Script,
     /// Voxels inside after each step.
@@ -78,6 +79,12 @@ pub enum ForSegment {
         name: String,
         with: Counted,
     },
+    /// Target and tolerance, from sampled voxels of an image.
+    Probe {
+        image: Volume,
+        frame: usize,
+        voxels: Vec<usize>,
+    },
     SaveSurface {
         surface: Surface,
         path: PathBuf,
@@ -102,6 +109,7 @@ impl ForSegment {
         match self {
             Self::Run(_) => Slot::Segment,
             Self::Begin { .. } => Slot::Begin,
+            Self::Probe { .. } => Slot::Probe,
             Self::SaveSurface { .. } | Self::SaveField { .. } | Self::SaveScript { .. } => {
                 Slot::Save
             }
@@ -112,6 +120,7 @@ impl ForSegment {
         match self {
             Self::Run(_) => "Segmenting".to_owned(),
             Self::Begin { name, .. } => format!("Counting the voxels of {name}"),
+            Self::Probe { .. } => "Looking around the sample".to_owned(),
             Self::SaveSurface { path, .. }
             | Self::SaveField { path, .. }
             | Self::SaveScript { path, .. } => {
@@ -127,6 +136,14 @@ impl ForSegment {
             Self::Begin { name, with } => {
                 let mask = backend.install(|| with.mask());
                 Ok(Output::Begun(name, mask))
+            }
+            Self::Probe {
+                image,
+                frame,
+                voxels,
+            } => {
+                let probe = backend.install(|| Probe::new(&image, frame, &voxels))?;
+                Ok(Output::Probed(image.id(), probe))
             }
             Self::SaveSurface {
                 surface,
@@ -201,6 +218,7 @@ impl Segment {
             measures: backend.install(|| measures(&field)),
             surface: surface(&field),
             agreement: compared.transpose().map_err(Error::Input)?,
+            leak: Leaked::of(&made, &field, ended),
             mask,
             field,
             ended,

@@ -19,7 +19,7 @@ use super::place::Place;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{
-    Agreement, Ended, Field, Leak, Measures, Params, Script, Size, Sphere,
+    Agreement, Ended, Evolution, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
 use glam::DVec3;
 use std::sync::Arc;
@@ -192,8 +192,31 @@ pub struct Leaked {
     pub leak: Leak,
     /// World mm: the middle of what is new.
     pub at: Option<DVec3>,
+    /// Volume before.
+    pub before_ml: f64,
     /// Share of the voxels inside before.
     pub grown: f64,
+}
+
+impl Leaked {
+    /// Where a run leaked, if it ended by that. The place is that of the first growth: what is new later lies all
+    /// around.
+    pub(super) fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
+        let Ended::Leaked(leak) = ended else {
+            return None;
+        };
+        let voxel_mm3 = now.grid.world_from_voxel.matrix3.determinant().abs();
+        let before = evolution.field_before(leak.from);
+        let was = evolution.growth().get(leak.from as usize).copied();
+        let was = was.unwrap_or(1).max(1) as f64;
+        let after = evolution.field_grown(leak.from);
+        Some(Self {
+            leak,
+            at: after.as_ref().unwrap_or(now).grown_since(&before),
+            before_ml: was * voxel_mm3 * 1e-3,
+            grown: evolution.inside().1 as f64 / was - 1.0,
+        })
+    }
 }
 
 /// What takes a while to know.

@@ -26,6 +26,7 @@ mod shell;
 mod tissue;
 mod tracts;
 mod waves;
+mod whole_head;
 
 pub use arcs::Arcs;
 pub use bundles::{Bundle, Coordinates, End, Knot};
@@ -37,3 +38,4 @@ pub use scan::{
     signal,
 };
 pub use tissue::{Fractions, Tissue};
+pub use whole_head::{Imaging, Weighting, WholeHead};

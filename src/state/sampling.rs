@@ -114,6 +114,15 @@ impl Sample {
         with_unit(&format!("{mean} ± {deviation}"), self.unit)
     }
 
+    /// The voxels by their numbers, and the image and its volume that they are of.
+    pub fn voxels(&self) -> (&Volume, usize, Vec<usize>) {
+        (
+            &self.image,
+            self.frame,
+            self.voxels.iter().copied().collect(),
+        )
+    }
+
     /// Centres of the voxels, world mm.
     pub fn centres(&self) -> impl Iterator<Item = DVec3> {
         let grid = &self.image.grid;

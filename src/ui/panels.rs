@@ -263,6 +263,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         });
     });
     split.remember(ui, task, natural);
+    forms::level_set::alarm::over(ui, body, state, actions);
     super::part(ui, "actions", foot, |ui| {
         ui.painter()
             .hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));

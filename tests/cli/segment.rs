@@ -242,6 +242,77 @@ pub fn segments() {
     assert!(!here.join("e").exists());
 }
 
+/// A run that leaks ends with its own exit code, one sentence and what is known of the leak; the files are there.
+pub fn leaks() {
+    let mut random = Random::fresh("cli leak");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([56; 3], DVec3::splat(1.0), DVec3::splat(-27.5)).unwrap();
+    let grid = Arc::new(grid);
+    let value = |i: usize| {
+        let r = grid
+            .world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
+            .length();
+        let mean = match r {
+            _ if r < 8.0 => 60.0,
+            _ if r < 20.0 => 140.0,
+            _ => 6.0,
+        };
+        (mean + 2.0 * random.normal()) as f32
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let volume = Volume::scalar(grid.clone(), values);
+    io::nifti::save_volume(&here.join("t1.nii.gz"), &volume, "", &Control::new()).unwrap();
+    let start = [
+        "segment",
+        "t1.nii.gz",
+        "--probe=0,0,0",
+        "--add=sphere:0,0,0,3",
+        "--steps=800",
+    ];
+    let line = |rest: &[&'static str]| [&start[..], rest].concat();
+    // By itself it stays.
+    let stays = json(&line(&["--out", "stays"]), here);
+    assert!(
+        stays["leak"].is_null() && stays["ended"] != "leaked",
+        "{stays}"
+    );
+    let ball = 4.0 / 3.0 * std::f64::consts::PI * 0.512;
+    let volume_ml = |value: &serde_json::Value| value["volume_ml"].as_f64().unwrap();
+    assert!((volume_ml(&stays) / ball - 1.0).abs() < 0.15, "{stays}");
+    // Too wide a tolerance holds the tissue, and the air around it.
+    let output = arcuate(&line(&["--tolerance=90", "--out", "leaks", "--json"]), here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    for word in [
+        "leaks from step",
+        "background",
+        "--tolerance",
+        "--ignore-leaks",
+    ] {
+        assert!(error.contains(word), "{word}: {error}");
+    }
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (&value["ended"], &value["leak"]["cause"]),
+        (&"leaked".into(), &"background".into())
+    );
+    let leak = &value["leak"];
+    assert!(leak["from"].as_u64() < leak["noticed"].as_u64(), "{leak}");
+    assert_eq!(leak["noticed"], value["steps"]);
+    assert_eq!(leak["at_mm"].as_array().map(Vec::len), Some(3), "{leak}");
+    assert!(leak["volume_before_ml"].as_f64().unwrap() < volume_ml(&value));
+    assert!(here.join("leaks/labels.nii.gz").exists());
+    // Who knows lets it go on.
+    let more = ["--tolerance=90", "--ignore-leaks", "--out", "more"];
+    let more = json(&line(&more), here);
+    assert!(
+        more["leak"].is_null() && volume_ml(&more) > volume_ml(&value),
+        "{more}"
+    );
+}
+
 /// The summary of a run from probes, and from spheres of a radius, with further options.
 fn from_places(
     image: &Path,

@@ -300,23 +300,9 @@ fn refusals() {
         let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
         assert!((11..=13).contains(&farthest), "{farthest}");
     }
-    let mut probe = Probe::default();
-    assert!(probe.target(&good, 0).unwrap_err().contains("probe more"));
-    let mut alike = Probe::default();
-    alike.add(3.0);
-    assert!(alike.target(&flat, 0).unwrap_err().contains("contrast"));
-    for v in [1.0, 3.0, f32::NAN, 5.0] {
-        probe.add(v);
-    }
-    assert_eq!((probe.count, probe.mean, probe.spread()), (3, 3.0, 2.0));
-    // One and a half spreads, or a quarter of the range of an image that holds more.
-    assert_eq!(probe.target(&good, 0), Ok((3.0, 3.0)));
-    let wide: Vec<f32> = (0..grid.voxel_count()).map(|i| (i % 101) as f32).collect();
-    let (target, tolerance) = probe.target(&Volume::scalar(grid, wide), 0).unwrap();
-    assert!(
-        target == 3.0 && (tolerance - 24.0).abs() < 1.0,
-        "{tolerance}"
-    );
+    let of = |image: &Volume, voxels: &[usize]| Probe::new(image, 0, voxels);
+    assert!(of(&good, &[]).unwrap_err().contains("probe more"));
+    assert!(of(&flat, &[5]).unwrap_err().contains("contrast"));
 }
 
 fn lost() {
@@ -402,16 +388,14 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
             .map(|t| (100.0 + 20.0 * (cnr * f64::from(*t) + random.normal())) as f32)
             .collect();
         let image = Volume::scalar(grid.clone(), values);
-        let mut probe = Probe::default();
         let near = Shape::Sphere {
             centre: DVec3::ZERO,
             radius_mm: 4.0,
         };
-        for v in near.mask_on(&grid).voxels_inside() {
-            probe.add(image.frame(0)[grid.index(v)]);
-        }
-        let (target, tolerance) = probe.target(&image, 0).unwrap();
-        let params = defaults::level_set(target, tolerance);
+        let near = near.mask_on(&grid);
+        let near: Vec<usize> = near.voxels_inside().map(|v| grid.index(v)).collect();
+        let probe = backend(2).install(|| Probe::new(&image, 0, &near)).unwrap();
+        let params = defaults::level_set(probe.target, probe.tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
         let ended = run(&mut made, 600);
         let mask = made.field().unwrap().mask();

@@ -3,7 +3,7 @@
 use super::{USUAL, begin, grid, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Alarm, Ended, Layout, Params};
+use arcuate::solvers::level_set::{Alarm, Cause, Contact, Ended, Layout, Params};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
             gap,
         ),
         test("level_set::the alarm counts steps", alarm),
+        test("level_set::the alarm stays armed through changes", changes),
     ]
 }
 
@@ -111,27 +112,116 @@ fn gap() {
 }
 
 fn alarm() {
+    let new = |inside| Alarm::new(inside, Contact::default());
     // Growth that decays, rest, then 60 voxels a step.
     let inside = |step: u64| match step {
         0..400 => 10_000 - (5_000.0 * (-(step as f64) / 30.0).exp()) as u64,
         _ => 10_000 + 60 * (step - 400),
     };
-    let mut alarm = Alarm::new(7, inside(0));
+    let mut alarm = new(inside(0));
     for step in 1..600 {
         alarm.hear(inside(step));
         assert_eq!(alarm.leak().is_some(), step >= 430, "{step}");
     }
     let leak = alarm.leak().unwrap();
-    assert_eq!((leak.from, leak.noticed), (407, 437));
+    assert_eq!((leak.from, leak.noticed), (400, 430));
+    assert_eq!(leak.cause, Cause::Growth);
     // Steady growth is none, nor is a single jump.
-    let mut alarm = Alarm::new(0, 1000);
+    let mut alarm = new(1000);
     for step in 1..1000u64 {
         alarm.hear(1000 + 10 * step);
     }
-    assert!(!alarm.armed());
-    let mut alarm = Alarm::new(0, 1000);
+    assert!(!alarm.rests());
+    let mut alarm = new(1000);
     for step in 1..1000u64 {
         alarm.hear(1000 + if step > 500 { 300 } else { 0 });
     }
-    assert!(alarm.armed() && alarm.leak().is_none());
+    assert!(alarm.rests() && alarm.leak().is_none());
+}
+
+/// A ball that grows at a steady speed from a seed to a structure, of so many voxels.
+fn fills(structure: f64) -> impl Fn(u64) -> u64 {
+    let last = (structure / (4.0 / 3.0 * std::f64::consts::PI)).cbrt();
+    move |step| {
+        let grows = 3.0 + 0.3 * step as f64;
+        let radius = last - (last - 3.0) * (-(grows - 3.0) / (last - 3.0)).exp();
+        (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3)) as u64
+    }
+}
+
+fn changes() {
+    let new = |inside| Alarm::new(inside, Contact::default());
+    for structure in [500.0, 20_000.0, 1_500_000.0] {
+        let volume = fills(structure);
+        let mut alarm = new(volume(0));
+        for step in 1..2000 {
+            alarm.hear(volume(step));
+            // On the way to the structure the hand moves sliders.
+            if step < 300 && step % 7 == 0 {
+                alarm.steered();
+            }
+            assert_eq!(alarm.leak(), None, "{structure} {step}");
+        }
+        // It stands there. A slider moves and the volume grows by a half, then another and it doubles.
+        let stands = volume(1999);
+        alarm.steered();
+        let grown =
+            |n: u64, times: f64| stands + ((times * stands as f64) as u64).min(n * stands / 20);
+        for n in 1..300 {
+            alarm.hear(grown(n, 0.5));
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+        let before = 1999 + 299;
+        alarm.steered();
+        for n in 1..45 {
+            alarm.hear(grown(10, 0.5) + n * stands / 10);
+            // While it leaks the slider goes on.
+            if n == 5 && alarm.leak().is_none() {
+                alarm.steered();
+            }
+        }
+        let leak = alarm.leak().expect("a leak");
+        assert_eq!((leak.from, leak.cause), (before, Cause::Change));
+        // Narrowed again the surface draws back, which is no other leak.
+        alarm.steered();
+        for n in (1..40).rev() {
+            alarm.hear(grown(10, 0.5) + n * stands / 10);
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+        // A sphere that is added is a new seed.
+        let now = grown(10, 0.5) + stands / 10;
+        alarm.edited(now + 100, true, Contact::default());
+        for n in 0..200 {
+            alarm.hear(now + 100 + n * now / 60);
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+    }
+    // A seed that does not grow until the range is wide enough.
+    let mut alarm = new(500);
+    for _ in 0..400 {
+        alarm.hear(510);
+    }
+    alarm.steered();
+    for n in 1..200 {
+        alarm.hear(510 + 100 * n);
+    }
+    assert_eq!(alarm.leak(), None);
+    // What it may touch is what it touched at the start.
+    let touches = |background, border| Contact { background, border };
+    let growth: Vec<u64> = (0..=100).map(|n| 1000 + 100 * n).collect();
+    for (contact, cause) in [
+        (touches(40, 0), None),
+        (touches(90, 20), Some(Cause::Background)),
+        (touches(0, 40), Some(Cause::Border)),
+    ] {
+        let mut alarm = new(1000);
+        growth[1..].iter().for_each(|n| alarm.hear(*n));
+        assert!(alarm.wants_look());
+        alarm.look(contact);
+        assert_eq!(alarm.leak().map(|l| l.cause), cause);
+        let mut alarm = Alarm::new(1000, touches(60, 30));
+        growth[1..].iter().for_each(|n| alarm.hear(*n));
+        alarm.look(contact);
+        assert_eq!(alarm.leak(), None, "{contact:?}");
+    }
 }

@@ -1,17 +1,20 @@
 //! The task Segment as a user drives it.
 
-use super::{Window, click, small_scan, submitted, type_over, window};
-use crate::support::{lines, test};
+use super::{Window, click, click_with, small_scan, submitted, type_over, window};
+use crate::support::{self, lines, test};
 use arcuate::compute::{Backend, BackendChoice};
-use arcuate::jobs::{Jobs, Play, Request, Steer};
+use arcuate::data::{Grid, Volume};
+use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
 use arcuate::solvers::level_set::{Params, Sphere};
+use arcuate::state::sampling::SampleAction;
 use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
     update,
 };
 use egui_kittest::kittest::Queryable as _;
-use glam::DVec3;
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -20,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::target and range are dragged and typed", target),
         test("ui::further speeds steer the surface", speeds),
         test("ui::a distance leads to the nearest point", near),
+        test(
+            "ui::a leak stands at the top of the panel and in the view",
+            leak,
+        ),
     ]
 }
 
@@ -193,4 +200,114 @@ fn near() {
     state.document.edit_layer(id, |l| l.display.visible = false);
     window.run();
     window.get_by_label("Not counted: Beams (hidden)");
+}
+
+/// A ball of 100 in tissue of 40 in air, run with a range that holds both.
+fn leaked() -> support::Window {
+    let grid =
+        Grid::axis_aligned([32; 3], DVec3::splat(1.5), DVec3::splat(-23.25)).expect("a grid");
+    let value = |i: usize| match grid
+        .world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
+        .length()
+    {
+        r if r < 8.0 => 100.0,
+        r if r < 16.0 => 40.0,
+        _ => 0.0f32,
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let mut window = support::Window::new();
+    let opened = Output::Opened {
+        told: Default::default(),
+        path: PathBuf::from("/data/t1.nii.gz"),
+        loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
+        notes: Vec::new(),
+    };
+    window.act(Action::Event(Event {
+        slot: Slot::Load,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(opened),
+    }));
+    window.act(Action::SelectTask(Task::Segment));
+    let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
+    for action in [
+        SampleAction::Begin(from),
+        SampleAction::Over(from, to),
+        SampleAction::End,
+    ] {
+        window.act(Action::Sample(action));
+    }
+    let sphere = Sphere {
+        add: true,
+        centre: DVec3::ZERO,
+        radius_mm: 4.0,
+    };
+    window.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    let mut settings = window.state.document.segment.settings.clone();
+    settings.params.tolerance = 130.0;
+    let phase = arcuate::state::Phase::Done;
+    window.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    window.act(Action::Segment(SegmentAction::Play));
+    window
+}
+
+fn leak() {
+    let driven = leaked();
+    let live = driven
+        .state
+        .session
+        .segment
+        .live
+        .clone()
+        .expect("a surface");
+    let from = live.leak.expect("a leak").leak.from;
+    for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
+        let mut window = window(driven.state.clone(), size);
+        // Beside the task's name: above all that is scrolled, so that nothing below moves.
+        let note = window.get_by_label_contains("It leaks: the surface reached the background");
+        let (note, run) = (note.rect(), window.get_by_label("Run").rect());
+        assert!(
+            note.top() < 120.0 && note.left() > size[0] * 0.6,
+            "{note:?}"
+        );
+        assert!(run.top() > note.bottom(), "{run:?} {note:?}");
+        let backs: Vec<egui::Rect> = window
+            .get_all_by_label("Back to before")
+            .map(|b| b.rect())
+            .collect();
+        assert_eq!(backs.len(), 2, "in the panel and in the view");
+        assert!(backs.iter().any(|b| b.right() < note.left()), "{backs:?}");
+        for at in backs {
+            window.state_mut().effects.clear();
+            click_with(&mut window, at.center(), egui::Modifiers::NONE);
+            window.run();
+            let back = window
+                .state()
+                .state
+                .session
+                .segment
+                .back
+                .expect("a way back");
+            assert_eq!(back.step, from);
+            let asked = steered(&window).expect("asked for");
+            assert_eq!(asked.back.map(|b| b.step), Some(from));
+            window.state_mut().state = driven.state.clone();
+            window.run();
+        }
+        click(&mut window, "Show it");
+        let at = live.leak.and_then(|l| l.at).expect("a place");
+        assert!(window.state().state.view.crosshair.distance(at) < 1.0);
+    }
+    // Without a leak nothing is said, and the controls are where they were.
+    let run = window(driven.state.clone(), [1280.0, 770.0])
+        .get_by_label("Run")
+        .rect();
+    let mut state = driven.state.clone();
+    let mut calm = (*live).clone();
+    calm.leak = None;
+    state.session.segment.live = Some(Arc::new(calm));
+    let window = window(state, [1280.0, 770.0]);
+    assert!(window.query_by_label_contains("It leaks").is_none());
+    assert!(window.query_by_label("Back to before").is_none());
+    assert_eq!(window.get_by_label("Run").rect(), run);
 }

@@ -475,14 +475,7 @@ impl Held {
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)
         {
-            let before = evolution.field_before(leak.from);
-            let was = evolution.growth().get(leak.from as usize).copied();
-            let (was, now) = (was.unwrap_or(1).max(1) as f64, evolution.inside().1 as f64);
-            run.leak = Some(Leaked {
-                leak,
-                at: field.grown_since(&before),
-                grown: now / was - 1.0,
-            });
+            run.leak = Leaked::of(evolution, &field, run.ended);
         }
         let counts = evolution.growth();
         let every = counts.len().div_ceil(PLOTTED).max(1);

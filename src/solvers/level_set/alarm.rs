@@ -1,17 +1,87 @@
-//! The leak alarm: a surface that had come to rest and runs away. Counted in steps, never in seconds.
+//! The leak alarm: a surface that runs out of what is looked for. Counted in steps, never in seconds.
+//!
+//! It is armed from the first step, and changes by hand leave it armed. Growth from a seed to a structure is no
+//! leak, however fast: nothing distinguishes it. A leak is
+//!
+//! 1. *contact*: the surface holds more background, or more voxels at the image's border, than it did at the start
+//!    or after the last sphere;
+//! 2. *growth after rest*: growth sets in again, several times as fast as the recent one, after the surface had
+//!    come to rest under the same speeds;
+//! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
+//!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
+//!    slowest pace. An added sphere is a new seed.
+
+use super::background::Contact;
+use super::script::{Event, What};
 
 /// Steps whose growth is taken together.
 const WINDOW: usize = 10;
-/// Armed once the voxels inside grow by less than this share…
+/// The surface rests once the voxels inside grow by less than this share …
 const REST: f64 = 1e-3;
 /// … in so many windows.
 const REST_WINDOWS: usize = 10;
 /// Windows of which the median is the recent growth.
 const RECENT: usize = 20;
-/// A leak grows so many times as fast…
+/// A leak grows so many times as fast …
 const TIMES: f64 = 5.0;
-/// … in so many windows in succession.
+/// … in so many windows in succession …
 const SUSTAINED: usize = 3;
+/// … and by this share of the volume in these: less is a surface that settles.
+const NOTICED: f64 = 0.01;
+/// The surface has slowed down where it changes by less than this share in `REST_WINDOWS`, …
+const SLOW: f64 = 0.02;
+/// … has grown to so many times its seed, …
+const SEEDS: u64 = 3;
+/// … and leaks at so many times the volume it had then: more than the other one of a pair adds.
+const MULTIPLE: f64 = 2.5;
+/// Up to this multiple it is taken to be where it was.
+const CALM: f64 = 1.1;
+/// Its pace is that of the cube root of the volume in so many windows: of a ball that grows freely it is steady. A leak
+/// is so many times as fast as the slowest pace since the surface had left its seed, and multiplies the volume of then.
+const PACE: usize = 5;
+const FASTER: f64 = 2.5;
+/// Slower paces are none.
+const STILL: f64 = 0.1;
+/// Voxels inside that may be background, or lie at the border, and their share of all inside.
+const BACKGROUND: (u64, u64) = (50, 1000);
+const BORDER: (u64, u64) = (30, 10_000);
+/// Steps between two looks at the contact, at least …
+const LOOK: u64 = 50;
+/// … after which the volume has changed by one part in so many.
+const LOOK_GROWTH: u64 = 200;
+
+/// What gave the leak away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    Background,
+    Border,
+    /// Growth that nobody caused.
+    Growth,
+    /// The volume multiplied after speeds were changed.
+    Change,
+}
+
+impl Cause {
+    /// Completes "The surface leaks: ".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Background => "it reached the background of the image",
+            Self::Border => "it reached the border of the image",
+            Self::Growth => "it grows faster than before by itself",
+            Self::Change => "its volume multiplied after a change",
+        }
+    }
+
+    /// In machine output.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Background => "background",
+            Self::Border => "border",
+            Self::Growth => "growth",
+            Self::Change => "change",
+        }
+    }
+}
 
 /// Where a run leaked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,79 +90,357 @@ pub struct Leak {
     pub from: u64,
     /// When it was noticed.
     pub noticed: u64,
+    pub cause: Cause,
 }
 
-/// Hears the number of voxels inside after each step.
+/// Gets the number of voxels inside after each step, and contacts at intervals.
 #[derive(Clone, Debug)]
 pub struct Alarm {
+    step: u64,
+    /// Voxels inside.
+    now: u64,
+    rest: Rest,
+    course: Course,
+    /// Voxels inside before the last seed was added, and the seed's own.
+    seed: (u64, u64),
+    /// Where the surface last slowed down, and where it was slowest.
+    slow: Option<Mark>,
+    slowest: Option<(Mark, f64)>,
+    /// Changes of speeds.
+    changes: Vec<Mark>,
+    /// What it may touch without a leak, and what it touched when it was last looked at.
+    allowed: Contact,
+    touched: Contact,
+    /// Step and voxels inside at the last look without a leak.
+    looked: Mark,
+    leak: Option<Leak>,
+    /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
+    known: u64,
+}
+
+/// A step and the voxels inside after it.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    step: u64,
+    inside: u64,
+}
+
+/// Voxels inside at the ends of windows since the last sphere.
+#[derive(Clone, Debug)]
+struct Course {
+    first: u64,
+    inside: Vec<u64>,
+}
+
+impl Course {
+    fn new(step: u64, inside: u64) -> Self {
+        Self {
+            first: step,
+            inside: vec![inside],
+        }
+    }
+
+    /// Whether a window ends here.
+    fn hear(&mut self, step: u64, inside: u64) -> bool {
+        let ends = (step - self.first).is_multiple_of(WINDOW as u64);
+        if ends {
+            self.inside.push(inside);
+        }
+        ends
+    }
+
+    /// The change in so many windows up to now, of `of` what is inside.
+    fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
+        let last = self.inside.len() - 1;
+        let before = self.inside[last.checked_sub(windows)?];
+        Some(of(self.inside[last] as f64) - of(before as f64))
+    }
+
+    /// Voxels inside before, and how the cube root has grown since.
+    fn pace(&self) -> Option<(u64, f64)> {
+        let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
+        let grown = self.change(PACE, f64::cbrt)?;
+        Some((before, grown.max(STILL)))
+    }
+
+    /// The last window's end from a step on at which the volume was about that of then.
+    fn last_about(&self, mark: Mark) -> u64 {
+        let most = CALM * mark.inside as f64;
+        let last = self.inside.iter().rposition(|n| (*n as f64) < most);
+        let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
+        step.max(mark.step)
+    }
+}
+
+/// Growth under the same speeds.
+#[derive(Clone, Debug)]
+struct Rest {
+    /// Step of the last change by hand.
     first: u64,
     /// At the ends of the windows.
     inside: Vec<u64>,
     steps: usize,
-    armed: Option<usize>,
+    /// The window from which on the surface rests.
+    from: Option<usize>,
+    /// Windows in succession that grow too fast.
     over: usize,
-    leak: Option<Leak>,
 }
 
-impl Alarm {
-    /// From a step on: after a change by hand growth says nothing about leaks.
-    pub fn new(step: u64, inside: u64) -> Self {
+impl Rest {
+    fn new(first: u64, inside: u64) -> Self {
         Self {
-            first: step,
+            first,
             inside: vec![inside],
             steps: 0,
-            armed: None,
+            from: None,
             over: 0,
-            leak: None,
         }
     }
 
-    pub fn armed(&self) -> bool {
-        self.armed.is_some()
+    fn last(&self) -> usize {
+        self.inside.len() - 1
     }
 
-    pub fn leak(&self) -> Option<Leak> {
-        self.leak
-    }
-
-    pub fn hear(&mut self, inside: u64) {
+    /// Whether a window ends here.
+    fn hear(&mut self, inside: u64) -> bool {
         self.steps += 1;
-        if !self.steps.is_multiple_of(WINDOW) {
-            return;
+        let ends = self.steps.is_multiple_of(WINDOW);
+        if ends {
+            self.inside.push(inside);
         }
-        self.inside.push(inside);
-        let last = self.inside.len() - 1;
+        ends
+    }
+
+    /// The change of the voxels inside in `REST_WINDOWS`, as a share.
+    fn change(&self) -> Option<f64> {
+        let before = self.inside[self.last().checked_sub(REST_WINDOWS)?] as f64;
+        Some((self.inside[self.last()] as f64 - before) / before.max(1.0))
+    }
+
+    /// The step before growth set in again; asked at the end of a window.
+    fn leaks(&mut self) -> Option<u64> {
+        let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
-        let Some(armed) = self.armed else {
-            if let Some(before) = last.checked_sub(REST_WINDOWS) {
-                let before = self.inside[before] as f64;
-                if inside as f64 - before < REST * before {
-                    self.armed = Some(last);
-                }
+        let Some(rested) = self.from else {
+            if self.change().is_some_and(|change| change < REST) {
+                self.from = Some(last);
             }
-            return;
+            return None;
         };
         // What is being judged is no part of what is usual.
         let usual_until = last - self.over;
         let from = usual_until
             .saturating_sub(RECENT)
-            .max(armed.saturating_sub(REST_WINDOWS) + 1);
+            .max(rested.saturating_sub(REST_WINDOWS) + 1);
         let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
         recent.sort_by(f64::total_cmp);
         let median = recent.get(recent.len() / 2).copied().unwrap_or(0.0);
-        // Growth that would have armed the alarm is rest, however small its median.
+        // Growth at which the surface rests is rest, however small its median.
         let rest = REST / REST_WINDOWS as f64 * self.inside[last - 1] as f64;
         if growth(last) > TIMES * median.max(rest) {
             self.over += 1;
         } else {
             self.over = 0;
         }
-        if self.over == SUSTAINED && self.leak.is_none() {
-            let step = |window: usize| self.first + (window * WINDOW) as u64;
-            self.leak = Some(Leak {
-                from: step(last - SUSTAINED),
-                noticed: step(last),
-            });
+        let before = last.checked_sub(self.over.max(SUSTAINED))?;
+        let risen = self.inside[last] as f64 > (1.0 + NOTICED) * self.inside[before] as f64;
+        (self.over >= SUSTAINED && risen).then(|| self.first + (before * WINDOW) as u64)
+    }
+}
+
+impl Alarm {
+    /// From the start of a run.
+    pub fn new(inside: u64, contact: Contact) -> Self {
+        Self {
+            step: 0,
+            now: inside,
+            rest: Rest::new(0, inside),
+            course: Course::new(0, inside),
+            seed: (0, inside),
+            slow: None,
+            slowest: None,
+            changes: Vec::new(),
+            allowed: contact,
+            touched: contact,
+            looked: Mark { step: 0, inside },
+            leak: None,
+            known: 0,
         }
+    }
+
+    /// As it is after a run with this growth and these changes, which leaves all leaks behind; `contact`: of its
+    /// last step.
+    pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
+        let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
+        let mut events = events.iter().peekable();
+        for (step, inside) in (0..).zip(growth) {
+            // The growth says what a sphere made of the surface after its step, not what was there before.
+            let edited = events
+                .clone()
+                .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
+            if step > 0 {
+                alarm.hear(if edited { alarm.now } else { *inside });
+            }
+            while let Some(event) = events.next_if(|e| e.step <= step) {
+                match &event.what {
+                    What::Params(_) | What::Inputs(_) => alarm.steered(),
+                    What::Sphere(sphere) => alarm.edited(*inside, sphere.add, contact),
+                }
+            }
+        }
+        alarm.leak = None;
+        alarm.looked = alarm.mark();
+        alarm
+    }
+
+    /// Whether growth that sets in again is a leak at once.
+    pub fn rests(&self) -> bool {
+        self.rest.from.is_some()
+    }
+
+    pub fn leak(&self) -> Option<Leak> {
+        self.leak
+    }
+
+    fn leaks(&mut self, from: u64, cause: Cause) {
+        let noticed = self.step;
+        self.leak.get_or_insert(Leak {
+            from,
+            noticed,
+            cause,
+        });
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            step: self.step,
+            inside: self.now,
+        }
+    }
+
+    /// The step before the surface left what it was at `mark`, and whether a change of speeds let it: back to a
+    /// change is back to the speeds before it.
+    fn before_the_rise(&self, mark: Mark) -> (u64, Cause) {
+        let rises = self.course.last_about(mark);
+        let most = CALM * mark.inside as f64;
+        let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < most;
+        match self.changes.iter().rev().find(near) {
+            Some(change) => (change.step, Cause::Change),
+            None => (rises, Cause::Growth),
+        }
+    }
+
+    /// After a step.
+    pub fn hear(&mut self, inside: u64) {
+        self.step += 1;
+        self.now = inside;
+        if self.rest.hear(inside)
+            && let Some(from) = self.rest.leaks()
+        {
+            self.leaks(from, Cause::Growth);
+        }
+        if !self.course.hear(self.step, inside) {
+            return;
+        }
+        let (others, seed) = self.seed;
+        let left = others + SEEDS * seed;
+        let grown = inside >= left;
+        let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
+        if grown && share.is_some_and(|share| share.abs() < SLOW) {
+            self.slow = Some(self.mark());
+        }
+        if let Some((before, speed)) = self.course.pace()
+            && before >= left
+        {
+            if let Some((mark, least)) = self.slowest
+                && speed >= FASTER * least
+                && inside as f64 >= MULTIPLE * mark.inside as f64
+            {
+                self.rises(mark);
+            }
+            if self.slowest.is_none_or(|(_, least)| speed <= least) {
+                self.slowest = Some((self.mark(), speed));
+            }
+        }
+        if let Some(slow) = self.slow
+            && inside as f64 >= MULTIPLE * slow.inside as f64
+        {
+            self.rises(slow);
+        }
+    }
+
+    fn rises(&mut self, mark: Mark) {
+        if self.now as f64 >= CALM * self.known as f64 {
+            let (from, cause) = self.before_the_rise(mark);
+            self.leaks(from, cause);
+        }
+    }
+
+    /// Whether contacts are to be looked at after this step.
+    pub fn wants_look(&self) -> bool {
+        let before = self.looked.inside;
+        self.step.is_multiple_of(LOOK) && self.now.abs_diff(before) * LOOK_GROWTH >= before
+    }
+
+    /// What the surface touches after this step.
+    pub fn look(&mut self, contact: Contact) {
+        let before = std::mem::replace(&mut self.touched, contact);
+        let (allowed, inside) = (self.allowed, self.now);
+        // A surface that draws back does not leak.
+        let over = |of: fn(&Contact) -> u64, (least, part): (u64, u64)| {
+            let now = of(&contact);
+            now > (2 * of(&allowed)).max(least).max(inside / part) && now > of(&before)
+        };
+        let cause = if over(|c| c.background, BACKGROUND) {
+            Cause::Background
+        } else if over(|c| c.border, BORDER) {
+            Cause::Border
+        } else {
+            self.looked = self.mark();
+            return;
+        };
+        let slowest = self.slowest.map(|(mark, _)| mark);
+        let left = |m: &Mark| inside as f64 >= CALM * m.inside as f64;
+        let mark = self.slow.or(slowest).filter(left);
+        let from = mark.map_or(self.looked.step, |m| self.before_the_rise(m).0);
+        self.leaks(from, cause);
+    }
+
+    /// Speeds were changed after this step.
+    pub fn steered(&mut self) {
+        self.rest = Rest::new(self.step, self.now);
+        self.changes.push(self.mark());
+        if self.leak.take().is_some() {
+            self.known = self.now;
+        }
+    }
+
+    /// From a surface that somebody made: what it was before says nothing.
+    fn begin(&mut self) {
+        self.rest = Rest::new(self.step, self.now);
+        self.course = Course::new(self.step, self.now);
+        self.slowest = None;
+        self.changes.clear();
+        self.looked = self.mark();
+        self.leak = None;
+    }
+
+    /// A sphere left so many voxels inside, with this contact.
+    pub fn edited(&mut self, inside: u64, added: bool, contact: Contact) {
+        if added {
+            self.seed = (self.now, inside.saturating_sub(self.now));
+            self.slow = None;
+        }
+        self.now = inside;
+        (self.allowed, self.touched) = (contact, contact);
+        self.begin();
+    }
+
+    /// The user lets it go on: what it has reached is allowed.
+    pub fn allow(&mut self) {
+        self.slow = None;
+        self.seed = (0, self.now.div_ceil(SEEDS));
+        self.allowed = self.touched;
+        self.begin();
     }
 }

@@ -5,6 +5,7 @@ mod hand;
 
 use super::Count;
 use super::alarm::Alarm;
+use super::background::{Background, Contact};
 use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
@@ -137,7 +138,7 @@ impl Evolution {
                 sum: 0,
                 all: (total, inputs.present()),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
-                alarm: Alarm::new(0, census.inside),
+                alarm: Alarm::new(census.inside, Contact::default()),
                 looks: Vec::new(),
                 watched: true,
             };
@@ -152,6 +153,8 @@ impl Evolution {
                 let inside = field.census(0.0).inside;
                 made.adopt(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
+            let field = made.field()?;
+            made.alarm = Alarm::new(made.inside().1, made.contact(&field));
             made.history = History::new(made.packed()?);
             Ok(made)
         })
@@ -235,6 +238,13 @@ impl Evolution {
         self.history.before(step).field(&self.like)
     }
 
+    /// The first state kept after so many steps in which it has grown well beyond what it was.
+    pub fn field_grown(&self, step: u64) -> Option<Field> {
+        let was = self.inside.get(step as usize).copied()?;
+        let grown = self.history.grown(step, was + was / 4)?;
+        Some(grown.field(&self.like))
+    }
+
     /// Sum of the grey values inside, in quanta, and how many voxels that are.
     pub fn inside(&self) -> (i64, u64) {
         (self.sum, self.inside.last().copied().unwrap_or(0))
@@ -298,10 +308,15 @@ impl Evolution {
                 let state = self.packed()?;
                 self.history.keep(state);
             }
-            if self.watched
-                && let Some(leak) = self.alarm.leak()
-            {
-                return Ok(Ended::Leaked(leak));
+            if self.watched {
+                if step == next && self.alarm.wants_look() {
+                    let field = self.field()?;
+                    let contact = backend.install(|| self.contact(&field));
+                    self.alarm.look(contact);
+                }
+                if let Some(leak) = self.alarm.leak() {
+                    return Ok(Ended::Leaked(leak));
+                }
             }
             if step == next && backend.install(|| self.still())? {
                 return Ok(Ended::Converged);
@@ -359,6 +374,15 @@ impl Evolution {
         self.looks.push((step, field));
         let back = moved.iter().any(|(_, moved)| *moved < STILL);
         Ok(back || (moved.len() as u64 == LOOKS && creep(&moved) < STILL))
+    }
+
+    /// What a surface touches; who looks for background reaches it on purpose. Needs the backend's threads
+    /// installed.
+    fn contact(&self, field: &Field) -> Contact {
+        let inputs = self.inputs();
+        let background = inputs.background();
+        let meant = |b: &&Background| !b.is_target(self.params().target);
+        field.contact(inputs.values(), background.filter(meant))
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {

@@ -141,6 +141,12 @@ impl History {
         &self.states[after - 1]
     }
 
+    /// The first state after a step with more voxels inside than this.
+    pub fn grown(&self, step: u64, inside: u64) -> Option<&Packed> {
+        let after = self.states.iter().filter(|s| s.step > step);
+        after.map(|s| &**s).find(|s| s.inside > inside)
+    }
+
     pub fn bytes(&self) -> usize {
         self.states.iter().map(|state| state.bytes()).sum()
     }

@@ -24,6 +24,7 @@
 //! curvature.
 
 mod alarm;
+mod background;
 mod bricks;
 mod cpu;
 mod crop;
@@ -45,7 +46,8 @@ mod stencil;
 mod surface;
 mod visit;
 
-pub use alarm::{Alarm, Leak};
+pub use alarm::{Alarm, Cause, Leak};
+pub use background::{Background, Contact};
 pub use bricks::{Census, Field};
 pub use evolution::{Evolution, Size};
 pub use measure::{Agreement, Measures, agreement, measures, measures_of};

@@ -1,68 +1,208 @@
-//! Target and tolerance from voxels that a hand passes over.
+//! Target and tolerance from voxels that a user sampled, and from what lies around them.
 
+use super::background::Background;
 use crate::data::Volume;
+use glam::DVec3;
 
-/// Mean and spread of the values probed so far (Welford 1962).
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+/// Target T and tolerance ε, and what they were chosen by.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probe {
-    pub count: u64,
-    pub mean: f64,
-    squares: f64,
+    pub target: f32,
+    pub tolerance: f32,
+    /// Sampled voxels with a value.
+    pub count: usize,
+    /// Their standard deviation.
+    pub spread: f64,
+    /// How far values just outside are from T; `None` where nothing ends within reach.
+    pub contrast: Option<f64>,
 }
 
+/// ε is half of the contrast to what lies just outside, where the border is. It is at least as many standard
+/// deviations of the sample, so that one voxel of noise in seven leaves it, which the curvature holds, …
+const SPREADS: f64 = 1.5;
+/// … but at most this share of the contrast.
+const MOST: f64 = 0.75;
+/// A spread that exceeds so many times the variance of noise is structure, which reaches so many times its deviation.
+const NOISES: f64 = 1.2;
+const SIDE: f64 = 1.6;
+/// Without a border in reach: this share of the image's range, if that is more.
+const SHARE: f64 = 0.25;
+/// Shares of the voxels, background left out, between which the range lies; those of the display, which are known.
+const RANGE: (f64, f64) = (0.01, 0.99);
+/// T − ε keeps off the background by so many of its standard deviations, and by this share of its distance from T,
+/// where the sample's spread allows.
+const OFF: (f64, f64) = (2.0, 0.1);
+/// Rays are followed so far, mm, from so many sampled voxels, at most.
+const REACH_MM: f64 = 25.0;
+const ORIGINS: usize = 24;
+/// Another tissue begins where this share of the usual contrast is reached, and the border is as blurred as so many
+/// voxels: the largest difference within them is the contrast.
+const BEGINS: f64 = 0.35;
+const BLURRED: f64 = 2.5;
+/// Differences below this share of the range are those within a tissue.
+const LEAST: f64 = 0.1;
+/// Share of the rays that end in another tissue, at least, and the share of these which are nearer in value than the
+/// contrast.
+const ENDING: f64 = 0.25;
+const NEARER: f64 = 0.25;
+
 impl Probe {
-    /// The tolerance is as many standard deviations of what was probed: one voxel of noise in seven leaves
-    /// it, which the curvature holds. At a contrast of three deviations the border is half way to the background,
-    /// at one of two three quarters of it: with twice the spread such lesions leak …
-    pub const SPREADS: f64 = 1.5;
-    /// … and at least this share of the image's range: a probe in the middle of a structure knows nothing
-    /// of how its border is blurred, nor how far away other tissues are. In T1 images it is half way from
-    /// CSF to grey matter.
-    pub const SHARE: f64 = 0.25;
-    /// Shares of the voxels, background left out, between which the range lies; those of the display, so
-    /// that they are known.
-    const RANGE: (f64, f64) = (0.01, 0.99);
-
-    /// Voxels without a value are passed over.
-    pub fn add(&mut self, value: f32) {
-        if !value.is_finite() {
-            return;
-        }
-        let value = f64::from(value);
-        self.count += 1;
-        let off = value - self.mean;
-        self.mean += off / self.count as f64;
-        self.squares += off * (value - self.mean);
-    }
-
-    /// Standard deviation; 0 below two values.
-    pub fn spread(&self) -> f64 {
-        match self.count {
-            0 | 1 => 0.0,
-            n => (self.squares / (n - 1) as f64).sqrt(),
-        }
-    }
-
-    /// ε for voxels of such a spread in an image.
-    pub fn tolerance(spread: f64, image: &Volume, frame: usize) -> f32 {
-        let (low, high) = image.percentiles(frame, Self::RANGE.0, Self::RANGE.1);
-        let range = f64::from(high - low);
-        (Self::SPREADS * spread).max(Self::SHARE * range) as f32
-    }
-
-    /// T and ε.
-    pub fn target(&self, image: &Volume, frame: usize) -> Result<(f32, f32), String> {
-        if self.count == 0 {
+    /// Of voxels by their numbers, each counted once. Needs the backend's threads installed.
+    pub fn new(image: &Volume, frame: usize, voxels: &[usize]) -> Result<Self, String> {
+        let values = image.frame(frame);
+        let mut known: Vec<usize> = voxels
+            .iter()
+            .copied()
+            .filter(|v| values[*v].is_finite())
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        let count = known.len();
+        if count == 0 {
             return Err("Found no probed voxel with a value, expected some; probe more".to_owned());
         }
-        let tolerance = Self::tolerance(self.spread(), image, frame);
+        let own = || known.iter().map(|v| f64::from(values[*v]));
+        let mean = own().sum::<f64>() / count as f64;
+        let squares: f64 = own().map(|v| (v - mean).powi(2)).sum();
+        let spread = (squares / (count.max(2) - 1) as f64).sqrt();
+        let (low, high) = image.percentiles(frame, RANGE.0, RANGE.1);
+        let range = f64::from(high - low);
+        let around = Around {
+            image,
+            values,
+            mean,
+        };
+        let least = (SPREADS * spread).max(LEAST * range);
+        let contrast = around.contrast(&known, least);
+        // What the sample spreads by beside noise is structure, such as two tissues: the border is half way from there.
+        let structure = (spread.powi(2) - NOISES * around.noise(&known))
+            .max(0.0)
+            .sqrt();
+        let usual = match contrast {
+            Some(contrast) => (0.5 * (contrast + SIDE * structure))
+                .max(SPREADS * spread)
+                .min(MOST * contrast)
+                .max(SPREADS * structure),
+            None => (SPREADS * spread).max(SHARE * range),
+        };
+        let (mut low, mut high) = (mean - usual, mean + usual);
+        let background = Background::of(image, frame).filter(|b| !b.is_target(mean as f32));
+        if let Some(b) = background {
+            let mode = f64::from(b.mode);
+            let away = (mean - mode).abs();
+            let clear = (1.0 - OFF.1) * away - OFF.0 * f64::from(b.spread);
+            let short = clear.max((2.0 * SPREADS * spread).min((1.0 - OFF.1) * away));
+            if mode < mean {
+                low = low.max(mean - short);
+            } else {
+                high = high.min(mean + short);
+            }
+        }
+        // Where the background cuts one side off the target moves away from it: the border stays on the other.
+        let (target, tolerance) = (0.5 * (low + high), 0.5 * (high - low));
         if !(tolerance > 0.0) {
             return Err(format!(
-                "Found {} in every probed voxel of an image without contrast, expected some; choose another \
-                 image",
-                self.mean
+                "Found {mean} in every probed voxel of an image without contrast, expected some; choose another \
+                 image"
             ));
         }
-        Ok((self.mean as f32, tolerance))
+        Ok(Self {
+            target: target as f32,
+            tolerance: tolerance as f32,
+            count,
+            spread,
+            contrast,
+        })
     }
+}
+
+/// What lies around sampled voxels.
+struct Around<'a> {
+    image: &'a Volume,
+    values: &'a [f32],
+    mean: f64,
+}
+
+impl Around<'_> {
+    /// The mean of 3³ voxels.
+    fn mean_at(&self, at: DVec3) -> Option<f64> {
+        let grid = &self.image.grid;
+        let centre = grid.nearest(at)?;
+        let range = |a: usize| centre[a].saturating_sub(1)..(centre[a] + 2).min(grid.shape[a]);
+        let (mut sum, mut count) = (0.0, 0);
+        for z in range(2) {
+            for y in range(1) {
+                for x in range(0) {
+                    let value = self.values[grid.index([x, y, z])];
+                    if value.is_finite() {
+                        (sum, count) = (sum + f64::from(value), count + 1);
+                    }
+                }
+            }
+        }
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// Variance of the noise, from how far voxels are from the mean of the 3³ around them.
+    fn noise(&self, voxels: &[usize]) -> f64 {
+        let grid = &self.image.grid;
+        let off = |v: usize| {
+            let at = grid.world(DVec3::from_array(grid.voxel(v).map(|c| c as f64)));
+            let mean = self.mean_at(at).unwrap_or(self.mean);
+            (f64::from(self.values[v]) - mean).powi(2)
+        };
+        let sum: f64 = voxels.iter().map(|v| off(*v)).sum();
+        sum / voxels.len().max(1) as f64 * (27.0 / 26.0)
+    }
+
+    /// Differences from the sample along a ray, up to the image's border.
+    fn ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
+        let steps = (REACH_MM / step) as usize;
+        let at = |i: usize| from + direction * (step * i as f64);
+        let apart = |mean: f64| (mean - self.mean).abs();
+        (1..=steps)
+            .map_while(|i| self.mean_at(at(i)).map(apart))
+            .collect()
+    }
+
+    /// The contrast to what lies just outside: along rays from sampled voxels.
+    fn contrast(&self, voxels: &[usize], least: f64) -> Option<f64> {
+        let grid = &self.image.grid;
+        let step = 0.5 * grid.spacing().min_element();
+        let every = voxels.len().div_ceil(ORIGINS);
+        let mut rays: Vec<Vec<f64>> = Vec::new();
+        for &voxel in voxels.iter().step_by(every) {
+            let from = grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
+            for k in (0..27).filter(|k| *k != 13) {
+                let towards = DVec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) - 1.0;
+                rays.push(self.ray(from, towards.normalize(), step));
+            }
+        }
+        let mut others: Vec<f64> = rays
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|d| *d > least)
+            .collect();
+        let usual = quantile(&mut others, 0.5)?;
+        let begins = (BEGINS * usual).max(least);
+        let blurred = (BLURRED * grid.spacing().max_element() / step) as usize;
+        let end = |ray: &Vec<f64>| {
+            let first = ray.iter().position(|d| *d > begins)?;
+            let near = &ray[first..(first + blurred).min(ray.len())];
+            Some(near.iter().copied().fold(0.0, f64::max))
+        };
+        let mut ends: Vec<f64> = rays.iter().filter_map(end).collect();
+        if (ends.len() as f64) < ENDING * rays.len() as f64 {
+            return None;
+        }
+        quantile(&mut ends, NEARER)
+    }
+}
+
+/// The value below which a share of some lies.
+fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some(values[(share * last as f64).round() as usize])
 }

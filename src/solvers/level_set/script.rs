@@ -93,9 +93,10 @@ impl Ended {
                     .to_owned(),
             ),
             Self::Leaked(leak) => Some(format!(
-                "The surface leaks from step {} on, expected it to stay at rest; go back to there and \
-                 raise the smoothness or cut it off with a sphere",
-                leak.from
+                "The surface leaks from step {} on: {}; go back to there, then narrow the tolerance, raise the \
+                 smoothness or cut it off with a sphere",
+                leak.from,
+                leak.cause.words()
             )),
         }
     }

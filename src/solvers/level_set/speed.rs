@@ -1,5 +1,6 @@
 //! Speeds that do not depend on the surface.
 
+use super::background::Background;
 use super::bricks::{counts, origin};
 use super::painted::Painted;
 use super::params::{Layout, Mode, Params};
@@ -32,6 +33,7 @@ pub struct Inputs {
     low: f32,
     high: f32,
     smoothed: Arc<OnceLock<Vec<f32>>>,
+    background: Arc<OnceLock<Option<Background>>>,
 }
 
 impl Inputs {
@@ -59,6 +61,7 @@ impl Inputs {
             low,
             high,
             smoothed: Arc::default(),
+            background: Arc::default(),
         })
     }
 
@@ -112,6 +115,12 @@ impl Inputs {
     /// Least and largest grey value.
     pub fn bounds(&self) -> (f32, f32) {
         (self.low, self.high)
+    }
+
+    /// Where nothing was imaged; looked for once. Needs the backend's threads installed.
+    pub fn background(&self) -> Option<&Background> {
+        let found = || Background::of(&self.image, self.frame);
+        self.background.get_or_init(found).as_ref()
     }
 
     pub fn has_layer(&self) -> bool {

@@ -311,7 +311,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::KeepTracks => kept::keep(state),
         Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
 
-        Action::Sample(action) => sampling::act(state, action),
+        Action::Sample(action) => sampling::act(state, action, effects),
         Action::Pathway(action) => pathways::act(state, action, effects),
         Action::Segment(action) => segment::act(state, action, effects),
         Action::Filter(action) => filter::act(state, action, effects),

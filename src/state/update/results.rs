@@ -217,6 +217,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Density(mapped) => maps::done(state, *mapped),
         Output::Steered(steered) => segment::done(state, *steered, true),
         Output::Begun(name, mask) => segment::begun(state, name, mask),
+        Output::Probed(of, probe) => segment::probed(state, of, &probe),
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
         Output::BundleSums(sums) => {

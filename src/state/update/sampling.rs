@@ -9,14 +9,14 @@ use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::words::count;
-use crate::state::{Display, Layer, Phase, State, Task};
+use crate::state::{Display, Effect, Layer, Phase, State, Task};
 
 /// Half the width of the range that is made opaque, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
 /// What of an image's window is background, as a share of it.
 const GROUND: f32 = 0.02;
 
-pub fn act(state: &mut State, action: SampleAction) {
+pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
     match action {
         SampleAction::Begin(at) => {
             state.session.sample = begin(state);
@@ -35,7 +35,7 @@ pub fn act(state: &mut State, action: SampleAction) {
         }
         SampleAction::End => {
             if let Some(sample) = state.session.sample.take() {
-                end(state, &sample);
+                end(state, &sample, effects);
             }
         }
     }
@@ -73,12 +73,12 @@ fn begin(state: &State) -> Option<Sample> {
     Some(sample.shown_as(f64::from(layer.unit_scale), ""))
 }
 
-fn end(state: &mut State, sample: &Sample) {
+fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
         let sentence = format!("No value of {} was passed over", sample.name);
         return state.session.say(Severity::Information, sentence);
     }
-    take_over(state, sample);
+    take_over(state, sample, effects);
     // Last: an edit clears what was said.
     state.session.status = format!(
         "Sampled {} of {}: {}",
@@ -92,9 +92,9 @@ fn end(state: &mut State, sample: &Sample) {
 }
 
 /// The curve of what is shown as a cloud.
-fn take_over(state: &mut State, sample: &Sample) {
+fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if state.view.task == Task::Segment {
-        segment::sampled(state, sample);
+        segment::sampled(state, sample, effects);
         if !state.document.segment.settings.curve {
             return;
         }

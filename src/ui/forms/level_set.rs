@@ -1,5 +1,6 @@
 //! The task Segment: a surface that a hand steers.
 
+pub mod alarm;
 mod near;
 mod plot;
 mod results;
@@ -17,7 +18,7 @@ use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, segmented};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, rows, section};
 use crate::ui::{format, icons, panels};
@@ -216,7 +217,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("How far from T values still belong: 1.5 standard deviations of what was sampled, or a quarter of the image's range");
+        .help("How far from T values still belong; a sample sets it to half of the contrast to what lies just outside, short of the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             told(params.target, (tolerance as f32) / scale, phase);
         }
@@ -394,33 +395,6 @@ pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) 
     let purpose = Purpose::Segment(what);
     let text = suggestion(state, what.word(), &purpose);
     memory.files.type_path(purpose, place, &text);
-}
-
-/// A note about a leak, with the way back.
-fn leak(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let Some(leaked) = state.session.segment.live.as_ref().and_then(|l| l.leak) else {
-        return;
-    };
-    let p = theme::palette(ui.style());
-    let percent = format::with_unit(&format::fixed(100.0 * leaked.grown, 0), "%");
-    let spot = leaked.at.map_or_else(String::new, |at| {
-        let z = format::with_unit(&format::fixed(at.z, 0), "mm");
-        let [x, y] = [at.x, at.y].map(|v| format::fixed(v, 0));
-        format!(" near {x}, {y}, {z}")
-    });
-    let text = format!(
-        "It leaks: {percent} more since step {}{spot}. Go back, then raise the smoothness, narrow ε, or cut \
-         the gap with a sphere",
-        format::count(leaked.leak.from)
-    );
-    let note = Note::new(p, Severity::Warning, &text)
-        .action("Go back")
-        .leave("Show it");
-    match note.show(ui) {
-        Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-        Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
-        _ => {}
-    }
 }
 
 /// Roles that a region of the surface can have.

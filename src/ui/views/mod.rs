@@ -18,6 +18,7 @@ mod hands;
 mod ink;
 mod keys;
 pub mod layout;
+mod leak;
 pub mod legend;
 mod mosaic;
 pub mod path_under;
@@ -162,6 +163,9 @@ impl Views {
         }
         if let Some(place) = speeds {
             self.speeds(ui, place, state, actions);
+        }
+        if !self.still {
+            self.leak(ui, state, actions);
         }
         if hovered.is_none() {
             self.brush = None;

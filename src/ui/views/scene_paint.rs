@@ -5,7 +5,7 @@ use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, badge, fan, ink, pointer, rings, ruler, sampling, spheres};
+use super::{Views, badge, fan, ink, leak, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::view::letter;
@@ -232,6 +232,7 @@ impl Views {
         let hand = pointer(ui).filter(|_| hovered);
         sampling::in_scene(painter, scene);
         spheres::in_scene(painter, scene);
+        leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
         let Tool::Place { role, .. } = state.view.tool else {

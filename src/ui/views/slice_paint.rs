@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, fan, grip, ink, pointer, rings, sampling, spheres};
+use super::{Views, fan, grip, ink, leak, pointer, rings, sampling, spheres};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -160,6 +160,7 @@ impl Views {
         self.ruler_marks(painter, slice, at);
         sampling::on_slice(painter, slice);
         spheres::on_slice(painter, slice);
+        leak::on_slice(painter, slice);
         spheres::preview(painter, slice, self.drag.as_ref(), at);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);

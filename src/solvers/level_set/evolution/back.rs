@@ -117,7 +117,10 @@ impl Evolution {
             self.number = number;
             let (inputs, spheres) = (&self.inputs[number], self.spheres());
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
-            self.adopt(&field, state.inside, state.sum, backend)
+            self.adopt(&field, state.inside, state.sum, backend)?;
+            let contact = self.contact(&field);
+            self.alarm = Alarm::replayed(&self.inside, &self.script.events, contact);
+            Ok::<_, Error>(())
         })?;
         self.follow(&ahead, step, backend, control)?;
         // They are numbered as they come.

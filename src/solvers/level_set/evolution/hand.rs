@@ -1,6 +1,6 @@
 //! What a hand does to a run: other speeds, spheres.
 
-use super::{Alarm, Engine, Evolution, Field};
+use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
 use crate::solvers::Error;
 use crate::solvers::level_set::params::Params;
@@ -56,6 +56,7 @@ impl Evolution {
                 self.speeds = before;
                 return Err(error);
             }
+            self.alarm.steered();
             if moved {
                 self.number = number;
                 self.note(What::Inputs(number));
@@ -104,6 +105,8 @@ impl Evolution {
             }
             adopted
         })?;
+        let contact = backend.install(|| self.contact(&field));
+        self.alarm.edited(census.inside, sphere.add, contact);
         self.note(What::Sphere(*sphere));
         Ok(())
     }
@@ -112,8 +115,6 @@ impl Evolution {
         let step = self.step();
         self.script.events.push(Event { step, what });
         self.looks.clear();
-        let inside = self.inside.last().copied().unwrap_or(0);
-        self.alarm = Alarm::new(step, inside);
     }
 
     /// Goes on from a field with so many voxels inside, of this sum of grey values.
@@ -129,14 +130,12 @@ impl Evolution {
             *last = inside;
         }
         self.sum = sum;
-        self.alarm = Alarm::new(self.step(), inside);
         self.renew()
     }
 
     /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
     pub fn let_leak(&mut self) {
-        let inside = self.inside.last().copied().unwrap_or(0);
-        self.alarm = Alarm::new(self.step(), inside);
+        self.alarm.allow();
     }
 }
 

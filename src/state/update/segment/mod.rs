@@ -8,8 +8,8 @@ pub use keep::{now, recipe_of, told};
 pub use words::changed;
 
 use super::{edit, exported, layers, pathways, tracks};
-use crate::data::Mask;
 use crate::data::region::RegionId;
+use crate::data::{DataId, Mask};
 use crate::jobs::{
     Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
 };
@@ -17,7 +17,7 @@ use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
-use crate::state::session::{Exports, Severity};
+use crate::state::session::Exports;
 use crate::state::words::count;
 use crate::state::{Document, Effect, Phase, State, Task};
 use std::sync::Arc;
@@ -261,25 +261,33 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
     });
 }
 
-/// What was sampled is what is looked for.
-pub fn sampled(state: &mut State, sample: &Sample) {
-    let (mean, spread) = (sample.mean() as f32, sample.deviation());
-    let image = state.document.segmented_image();
-    let tolerance = image.map_or(0.0, |(layer, image)| {
-        Probe::tolerance(spread, image, frame_of(layer, image))
-    });
+/// What was sampled is what is looked for; a worker looks at what lies around it.
+pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.session.segment.sample = Some(sample.clone());
-    if !(tolerance > 0.0) {
-        let sentence =
-            "The sampled voxels do not differ: pass over more, so that their noise is known";
-        return state.session.say(Severity::Information, sentence);
+    let (image, frame, voxels) = sample.voxels();
+    let work = ForSegment::Probe {
+        image: image.clone(),
+        frame,
+        voxels,
+    };
+    effects.push(Effect::Submit(Request::Segment(work)));
+}
+
+/// Target and tolerance of a sample; another image may have been chosen meanwhile.
+pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
+    let image = state.document.segmented_image();
+    if image.is_none_or(|(_, image)| image.id() != of) {
+        return;
     }
     guess(state);
+    let status = std::mem::take(&mut state.session.status);
     edit(state, "Target of what was sampled", false, |d| {
         let settings = &mut d.segment.settings;
-        (settings.params.target, settings.params.tolerance) = (mean, tolerance);
+        (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
         settings.told = true;
     });
+    // What was sampled is still said.
+    state.session.status = status;
 }
 
 /// All that the document asks of the surface; `None` without an image.

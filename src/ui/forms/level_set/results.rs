@@ -1,6 +1,6 @@
 //! What is known of the surface.
 
-use super::{act, as_region, leak, near, plot};
+use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::{Action, Content, Figures, State, Surfaced};
 use crate::ui::Memory;
@@ -35,7 +35,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Results", &fact);
     three(ui, state, live, older);
     speed_line(ui, state, live);
-    leak(ui, state, actions);
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
     panels::caption(ui, "Volume in voxels", &fact);

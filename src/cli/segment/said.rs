@@ -1,0 +1,91 @@
+//! What is said of a run: words, JSON, and the leak that ended it.
+
+use super::super::runner::Failure;
+use crate::jobs::{Leaked, Segmented};
+use crate::solvers::level_set::Ended;
+use crate::state::words::count;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Exit code of a run that leaked.
+const LEAKED: u8 = 3;
+
+/// The leak that ended a run.
+pub fn leaked(made: &Segmented) -> Option<Failure> {
+    made.leak.map(|leaked| Failure {
+        sentence: sentence(&leaked, made.measures.volume_ml),
+        code: LEAKED,
+    })
+}
+
+/// What leaked, in one sentence.
+fn sentence(leaked: &Leaked, volume_ml: f64) -> String {
+    let near = leaked.at.map_or_else(String::new, |at| {
+        let [x, y, z] = at.to_array();
+        format!(" near {x:.0}, {y:.0}, {z:.0} mm")
+    });
+    format!(
+        "The surface leaks from step {} on{near} ({}; {:.3} ml became {volume_ml:.3} ml), expected it to stay in \
+         the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
+         cut it off with --remove or --not-here, or add --ignore-leaks",
+        leaked.leak.from,
+        leaked.leak.cause.words(),
+        leaked.before_ml
+    )
+}
+
+/// The JSON object and the words.
+pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
+    let m = &made.measures;
+    let steps = made.script.steps;
+    let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
+    let ended = match made.ended {
+        Ended::Steps => "steps",
+        Ended::Converged => "converged",
+        Ended::Vanished => "vanished",
+        Ended::Filled => "filled",
+        Ended::Leaked(_) => "leaked",
+    };
+    let leak = made.leak.map(|l| {
+        json!({
+            "cause": l.leak.cause.key(), "from": l.leak.from, "noticed": l.leak.noticed,
+            "at_mm": l.at.map(|at| at.to_array()), "volume_before_ml": l.before_ml,
+        })
+    });
+    let mut value = json!({
+        "command": "segment", "steps": steps, "ended": ended, "leak": leak,
+        "volume_ml": m.volume_ml, "voxels": m.voxels, "area_mm2": m.area_mm2,
+        "diameter_mm": m.diameter_mm, "active": m.active, "bricks": made.size.bricks,
+        "bytes": made.size.bytes, "kept_bytes": made.size.kept_bytes, "run_ms": made.run_ms,
+        "missing": made.missing, "target": made.script.params.target,
+        "tolerance": made.script.params.tolerance, "files": files,
+    });
+    let mut text = format!(
+        "{steps} steps ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
+         {:.3} ml, {} voxels, surface {:.0} mm², longest diameter {:.1} mm\n\
+         {} active voxels in {} bricks\n",
+        made.script.params.target,
+        made.script.params.tolerance,
+        m.volume_ml,
+        count(m.voxels),
+        m.area_mm2,
+        m.diameter_mm,
+        count(m.active),
+        count(made.size.bricks as u64)
+    );
+    if let Some(a) = &made.agreement {
+        value["agreement"] = json!({
+            "dice": a.dice, "sensitivity": a.sensitivity, "specificity": a.specificity,
+            "correct": a.correct, "mean_mm": a.mean_mm, "hausdorff95_mm": a.hausdorff95_mm,
+        });
+        text += &format!(
+            "Dice {:.4}, sensitivity {:.4}, specificity {:.4}, correct {:.4}; borders {:.2} mm apart in \
+             the mean, {:.2} mm at 95 %\n",
+            a.dice, a.sensitivity, a.specificity, a.correct, a.mean_mm, a.hausdorff95_mm
+        );
+    }
+    for file in files {
+        text += &format!("{}\n", file.display());
+    }
+    (value, text)
+}

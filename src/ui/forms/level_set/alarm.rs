@@ -1,0 +1,76 @@
+//! The leak alarm at the top of the panel.
+
+use super::act;
+use super::results::voxels_ml;
+use crate::solvers::level_set::Cause;
+use crate::state::segment::SegmentAction;
+use crate::state::{Action, Leaked, Severity, State, Task};
+use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::theme::{self, space};
+use crate::ui::widgets::note::{Answer, Note};
+use egui::{Area, Order, Rect, Sense, Shape, Ui, UiBuilder};
+
+/// The button that goes back to the state before the leak.
+pub const BACK: &str = "Back to before";
+
+/// The leak at which the surface was paused, where it is looked at.
+pub fn leaked(state: &State) -> Option<Leaked> {
+    let live = state.session.segment.live.as_ref()?;
+    live.leak.filter(|_| state.view.task == Task::Segment)
+}
+
+/// What leaked, why, where, and what to do.
+pub fn sentence(state: &State, leaked: &Leaked) -> String {
+    let why = match leaked.leak.cause {
+        Cause::Background => "the surface reached the background",
+        Cause::Border => "the surface reached the border of the image",
+        Cause::Growth => "the surface grows faster than before",
+        Cause::Change => "the volume multiplied after a change",
+    };
+    let near = leaked.at.map_or_else(String::new, |at| {
+        let z = with_unit(&fixed(at.z, 0), "mm");
+        let [x, y] = [at.x, at.y].map(|v| fixed(v, 0));
+        format!(" near {x}, {y}, {z}")
+    });
+    let live = state.session.segment.live.as_ref();
+    let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
+    let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
+    format!(
+        "It leaks: {why}{near}. {before} at step {} became {now}. Go back, then narrow ε, raise the smoothness, or \
+         cut the gap with a sphere; Space lets it go on",
+        count(leaked.leak.from)
+    )
+}
+
+/// Over the top of the panel: nothing below moves.
+pub fn over(ui: &mut Ui, panel: Rect, state: &State, actions: &mut Vec<Action>) {
+    let Some(leaked) = leaked(state) else { return };
+    let area = Area::new(egui::Id::unique("leak alarm"))
+        .order(Order::Middle)
+        .fixed_pos(panel.min)
+        .constrain(false)
+        .fade_in(false)
+        .movable(false)
+        .sense(Sense::click());
+    area.show(ui.ctx(), |ui| {
+        let p = theme::palette(ui.style());
+        let under = ui.painter().add(Shape::Noop);
+        let mut inside = ui.new_child(UiBuilder::new().id_salt("leak").max_rect(panel));
+        inside.spacing_mut().item_spacing.y = 0.0;
+        inside.add_space(space::INSET);
+        let text = sentence(state, &leaked);
+        let note = Note::new(p, Severity::Warning, &text).action(BACK);
+        let answer = match leaked.at {
+            Some(_) => note.leave("Show it").show_all(&mut inside),
+            None => note.show_all(&mut inside),
+        };
+        let rect = Rect::from_min_max(panel.min, inside.min_rect().max).with_max_x(panel.right());
+        ui.painter().set(under, Shape::rect_filled(rect, 0.0, p.b1));
+        ui.allocate_rect(rect, Sense::hover());
+        match answer {
+            Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
+            Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+            Some(Answer::Dismissed) | None => {}
+        }
+    });
+}

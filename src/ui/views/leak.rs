@@ -1,0 +1,84 @@
+//! Where the surface leaks, in the views, and the way back.
+
+use super::Views;
+use super::scene_view::Scene;
+use super::slice_view::Slice;
+use crate::state::{Action, Leaked, Pane, SegmentAction, State};
+use crate::ui::forms::level_set::alarm;
+use crate::ui::theme;
+use crate::ui::theme::space;
+use crate::ui::widgets::button::Button;
+use egui::{Color32, Painter, Pos2, Rect, Stroke, Ui, UiBuilder, pos2, vec2};
+use glam::DVec3;
+
+const AMBER: Color32 = Color32::from_rgb(0xF5, 0xA6, 0x23);
+const DARK: Color32 = Color32::from_black_alpha(170);
+/// The place is shown on slices no further away than this, mm.
+const NEAR_MM: f64 = 6.0;
+const RADIUS: f32 = 9.0;
+/// Below the badge.
+const TOP: f32 = super::badge::HEIGHT + 14.0;
+
+fn place(state: &State) -> Option<DVec3> {
+    alarm::leaked(state).and_then(|leaked| leaked.at)
+}
+
+/// A ring with a gap to each side: what lies there stays visible.
+fn mark(painter: &Painter, at: Pos2) {
+    for (width, colour) in [(4.5, DARK), (2.5, AMBER)] {
+        let stroke = Stroke::new(width, colour);
+        painter.circle_stroke(at, RADIUS, stroke);
+        for out in [
+            vec2(1.0, 0.0),
+            vec2(-1.0, 0.0),
+            vec2(0.0, 1.0),
+            vec2(0.0, -1.0),
+        ] {
+            painter.line_segment([at + out * RADIUS, at + out * (RADIUS + 6.0)], stroke);
+        }
+    }
+}
+
+pub fn on_slice(painter: &Painter, slice: &Slice) {
+    let near = place(slice.state).filter(|at| slice.plane.distance(*at).abs() < NEAR_MM);
+    if let Some(at) = near {
+        mark(painter, slice.screen(at));
+    }
+}
+
+pub fn in_scene(painter: &Painter, scene: &Scene) {
+    if let Some(at) = place(scene.state).and_then(|at| scene.screen(at)) {
+        mark(painter, at);
+    }
+}
+
+impl Views {
+    /// The way back, below the badge of the 3-D view, else at the top right of the first view.
+    pub(super) fn leak(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+        let Some(leaked) = alarm::leaked(state) else {
+            return;
+        };
+        let scene = self.panes.iter().find(|(pane, _)| *pane == Pane::Scene);
+        let Some((_, rect)) = scene.or(self.panes.first()) else {
+            return;
+        };
+        let mut child = ui.new_child(UiBuilder::new().max_rect(*rect).id_salt("leak"));
+        child.set_clip_rect(rect.intersect(ui.clip_rect()));
+        button(&mut child, *rect, &leaked, actions);
+    }
+}
+
+fn button(ui: &mut Ui, pane: Rect, leaked: &Leaked, actions: &mut Vec<Action>) {
+    let button = Button::plain(alarm::BACK);
+    let size = vec2(button.width(ui), space::BUTTON);
+    let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + TOP);
+    let place = Rect::from_min_size(corner, size);
+    let p = theme::palette(ui.style());
+    // Opaque over any picture.
+    ui.painter()
+        .rect_filled(place, theme::radius::CONTROL, p.b3);
+    if button.show_at(ui, place).clicked() {
+        let back = SegmentAction::Rewind(leaked.leak.from);
+        actions.push(Action::Segment(back));
+    }
+}

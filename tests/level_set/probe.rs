@@ -1,0 +1,101 @@
+//! The default tolerance: from the sample's spread, the contrast to what lies around, and the background.
+
+use super::grid;
+use crate::support::{Random, test};
+use crate::tracking::fields::backend;
+use arcuate::data::Volume;
+use arcuate::solvers::level_set::{Background, Probe};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("level_set::the tolerance is half of the contrast", contrast),
+        test(
+            "level_set::the tolerance stops short of the background",
+            background,
+        ),
+    ]
+}
+
+/// Values by the distance from the middle, mm, with noise; and the voxels within 2 mm of it.
+fn image(noise: f64, value: impl Fn(f64) -> f64) -> (Volume, Vec<usize>) {
+    let grid = grid(DMat3::IDENTITY, 64.0);
+    let mut random = Random::fresh("level set probe");
+    let radius = |i: usize| {
+        grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
+            .length()
+    };
+    let all = 0..grid.voxel_count();
+    let values: Vec<f32> = all
+        .clone()
+        .map(|i| (value(radius(i)) + noise * random.normal()) as f32)
+        .collect();
+    let sample = all.filter(|i| radius(*i) < 2.0).collect();
+    (Volume::scalar(grid, values), sample)
+}
+
+fn probe((image, voxels): &(Volume, Vec<usize>)) -> Probe {
+    backend(2).install(|| Probe::new(image, 0, voxels)).unwrap()
+}
+
+fn contrast() {
+    let ball = |r: f64| if r < 8.0 { 100.0 } else { 40.0 };
+    let found = probe(&image(0.5, ball));
+    assert!((found.target - 100.0).abs() < 0.5);
+    assert!((26.0..31.0).contains(&found.tolerance), "{found:?}");
+    // The nearer of two that lie around: a shell of 70 in 0.
+    let shelled = |r: f64| match r {
+        _ if r < 8.0 => 100.0,
+        _ if r < 14.0 => 70.0,
+        _ => 20.0,
+    };
+    let found = probe(&image(0.5, shelled));
+    assert!((12.0..18.0).contains(&found.tolerance), "{found:?}");
+    // In noise one and a half of its spreads, but not up to what lies around.
+    let found = probe(&image(25.0, ball));
+    let spread = 1.5 * found.spread;
+    assert!(
+        (f64::from(found.tolerance) - spread).abs() < 0.1 * spread,
+        "{found:?}"
+    );
+    assert!(found.tolerance < 50.0, "{found:?}");
+    // Each voxel counts once.
+    let (volume, voxels) = image(4.0, ball);
+    let twice = [&voxels[..], &voxels[..9]].concat();
+    assert_eq!(probe(&(volume.clone(), voxels)), probe(&(volume, twice)));
+}
+
+/// Fluid of 40 in tissue of 200 in a bright skin, in air.
+fn background() {
+    let head = |r: f64| match r {
+        _ if r < 8.0 => 40.0,
+        _ if r < 20.0 => 200.0,
+        _ if r < 23.0 => 12.0,
+        _ if r < 26.0 => 260.0,
+        _ => 0.0,
+    };
+    for noise in [0.0, 2.0, 4.0] {
+        let made = image(noise, |r| head(r) + 3.0 * noise);
+        let found = probe(&made);
+        let air = backend(2)
+            .install(|| Background::of(&made.0, 0))
+            .expect("air");
+        assert!(
+            (f64::from(air.mode) - 3.0 * noise).abs() < 0.5 * noise + 0.5,
+            "{air:?}"
+        );
+        let low = found.target - found.tolerance;
+        assert!(low > air.mode + air.spread, "{found:?} {}", air.mode);
+        assert!(found.tolerance > 20.0, "{found:?}");
+        // The skull is dark, and no air: it is not connected to the border.
+        let grid = &made.0.grid;
+        let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");
+        let held = |x: f64| air.holds(at(x), made.0.frame(0)[grid.index(at(x))]);
+        assert!(held(30.0) && !held(21.5) && !held(0.0));
+        assert!(air.is_target(air.mode) && !air.is_target(found.target));
+    }
+    // A crop of tissue has none.
+    let crop = image(3.0, |r| if r < 8.0 { 40.0 } else { 200.0 });
+    assert!(backend(2).install(|| Background::of(&crop.0, 0)).is_none());
+}
