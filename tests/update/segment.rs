@@ -26,15 +26,11 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
         test("update::segment::where_it_is_looked_at", looked_at),
-        test(
-            "update::segment::a_leak_pauses_and_is_gone_back_from",
-            leaks,
-        ),
         test("update::segment::told_at_the_crosshair", told),
     ]
 }
 
-const RADIUS_MM: f64 = 11.0;
+pub(super) const RADIUS_MM: f64 = 11.0;
 
 /// A ball of 100 in 20, with noise of 4.
 fn image() -> Volume {
@@ -593,50 +589,4 @@ fn looked_at() {
     assert!(looked_again > rested, "{looked_again} after {rested}");
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.5);
     assert!(live(&window).step > looked_again);
-}
-
-/// A range that holds the ball, then one that holds all.
-fn leaks() {
-    let mut window = ready();
-    act(&mut window, SegmentAction::Play);
-    assert_eq!(
-        window.state.segment_standing(),
-        Some(Standing::Converged),
-        "{:?}",
-        live(&window).ended
-    );
-    assert!(live(&window).leak.is_none());
-    let (rests, inside) = (live(&window).step, live(&window).inside);
-    let range = window.state.document.segment.settings.params.tolerance;
-    for _ in 0..2 {
-        set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
-        act(&mut window, SegmentAction::Play);
-        assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
-        assert_eq!(
-            window.state.session.segment.play,
-            Play::Rest,
-            "it is paused"
-        );
-        let leaked = live(&window).leak.expect("a leak");
-        assert_eq!(leaked.leak.from, rests, "{leaked:?}");
-        let voxel_ml = 1.5f64.powi(3) * 1e-3;
-        assert!(
-            (leaked.before_ml - inside as f64 * voxel_ml).abs() < 1e-6,
-            "{leaked:?}"
-        );
-        let at = leaked.at.expect("a place");
-        assert!(at.length() > RADIUS_MM - 3.0, "{at}");
-        assert_eq!(window.state.session.segment.earlier(), rests);
-        // Back to before it, and the alarm is armed as it was.
-        act(&mut window, SegmentAction::Rewind(leaked.leak.from));
-        set(&mut window, Phase::Done, |s| s.params.tolerance = range);
-        assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
-        assert!(live(&window).leak.is_none());
-    }
-    // Who lets it go on sees it go on.
-    set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
-    act(&mut window, SegmentAction::Play);
-    let leaked = live(&window).step;
-    act(&mut window, SegmentAction::Step);
-    assert!(live(&window).step > leaked, "{:?}", live(&window).ended);
 }

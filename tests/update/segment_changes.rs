@@ -1,14 +1,14 @@
 //! What changes beside the surface while it moves, and a way back that somebody stops.
 
 use super::Window;
-use super::segment::{act, live, messages, ready, set, sphere};
+use super::segment::{RADIUS_MM, act, live, messages, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ForSegment, Request, Slot};
 use arcuate::solvers::level_set::What;
 use arcuate::state::recipe::segment::SegmentScript;
-use arcuate::state::segment::{SegmentAction, SegmentFile, Start};
-use arcuate::state::{Action, Effect, Phase};
+use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
+use arcuate::state::{Action, Effect, Phase, Play};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -17,6 +17,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::speed_regions_are_events", regions),
         test("update::segment::a_way_back_that_is_stopped", stopped),
         test("update::segment::a_worker_counts_its_voxels", counted),
+        test(
+            "update::segment::a_leak_pauses_and_is_gone_back_from",
+            leaks,
+        ),
     ]
 }
 
@@ -181,4 +185,50 @@ fn counted() {
         window.state.document.segment.start,
         Start::Values { .. }
     ));
+}
+
+/// A range that holds the ball, then one that holds all.
+fn leaks() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Play);
+    assert_eq!(
+        window.state.segment_standing(),
+        Some(Standing::Converged),
+        "{:?}",
+        live(&window).ended
+    );
+    assert!(live(&window).leak.is_none());
+    let (rests, inside) = (live(&window).step, live(&window).inside);
+    let range = window.state.document.segment.settings.params.tolerance;
+    for _ in 0..2 {
+        set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
+        act(&mut window, SegmentAction::Play);
+        assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
+        assert_eq!(
+            window.state.session.segment.play,
+            Play::Rest,
+            "it is paused"
+        );
+        let leaked = live(&window).leak.expect("a leak");
+        assert_eq!(leaked.leak.from, rests, "{leaked:?}");
+        let voxel_ml = 1.5f64.powi(3) * 1e-3;
+        assert!(
+            (leaked.before_ml - inside as f64 * voxel_ml).abs() < 1e-6,
+            "{leaked:?}"
+        );
+        let at = leaked.at.expect("a place");
+        assert!(at.length() > RADIUS_MM - 3.0, "{at}");
+        assert_eq!(window.state.session.segment.earlier(), rests);
+        // Back to before it, and the alarm is armed as it was.
+        act(&mut window, SegmentAction::Rewind(leaked.leak.from));
+        set(&mut window, Phase::Done, |s| s.params.tolerance = range);
+        assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
+        assert!(live(&window).leak.is_none());
+    }
+    // Who lets it go on sees it go on.
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
+    act(&mut window, SegmentAction::Play);
+    let leaked = live(&window).step;
+    act(&mut window, SegmentAction::Step);
+    assert!(live(&window).step > leaked, "{:?}", live(&window).ended);
 }
