@@ -5,9 +5,7 @@ mod backend;
 mod drags;
 mod filter;
 mod fits;
-mod left_behind;
 mod masks;
-mod near;
 mod pathway_looks;
 mod pathway_steps;
 mod pathways;
@@ -65,7 +63,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::left_stays_left", left_stays_left),
     ];
     let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
-    let own = own.chain(near::tests()).chain(left_behind::tests());
     let own = own.chain(saves::tests()).chain(stale::tests());
     let own = own.chain(pictures::tests()).chain(windows::tests());
     let own = own.chain(pathways::tests()).chain(pathway_looks::tests());

@@ -463,7 +463,9 @@ fn nothing() {
         vec![],
     ]);
     let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan))).unwrap();
-    assert!((found.mm - 1.5).abs() < 0.03, "{found:?}");
+    // Trilinear between the distances of so small a sphere.
+    let drawn = 3.0 / 8.0 / (5.0 - 3f64.sqrt());
+    assert!((found.mm - 1.5).abs() < drawn, "{found:?}");
     // A surface that reaches the grid's border is closed half a voxel beyond it.
     let full = self::field(&grid, |_| 1.0);
     let closed = Isosurface::of_field(&full);

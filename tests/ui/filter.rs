@@ -206,6 +206,7 @@ fn choose(window: &mut Window, row: &str, item: &str) {
 fn model() {
     let mut window = filtering();
     let params = |window: &Window| window.state().state.document.filter_params();
+    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
     // One shell does not determine free water: it can be forced.
     click(&mut window, "Free water: Ball");
     assert!(!params(&window).model.free.is_empty());

@@ -5,6 +5,7 @@ use crate::support::{self, lines, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
+use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Params, Sphere};
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::{
@@ -184,12 +185,15 @@ fn near() {
     place(&mut window);
     answer(&mut window);
     let live = window.state().state.session.segment.live.clone();
-    let figures = live.and_then(|l| l.figures.clone()).expect("figures");
+    let figures = live.as_ref().and_then(|l| l.figures.clone());
+    let figures = figures.expect("figures");
     let Met::Away { mm, at } = figures.near[0].met else {
         panic!("{:?}", figures.near);
     };
-    // 2.4 mm above the sphere, where rounding up would be too far.
-    assert!((mm - 2.4).abs() < 0.3, "{mm}");
+    // As exact as the search itself; rounding up would be too far.
+    let field = live.map(|l| l.field.clone()).expect("a surface");
+    let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
+    assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
     let down = (mm * 10.0).floor() / 10.0;
     assert!(down <= mm && mm - down < 0.1);
     let row = format!("To Beams {down:.1}\u{202F}mm");

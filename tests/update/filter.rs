@@ -1,5 +1,6 @@
-//! Weights of streamlines: asked for, cut, shown, fitted again after an edit and without a bundle; what is
-//! said where that cannot be.
+//! Weights of streamlines: asked for, cut, shown, fitted again; what is said where that cannot be.
+
+mod left_behind;
 
 use super::{Window, file};
 use crate::support::test;
@@ -19,7 +20,7 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("update::filter::weights_colours_and_maps", weights),
         test("update::filter::a_cut_says_which_stay", cut),
         test("update::filter::regions_do_not_cut", by_weight_alone),
@@ -28,12 +29,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::without_a_bundle", lesion),
         test("update::filter::without_what_passes_a_pathway", along),
         test("update::filter::edited_and_fitted_again", edited),
-        test(
-            "update::filter::regions_and_the_filter_have_sums",
-            sums_apart,
-        ),
+        test("update::filter::regions_and_filters_have_sums", sums_apart),
         test("update::filter::the_next_fit_and_the_command", told),
-    ]
+    ];
+    own.into_iter().chain(left_behind::tests()).collect()
 }
 
 /// Along the fibres of the ball, 4 mm apart; then one far outside and one of a single point. Those at x < 0
@@ -65,7 +64,7 @@ fn lines() -> Tractogram {
         .with_group("right", right)
 }
 
-pub(super) fn opened() -> Window {
+fn opened() -> Window {
     let mut window = Window::fitted();
     let event = file("/data/lines.trx", Loaded::Tractogram(lines()));
     window.act(Action::Event(event));
@@ -73,25 +72,25 @@ pub(super) fn opened() -> Window {
     window
 }
 
-pub(super) fn act(window: &mut Window, action: FilterAction) {
+fn act(window: &mut Window, action: FilterAction) {
     window.act(Action::Filter(action));
 }
 
-pub(super) fn fitted() -> Window {
+fn fitted() -> Window {
     let mut window = opened();
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     window
 }
 
-pub(super) fn said(window: &Window) -> String {
+fn said(window: &Window) -> String {
     let all = window.state.session.messages.iter();
     let failed = window.state.session.filter.failed.iter().cloned();
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
 }
 
-pub(super) fn layer(window: &Window) -> &Arc<Layer> {
+fn layer(window: &Window) -> &Arc<Layer> {
     window.state.document.filtered().expect("streamlines").0
 }
 

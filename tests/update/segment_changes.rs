@@ -1,5 +1,7 @@
 //! What changes beside the surface while it moves, and a way back that somebody stops.
 
+mod near;
+
 use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, ready, set, sphere};
 use crate::support::test;
@@ -13,7 +15,7 @@ use glam::dvec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("update::segment::speed_regions_are_events", regions),
         test("update::segment::a_way_back_that_is_stopped", stopped),
         test("update::segment::a_worker_counts_its_voxels", counted),
@@ -21,7 +23,8 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_leak_pauses_and_is_gone_back_from",
             leaks,
         ),
-    ]
+    ];
+    own.into_iter().chain(near::tests()).collect()
 }
 
 /// The steps after which the speeds' regions or layer became others, and their numbers.

@@ -1,7 +1,7 @@
 //! How near the surface is to streamlines: what is measured, what is left out, and that it is never too far.
 
+use super::super::segment::{act, live, ready, sphere};
 use super::Window;
-use super::segment::{act, live, ready, sphere};
 use crate::support::{lines, test};
 use arcuate::data::Tractogram;
 use arcuate::jobs::Loaded;
@@ -29,7 +29,7 @@ fn beams(away: &[f64]) -> Tractogram {
 }
 
 fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
-    let file = super::file(name, Loaded::Tractogram(of));
+    let file = super::super::file(name, Loaded::Tractogram(of));
     window.act(Action::Event(file));
     window.state.document.layers.last().expect("a layer").id
 }

@@ -1,7 +1,6 @@
 //! What the task Filter shows of streamlines is seen there alone; a model that the scan does not determine.
 
-use super::Window;
-use super::filter::{act, fitted, layer, opened, said};
+use super::{Window, act, fitted, layer, opened, said};
 use crate::support::test;
 use arcuate::state::bundle::{Limit, Sieve};
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
