@@ -379,7 +379,6 @@ pub fn usual_stop(place: &Backend) {
         (200, model(stick()), 0.05),
         (400, model(stick()), 0.1),
         (400, only(stick()), 0.1),
-        (150, model(cylinders(3)), 0.05),
     ] {
         let setup = setup(count, &m, noise, place, &mut random);
         let penalty = Penalty::default();

@@ -257,8 +257,8 @@ fn wiggles(random: &mut Random, count: usize, half: f64) -> Tractogram {
 
 fn brute_force() {
     let mut random = Random::fresh("distance brute force");
-    const PARTS: usize = 6;
-    for round in 0..4 {
+    const PARTS: usize = 4;
+    for round in 0..2 {
         for (name, axes) in axes(&mut random) {
             let grid = grid(axes, 26.0);
             let field = blobs(&grid, &mut random, 12.0);

@@ -6,9 +6,8 @@ mod model;
 mod progress;
 mod results;
 
-use crate::solvers::commit::Params;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::{Action, Phase, Severity, State};
+use crate::state::{Action, Severity, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme;
 use crate::ui::widgets::button::Button;
@@ -65,27 +64,10 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         return;
     }
-    let params = state.document.filter_params();
-    let undetermined = state.document.undetermined_model();
-    let mut force = false;
-    if let Some(why) = state.cannot_filter() {
-        let mut note = Note::new(p, Severity::Warning, &why);
-        if undetermined.is_some() && !params.force_model {
-            note = note.action("Force the model");
-        }
-        force = note.show(ui) == Some(Answer::Taken);
-    } else if let Some(what) = undetermined.filter(|_| params.force_model) {
-        let text = format!("{what}: the model is forced");
-        Note::new(p, Severity::Warning, &text).show(ui);
-    }
-    if force {
-        let params = Params {
-            force_model: true,
-            ..params
-        };
-        let phase = Phase::Done;
-        let params = Some(params);
-        act(actions, FilterAction::Params { params, phase });
+    // What the scan does not determine is said beside its switch.
+    let said = state.document.undetermined_model().is_some();
+    if let Some(why) = state.cannot_filter().filter(|_| !said) {
+        Note::new(p, Severity::Warning, &why).show(ui);
     }
     if let Some(why) = &state.session.filter.failed {
         let mut note = Note::new(p, Severity::Error, why);

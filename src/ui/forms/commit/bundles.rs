@@ -18,7 +18,7 @@ use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
 /// Widths of the columns, from the right: Σ weight × length, Σ weight, how many stay.
-const COLUMNS: [f32; 3] = [56.0, 54.0, 62.0];
+const COLUMNS: [f32; 3] = [60.0, 56.0, 50.0];
 const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
 fn columns(inner: Rect) -> [Rect; 3] {

@@ -6,11 +6,13 @@ use crate::solvers::commit::cylinder::Gamma;
 use crate::solvers::commit::model::{Intra, Zeppelin};
 use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::FilterAction;
-use crate::state::{Action, CommitNeeds, Phase, State, defaults};
+use crate::state::{Action, CommitNeeds, Phase, Severity, State, defaults};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::walk;
+use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
+use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
 use crate::ui::widgets::{field, menu, notice, rows, section};
 use crate::ui::{Memory, format, panels};
@@ -37,6 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let density = params.model.intra == Intra::Density;
     if !density {
         surround(ui, &params, &usual, shells, set);
+        undetermined(ui, state, &params, set);
         let (open, clicked) =
             section::fold(ui, DIFFUSIVITIES, memory.is_open(DIFFUSIVITIES, false));
         if clicked {
@@ -213,6 +216,29 @@ fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &m
     }
 }
 
+/// Warns where the scan does not determine the model, which can be forced.
+fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
+    let Some(what) = state.document.undetermined_model() else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let text = match params.force_model {
+        true => format!("{what}: the model is forced"),
+        false => what,
+    };
+    let mut note = Note::new(p, Severity::Warning, &text);
+    if !params.force_model {
+        note = note.action("Force the model");
+    }
+    if note.show(ui) == Some(Answer::Taken) {
+        let forced = Params {
+            force_model: true,
+            ..params.clone()
+        };
+        set(forced, Phase::Done);
+    }
+}
+
 fn diffusivity(
     ui: &mut Ui,
     (name, help): (&str, &str),
@@ -344,7 +370,7 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         |i| SUPERSCRIPTS[i].to_owned(),
     );
     let help = "The fit ends where the objective falls by a smaller share of itself over 50 iterations, or the \
-                optimality (KKT) is below it";
+                optimality (KKT) is below a tenth of it";
     let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
         let mut chosen = None;
         for (i, words) in SUPERSCRIPTS.iter().enumerate() {
@@ -360,7 +386,7 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         params.stop.objective = format!("1e-{power}")
             .parse()
             .unwrap_or(params.stop.objective);
-        params.stop.kkt = params.stop.objective;
+        params.stop.kkt = 0.1 * params.stop.objective;
         set(params, Phase::Done);
     }
     let row = SliderRow::new(
