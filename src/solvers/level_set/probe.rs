@@ -17,9 +17,12 @@ pub struct Probe {
     pub contrast: Option<f64>,
 }
 
-/// ε is half of the contrast to what lies just outside, where the border is. It is at least as many standard
+/// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
+/// of two borders that are a voxel apart would join. It is at least as many standard
 /// deviations of the sample, so that one voxel of noise in seven leaves it, which the curvature holds, …
 const SPREADS: f64 = 1.5;
+/// Nearly half.
+const HALF: f64 = 0.42;
 /// … but at most this share of the contrast.
 const MOST: f64 = 0.75;
 /// A spread that exceeds so many times the variance of noise is structure, which reaches so many times its deviation.
@@ -79,7 +82,7 @@ impl Probe {
             .max(0.0)
             .sqrt();
         let usual = match contrast {
-            Some(contrast) => (0.5 * (contrast + SIDE * structure))
+            Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
                 .min(MOST * contrast)
                 .max(SPREADS * structure),
