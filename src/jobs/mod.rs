@@ -143,7 +143,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 33] = [
+    const ALL: [Self; 34] = [
         Self::Load,
         Self::Fit,
         Self::Live,
