@@ -224,6 +224,7 @@ fn leaked() -> support::Window {
         told: Default::default(),
         path: PathBuf::from("/data/t1.nii.gz"),
         loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
+        mask_beside: None,
         notes: Vec::new(),
     };
     window.act(Action::Event(Event {
