@@ -168,7 +168,8 @@ pub fn weighs() {
         &["Ball needs at least two shells", "--force-model"],
         here,
     );
-    let forced = json(&[&ball[..], &["--force-model"]].concat(), here);
+    let forced = ["--free", "0.003", "--force-model", "--out", "f"];
+    let forced = json(&[&base[..], &forced].concat(), here);
     assert_eq!(forced["model"], "StickZeppelinBall");
     let warning = forced["warning"].as_str().expect("a warning");
     assert!(
