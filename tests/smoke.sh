@@ -269,7 +269,7 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-for row in "366 1108 1118" "394 1152 1142" "422 1129 1119"; do
+for row in "390 1108 1118" "418 1152 1142" "446 1129 1119"; do
     slides $row
     until_true 60 "a slider that acts on the way" more_events "$done_before"
     done_before=$(events)

@@ -354,7 +354,7 @@ impl State {
             return Some("There is no image of numbers: open one");
         }
         if !segment.settings.told {
-            return Some("Hold P and drag over what you look for, or set target and range");
+            return Some("Hold P and drag over what you look for, or set T");
         }
         let begins = !matches!(segment.start, Start::Spheres);
         if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {

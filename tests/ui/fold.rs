@@ -160,7 +160,7 @@ fn guide() {
     first.expect("the guide's own").click();
     window.run();
     assert_eq!(window.state().state.view.task, Task::Filter);
-    let path = window.get_by_role(egui::Role::TextInput);
+    let path = window.get_by_role_and_label(egui::Role::TextInput, "Path");
     use egui_kittest::kittest::NodeT as _;
     let typed = path.accesskit_node().value().unwrap_or_default();
     assert!(typed.contains("filtered"), "{typed}");

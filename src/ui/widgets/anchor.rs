@@ -20,7 +20,8 @@ struct Kept {
     goes_to: Option<f32>,
 }
 
-/// The control under the pointer, and where it was when it was last drawn.
+/// The control under the pointer, and where its middle was when it was last drawn: a field that is typed in is
+/// lower than one that is not.
 fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     pointer.filter(|at| panel.contains(*at))?;
@@ -29,7 +30,7 @@ fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
         let before = viewport.prev_pass.widgets.get(hit.id)?;
         panel
             .intersects(before.rect)
-            .then_some((hit.id, before.rect.top()))
+            .then_some((hit.id, before.rect.center().y))
     })
 }
 
@@ -57,10 +58,10 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     });
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
     let offset = shown.state.clamped_offset().y;
-    let moved = held.zip(before).and_then(|((id, top), before)| {
-        let now = ctx.read_response(id)?.rect.top();
+    let moved = held.zip(before).and_then(|((id, middle), before)| {
+        let now = ctx.read_response(id)?.rect.center().y;
         // Not by the wheel.
-        Some(now - top - (origin - before.origin))
+        Some(now - middle - (origin - before.origin))
     });
     (kept.pass, kept.origin) = (pass, origin);
     let pointer = ctx.input(|i| i.pointer.latest_pos());
