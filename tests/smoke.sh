@@ -63,7 +63,12 @@ window=$!
 gets_keys() { xdotool windowfocus "$(xdotool search --onlyvisible --name Arcuate | head -n 1)"; }
 until_true 20 "a window" gets_keys
 # High enough for all that the panels hold: rows lie where they put them.
-xdotool windowsize "$(xdotool search --onlyvisible --name Arcuate | head -n 1)" 1280 1000
+grows() {
+    local id
+    id=$(xdotool search --onlyvisible --name Arcuate | head -n 1)
+    [[ $id ]] && xdotool windowsize "$id" 1280 1000
+}
+until_true 20 "a window of 1280 × 1000" grows
 
 until_true 60 "the demo head, fitted" now '"fitted":[1-9][0-9]*'
 until_true 20 "four views" now '"panes":\{"3-D":\[.*"Sagittal"'
