@@ -117,23 +117,13 @@ fn as_image() {
         let found = offscreen
             .scene(&with(vec![surface(&field)], eye))
             .expect("a picture");
-        // Samples of the two pictures lie elsewhere along a ray, since rays begin a voxel further out. At the
-        // body's edges a ray may therefore miss what another one meets, and at its creases meet the other flank:
-        // a pixel then shows what one beside it shows.
-        let around = |x: u32, y: u32| {
+        // At edges of the picture of the body a ray may just miss what another one meets.
+        let edge = |x: u32, y: u32| {
             let around = (y.saturating_sub(1)..=(y + 1).min(SIZE - 1))
                 .flat_map(|v| (x.saturating_sub(1)..=(x + 1).min(SIZE - 1)).map(move |u| (u, v)));
             let values = around.map(|(u, v)| expected.pixel(u, v)[0]);
-            values.fold((255, 0), |(l, h): (u8, u8), v| (v.min(l), v.max(h)))
-        };
-        let edge = |x: u32, y: u32| {
-            let (low, high) = around(x, y);
+            let (low, high) = values.fold((255, 0), |(l, h), v| (v.min(l), v.max(h)));
             high - low > 24
-        };
-        let between = |x: u32, y: u32| {
-            let (low, high) = around(x, y);
-            let value = found.pixel(x, y)[0];
-            (low.saturating_sub(6)..=high.saturating_add(6)).contains(&value)
         };
         let seen = pixels()
             .filter(|(x, y)| found.pixel(*x, *y)[0] > 60)
@@ -141,13 +131,13 @@ fn as_image() {
         let edges = pixels().filter(|(x, y)| edge(*x, *y)).count();
         let differ = pixels().filter(|(x, y)| off(&found, &expected, *x, *y) > 6);
         let (at_edges, within): (Vec<_>, Vec<_>) = differ.partition(|(x, y)| edge(*x, *y));
-        let other = within.iter().filter(|(x, y)| !between(*x, *y)).count();
         println!(
-            "bricks of {brick}: {} of {seen} pixels differ, {other} from all beside them, {} of {edges} at edges: \
-             {within:?}",
+            "bricks of {brick}: {} of {seen} pixels differ, {} of {edges} at edges",
             within.len(),
             at_edges.len()
         );
+        // Rays begin a voxel further out, so their samples lie elsewhere: where they graze the body, one may pass
+        // over a sliver that another one meets. That is one patch of pixels or none, 9 of 2,700 where it is seen.
         assert!(seen > 1200 && within.len() * 200 <= seen, "{within:?}");
         assert!(at_edges.len() * 10 <= edges, "{at_edges:?}");
     }
