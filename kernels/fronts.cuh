@@ -6,6 +6,8 @@
 
 constexpr u32 ALL = ~0u;
 constexpr float SNAP = 1e-3f, FLAT = 1e-6f, LOW_SLOPE = 0.9f, HIGH_SLOPE = 1.1f;
+// The speed of a voxel that was cut away: as KEPT_OUT in row.rs.
+constexpr float KEPT_OUT = -1e30f;
 constexpr int ISOTROPIC = 0, ORTHOGONAL = 1, SHEARED = 2;
 enum Pass { STEP, REDISTANCE, PAPER };
 
@@ -191,7 +193,13 @@ __device__ __forceinline__ float become(
     const float* q, const Rules& r, const Rules* sheared, const float* region, float speed, const float* data,
     bool first) {
     const float *a = q + PLANE, *b = q - PLANE;
-    if (PASS == PAPER) return paper(q, r, speed);
+    // Where it was cut away phi does not rise.
+    bool cut = PASS != REDISTANCE && speed < 0.5f * KEPT_OUT;
+    if (cut) speed = 0.0f;
+    if (PASS == PAPER) {
+        float next = paper(q, r, speed);
+        return cut ? fminf(next, q[0]) : next;
+    }
     Around n = {q[0], q[-1], q[1], q[-ROW], q[ROW], b[0], a[0]};
     Upwind u = upwind<KIND>(n, r, sheared, q);
     Central m = {0.0f, 0.0f};
@@ -200,7 +208,10 @@ __device__ __forceinline__ float become(
         float xz = (a[1] - a[-1]) - (b[1] - b[-1]), yz = (a[ROW] - a[-ROW]) - (b[ROW] - b[-ROW]);
         m = central<KIND>(n, xy, xz, yz, r);
     }
-    if (PASS == STEP) return step<KIND, EXTRA>(n, m, u, r, region, speed, data);
+    if (PASS == STEP) {
+        float next = step<KIND, EXTRA>(n, m, u, r, region, speed, data);
+        return cut ? fminf(next, n.c) : next;
+    }
     return redistance(n, m, u, r, first);
 }
 

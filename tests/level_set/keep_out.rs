@@ -31,7 +31,8 @@ pub fn cut(centre: DVec3, radius_mm: f64) -> Sphere {
 pub fn within(field: &Field, cut: &Sphere) -> (usize, usize) {
     let shape = Shape::Sphere {
         centre: cut.centre,
-        radius_mm: cut.radius_mm,
+        // Rounding decides about those on its very border.
+        radius_mm: cut.radius_mm - 1e-3,
     };
     let voxels: Vec<_> = shape.mask_on(&field.grid).voxels_inside().collect();
     let inside = voxels.iter().filter(|voxel| field.value(**voxel) > 0.0);

@@ -33,6 +33,11 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
+/// What a screen reader says of a node.
+fn words(node: egui_kittest::kittest::AccessKitNode) -> String {
+    node.label().or(node.value()).expect("words")
+}
+
 fn act(window: &mut Window, action: Action) {
     let app = window.state_mut();
     let effects = update(&mut app.state, action);
@@ -113,7 +118,7 @@ fn figures() {
     );
     let measured = |window: &Window| {
         let three = window.get_by_label_contains("Longest diameter");
-        three.accesskit_node().label().expect("words")
+        words(three.accesskit_node())
     };
     let before = measured(&window);
     let phi = |window: &Window| {
@@ -136,7 +141,7 @@ fn figures() {
     assert_eq!(now, format!("{before}, of step 0, the surface is at 130"));
     window.get_by_label("of step 0");
     let voxels = window.get_by_label_contains("Volume in voxels");
-    let voxels = voxels.accesskit_node().label().expect("words");
+    let voxels = words(voxels.accesskit_node());
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");
     // Measured on the way; then at the step that is drawn.
@@ -212,7 +217,7 @@ fn anchored() {
                     rows::hint(ui, &format!("note {i}"));
                 }
                 for i in 0..6 {
-                    let _ = ui.button(format!("button {i}"));
+                    rows::list_row(ui, &format!("button {i}"), i, false);
                 }
             });
         },
@@ -262,7 +267,14 @@ fn bars() {
     let bin = |value: f32| ((value + 0.5) / 4.0) as usize;
     assert_eq!(found.height(bin(110.0)), 1.0);
     assert_eq!(found.height(bin(3.0)), 1.0);
-    assert!((0.3..0.5).contains(&found.height(bin(200.0))));
+    let rare = found.height(bin(200.0));
+    assert!((0.001..0.01).contains(&rare), "{rare}");
+    head.extend(vec![60.0; 400]);
+    let found = Values::new(&head, (0.0, 255.0));
+    assert!(
+        (found.height(bin(60.0)) - 0.5).abs() < 1e-3,
+        "a tenth stands half as high"
+    );
     assert_eq!(found.height(bin(150.0)), 0.0);
     // Real numbers stay between the ends that were asked for.
     let found = Values::new(&[0.25, 0.5, 0.75], (0.0, 1.0));
@@ -272,7 +284,7 @@ fn bars() {
 fn units() {
     let mut window = Harness::builder().with_size([330.0, 60.0]).build_ui(|ui| {
         let row = SliderRow::new("Range", 1234.0, 0.0..=4000.0);
-        row.decimals(3).unit("10⁻⁶ mm²/s of tissue").show(ui);
+        row.decimals(3).unit("micrometres of tissue").show(ui);
     });
     window.run();
     let rail = window

@@ -14,8 +14,8 @@
 //! √(Σ 1/h²) |F| + Σ |A| and 2 (1 − a) Σ 1/h² together allow, with the largest speed in the image. At the
 //! image's border φ is mirrored. [`Mode::Paper`] is Lefohn's appendix A.
 //!
-//! *Cuts.* What spheres cut away is drawn inwards by as much as all terms of the equation together can draw
-//! outwards, so that the surface stays out of it.
+//! *Cuts.* In voxels that spheres cut away F is 0 and no step raises φ; redistancing keeps its sign: the surface
+//! stays out of them, whatever draws it there.
 //!
 //! *Band.* |φ| ends at some voxels; bricks of 8³ that hold such constants alone have no page. A step
 //! costs some 20 ns a voxel of the band on one core; on an H200 5.3 µs where some hundred bricks hold the

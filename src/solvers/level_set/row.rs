@@ -271,6 +271,23 @@ macro_rules! with_pairs {
     };
 }
 
+/// The speed of a voxel that was cut away: φ does not rise there. Far from every other, as KEPT_OUT in
+/// kernels/fronts.cuh.
+pub const KEPT_OUT: f32 = -1e30;
+
+/// The speed of a voxel, 0 where it was cut away.
+#[inline(always)]
+fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
+    speed.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), Row::<AVX>::ZERO)
+}
+
+/// φ after a step, no higher than before where the voxel was cut away.
+#[inline(always)]
+fn kept_out<const AVX: bool>(around: &Around, speed: Row<AVX>, next: Row<AVX>) -> Row<AVX> {
+    let held = next.min(around.centre::<AVX>());
+    next.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), held)
+}
+
 #[inline(always)]
 fn clamped<const AVX: bool>(v: Row<AVX>, clamp: f32) -> Row<AVX> {
     let splat = Row::<AVX>::splat;
@@ -282,6 +299,17 @@ fn clamped<const AVX: bool>(v: Row<AVX>, clamp: f32) -> Row<AVX> {
 /// φ after a step of the equation.
 #[inline(always)]
 pub fn step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>(
+    around: &Around,
+    rules: &Rules,
+    speed: Row<AVX>,
+    extra: Option<&Extra<AVX>>,
+) -> Row<AVX> {
+    let next = free_step::<KIND, EXTRA, AVX, FMA>(around, rules, unless_cut(speed), extra);
+    kept_out(around, speed, next)
+}
+
+#[inline(always)]
+fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>(
     around: &Around,
     rules: &Rules,
     speed: Row<AVX>,
@@ -365,6 +393,16 @@ pub fn redistance<const KIND: u8, const AVX: bool, const FMA: bool>(
 /// normals of opposite faces, and the upwind gradient by the sign of F.
 #[inline(always)]
 pub fn paper<const AVX: bool, const FMA: bool>(
+    around: &Around,
+    rules: &Rules,
+    speed: Row<AVX>,
+) -> Row<AVX> {
+    let next = free_paper::<AVX, FMA>(around, rules, unless_cut(speed));
+    kept_out(around, speed, next)
+}
+
+#[inline(always)]
+fn free_paper<const AVX: bool, const FMA: bool>(
     around: &Around,
     rules: &Rules,
     speed: Row<AVX>,

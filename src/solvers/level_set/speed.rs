@@ -4,6 +4,7 @@ use super::background::Background;
 use super::bricks::{counts, origin};
 use super::painted::Painted;
 use super::params::{Layout, Mode, Params};
+use super::row::KEPT_OUT;
 use super::start::Sphere;
 use super::stencil::Stencil;
 use crate::data::{Mask, Volume};
@@ -257,27 +258,19 @@ impl Speeds {
         self.kept_out.as_ref().is_some_and(|cut| cut.at(i) < 0)
     }
 
-    /// Inwards by as much as all other terms together can draw outwards, a curvature of ±2/h among them.
-    fn keeping_out(&self) -> f32 {
-        let p = &self.params;
-        match p.mode {
-            Mode::Scaled => {
-                let layer = p.layer.map_or(0.0, |l| l.weight.abs());
-                let driven = p.intensity + layer + 2.0 * p.region;
-                -(p.advection() * driven + p.bias + 2.0 * p.smoothness)
-            }
-            // There the three terms are one speed.
-            Mode::Paper => -(p.advection() * p.tolerance + 3.0 * (p.smoothness + p.rescaling)),
+    /// What solvers read: the speed of a voxel, or that φ does not rise there.
+    #[inline]
+    fn or_kept_out(&self, i: usize) -> f32 {
+        match self.is_kept_out(i) {
+            true => KEPT_OUT,
+            false => self.at(i),
         }
     }
 
     /// Speed of a voxel, g not yet in it. A voxel without a value keeps the surface out, whatever the other
-    /// terms say but for what is painted; one that was cut away, whatever they say.
+    /// terms say but for what is painted.
     #[inline]
     pub fn at(&self, i: usize) -> f32 {
-        if self.is_kept_out(i) {
-            return self.keeping_out();
-        }
         let params = &self.params;
         let off = (self.inputs.values()[i] - params.target).abs();
         let raw = params.tolerance - off;
@@ -338,7 +331,7 @@ impl Speeds {
                 let from = first[0] + nx * (first[1] + y + ny * (first[2] + z));
                 let to = brick * (y + brick * z);
                 for x in 0..brick.min(nx - first[0]) {
-                    out[to + x] = self.at(from + x);
+                    out[to + x] = self.or_kept_out(from + x);
                     if extra {
                         let planes = self.extra(from + x);
                         for (k, value) in planes.into_iter().enumerate() {
@@ -363,9 +356,10 @@ impl Speeds {
     /// g, A and the grey value; the last at the target where there is none.
     pub fn extra(&self, i: usize) -> [f32; 5] {
         let weight = self.params.edge.map_or(0.0, |e| e.weight);
-        // No edge holds on to the surface where it was cut away.
-        let edges = self.edges.as_ref().filter(|_| !self.is_kept_out(i));
-        let stop = edges.map_or(1.0, |g| 1.0 - weight + weight * g[i]);
+        let stop = self
+            .edges
+            .as_ref()
+            .map_or(1.0, |g| 1.0 - weight + weight * g[i]);
         let [x, y, z] = match self.edges {
             Some(_) => self.drift(i),
             None => [0.0; 3],
@@ -384,9 +378,6 @@ impl Speeds {
         let (Some(g), Some(edge)) = (&self.edges, self.params.edge) else {
             return [0.0; 3];
         };
-        if self.is_kept_out(i) {
-            return [0.0; 3];
-        }
         let slope = slope(g, self.inputs.image.grid.shape, i);
         raised(&self.w, slope).map(|v| v * edge.weight)
     }
@@ -438,6 +429,9 @@ pub fn speed_picture(
         Mode::Paper => params.tolerance.max(f32::MIN_POSITIVE),
     };
     let at = |i: usize| {
+        if speeds.is_kept_out(i) {
+            return -1.0;
+        }
         let own = speeds.at(i) / unit;
         if !params.extra() {
             return own;

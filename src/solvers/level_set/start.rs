@@ -51,10 +51,9 @@ impl Sphere {
         })
     }
 
-    /// Whether a voxel is inside once it is added, or outside once it is cut away.
+    /// Whether a voxel lies in it.
     pub(super) fn holds(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> bool {
-        let own = self.value(grid, h_mm, voxel);
-        if self.add { own > 0.0 } else { own >= 0.0 }
+        self.value(grid, h_mm, voxel) > 0.0
     }
 
     /// φ of the sphere alone.

@@ -17,7 +17,7 @@ use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
-use crate::ui::widgets::button::{Button, IconButton, segmented};
+use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, paint, rows, section};
@@ -327,7 +327,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ];
     let words = ["Sample  P", "Add sphere  A", "Remove  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
-    if let Some(i) = segmented(ui, row, "Tool", &words, now.unwrap_or(usize::MAX)) {
+    if let Some(i) = toggled(ui, row, "Tool", &words, now) {
         let off = now == Some(i);
         actions.push(Action::SetTool(if off {
             Tool::Crosshair

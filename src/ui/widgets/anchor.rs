@@ -75,7 +75,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         }
         (kept.room, kept.scrolled) = ([0.0; 2], 0.0);
     } else if let Some(moved) = moved.filter(|moved| moved.abs() > 0.5) {
-        let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
+        let most = shown.content_size.y - shown.inner_rect.height();
         let above = kept.room[0];
         let wanted = offset - above + moved;
         let to = wanted.max(0.0);

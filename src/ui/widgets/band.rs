@@ -107,8 +107,9 @@ impl BandHistogram<'_> {
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
         let words = |v: f32| format::significant(f64::from(v * self.scale));
-        paint::left(ui.painter(), texts, &words(low), font.clone(), p.t3);
-        paint::right(ui.painter(), texts, &words(high), font, p.t3);
+        let (first, last) = self.values.ends();
+        paint::left(ui.painter(), texts, &words(first), font.clone(), p.t3);
+        paint::right(ui.painter(), texts, &words(last), font, p.t3);
         let now = format!("{} ± {}", words(target), words(tolerance));
         let half = paint::width(ui, &now, theme::semibold(size::CAPTION)) * 0.5 + 2.0;
         let x = x_of(target).clamp(texts.left() + 40.0 + half, texts.right() - 40.0 - half);

@@ -270,6 +270,31 @@ pub fn segmented_but<'a>(
     chosen: usize,
     why: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<usize> {
+    let clicked = segments(ui, rect, name, words, chosen, why);
+    clicked.filter(|i| *i != chosen)
+}
+
+/// As [`segmented`] where a click on the chosen word puts it away: returns it, too.
+pub fn toggled(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    words: &[&str],
+    chosen: Option<usize>,
+) -> Option<usize> {
+    segments(ui, rect, name, words, chosen.unwrap_or(usize::MAX), |_| {
+        None
+    })
+}
+
+fn segments<'a>(
+    ui: &mut Ui,
+    rect: Rect,
+    name: &str,
+    words: &[&str],
+    chosen: usize,
+    why: impl Fn(usize) -> Option<&'a str>,
+) -> Option<usize> {
     let p = theme::palette(ui.style());
     paint::field(
         ui.painter(),
@@ -317,7 +342,7 @@ pub fn segmented_but<'a>(
             let label = format!("{name}: {word}");
             WidgetInfo::selected(Role::RadioButton, why.is_none(), active, label)
         });
-        if response.clicked() && !active && why.is_none() {
+        if response.clicked() && why.is_none() {
             clicked = Some(i);
         }
         if let Some(why) = why {

@@ -61,8 +61,10 @@ pub fn end(ui: &mut Ui) {
 /// A row that opens and closes what follows; returns whether it is open.
 pub fn fold(ui: &mut Ui, title: &str, open: bool) -> (bool, bool) {
     let p = theme::palette(ui.style());
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::click());
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::hover());
+    // The same one wherever it stands.
+    let id = ui.make_persistent_id(("fold", title));
+    let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
     let icon = if open {

@@ -7,19 +7,35 @@ use crate::data::{DataId, Volume};
 /// background.
 const PEAK: f32 = 1e-3;
 
+/// From the highest bar down to the base.
+const DECADES: f32 = 2.0;
+
 pub struct Values {
     pub counts: [u32; BINS],
     /// Values at the two ends; where there are only whole numbers, in the middle between two.
     pub range: (f32, f32),
     /// The bar that is as high as there is room.
     pub highest: u32,
+    whole: bool,
 }
 
 impl Values {
-    /// Height of a bar, 0 to 1.
+    /// Height of a bar, 0 to 1: by the logarithm of its count. What is rarer yet has a trace of one.
     pub fn height(&self, bin: usize) -> f32 {
-        let log = |count: u32| (count as f32).ln_1p();
-        (log(self.counts[bin]) / log(self.highest.max(1))).min(1.0)
+        if self.counts[bin] == 0 {
+            return 0.0;
+        }
+        let share = self.counts[bin] as f32 / self.highest.max(1) as f32;
+        (1.0 + share.log10() / DECADES).clamp(1e-3, 1.0)
+    }
+
+    /// The values at the two ends, of the middle of a bar where there are only whole ones.
+    pub fn ends(&self) -> (f32, f32) {
+        let (low, high) = self.range;
+        match self.whole {
+            true => (low + 0.5, high - 0.5),
+            false => (low, high),
+        }
     }
 
     /// Of at most so many values evenly spread.
@@ -48,6 +64,7 @@ impl Values {
         }
         Self {
             highest: highest(&counts),
+            whole,
             counts,
             range,
         }

@@ -16,8 +16,10 @@ const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
 /// Returns the step that was clicked.
 pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let p = theme::palette(ui.style());
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT + 18.0), Sense::click());
+    let room = vec2(ui.available_width(), HEIGHT + 18.0);
+    let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
+    let id = ui.make_persistent_id("volume by step");
+    let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
     let left = &state.session.segment.left;
