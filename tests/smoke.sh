@@ -201,9 +201,9 @@ for x in 1113 1121 1129 1137; do
     goes "$x" 314
     sleep 0.1
 done
-until_true 20 "sharpened rays while the knob moves" now '"live":\{[^}]*--sharpen power:[2-9]'
+until_true 20 "sharpened rays while the knob moves" now '"live":\{[^}]*--sharpen power:[2-5]'
 xdotool mouseup 1
-until_true 20 "all of them at rest" now '"live":\{[^}]*"coarse":false[^}]*--sharpen power:[2-9].*"undo":"Rays"'
+until_true 20 "all of them at rest" now '"live":\{[^}]*"coarse":false[^}]*--sharpen power:[2-5].*"undo":"Rays"'
 passed() { tail -n 1 "$record" | sed -n 's/.*"passed":\([0-9]*\).*/\1/p'; }
 kept() { tail -n 1 "$record" | sed -n 's/.*"live":{[^}]*"kept":\([0-9]*\).*/\1/p'; }
 all=$(passed)
