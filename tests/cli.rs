@@ -97,15 +97,20 @@ fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
     json(&[&line[..], &rest].concat(), here);
 }
 
+/// Lines on standard error besides the note about the made-up head's own mask.
+fn sentence_count(error: &str) -> usize {
+    let note = "arcuate: A mask lies beside the scan";
+    let lines = error.trim_end().lines();
+    lines.filter(|line| !line.starts_with(note)).count()
+}
+
 /// Fails with exit code 1 and one sentence that holds all of `words`.
 fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-    // A note about the scan is no reason to refuse.
-    let notes = |line: &&str| !line.starts_with("arcuate: A mask lies beside the scan");
     assert_eq!(
-        error.trim_end().lines().filter(notes).count(),
+        sentence_count(&error),
         1,
         "{arguments:?}: one line, found {error}"
     );

@@ -433,7 +433,11 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -
     let tensors = fitted.fit.field.mask();
     let regions = || tracked.regions.iter();
     let beyond = regions().filter(|r| !r.shape.meets(grid));
-    let unfitted = regions().filter(|r| r.shape.meets(grid) && !r.shape.touches(&tensors));
+    // One seed region has been blamed already.
+    let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
+    let unfitted = regions()
+        .filter(|r| several || r.role != Role::Seed)
+        .filter(|r| r.shape.meets(grid) && !r.shape.touches(&tensors));
     for (these, place) in [
         (beyond.collect::<Vec<_>>(), "the volume"),
         (unfitted.collect(), &*mask),

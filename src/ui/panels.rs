@@ -111,7 +111,8 @@ impl Split {
     /// A change of the heights is followed in the next frame; nobody sees one without heights.
     fn remember(mut self, ui: &Ui, task: Task, natural: (f32, f32)) {
         if self.natural.0.is_infinite() {
-            ui.ctx().request_discard("the heights of a task's panel are known now");
+            ui.ctx()
+                .request_discard("the heights of a task's panel are known now");
         } else if self.natural != natural {
             ui.ctx().request_repaint();
         }

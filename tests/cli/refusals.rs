@@ -1,6 +1,6 @@
 //! What the command line refuses, and the sentences it does so with.
 
-use super::{arcuate, json, refuses, small_head};
+use super::{arcuate, json, refuses, sentence_count, small_head};
 use crate::support::test;
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::compute::Control;
@@ -145,7 +145,7 @@ fn memory() {
         error.contains("would take about") && error.contains("GB"),
         "{error}"
     );
-    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    assert_eq!(sentence_count(&error), 1, "{error}");
     assert!(!here.join("big.tck").exists());
 }
 
@@ -402,7 +402,7 @@ fn bad_input() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("Target lies outside the volume"), "{said}");
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    assert_eq!(sentence_count(&said), 1, "{said}");
 
     // A map in place of a mask is taken at a threshold: worth a word.
     let maps = ["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"];

@@ -151,7 +151,12 @@ fn firmness() {
         assert_eq!(found.has_large_hole(), doubtful, "{found:?}");
         assert_eq!(found.doubtful(), doubtful, "{found:?}");
     }
-    // No border anywhere: every threshold has a mask of its own.
-    let vague = of(&|mm| (1.0 - mm / 66.0).max(0.0)).found;
+    // A dim rim around it belongs to one of the two thresholds alone, as a face would.
+    let rim = |mm: f64| match mm {
+        mm if mm < 60.0 => 1.0,
+        mm if mm < 66.0 => 0.42,
+        _ => 0.0,
+    };
+    let vague = of(&rim).found;
     assert!(vague.changes_with_threshold(), "{vague:?}");
 }

@@ -45,6 +45,10 @@ const ENCLOSING: usize = 2;
 /// of them.
 const COARSE_MM: f64 = 4.0;
 const COARSE_VOXELS: usize = 24;
+/// Voxels at most that the shading is fitted to; it is smooth.
+const SAMPLES: usize = 8192;
+/// At most so many weighted volumes, evenly spread, make their mean: enough for a mask.
+const WEIGHTED: usize = 32;
 /// Alternations between finding the core and fitting the shading.
 const ROUNDS: usize = 2;
 /// This share of the voxels is taken for air, whose mean is that of the noise alone: it is subtracted.
@@ -98,7 +102,9 @@ pub(super) fn find(
     let grid = &dwi.grid;
     let n = grid.voxel_count();
     let is_b0 = |v: &usize| gradients.weighting(*v) == Weighting::B0;
-    let (b0, weighted): (Vec<usize>, Vec<usize>) = (0..dwi.frames).partition(is_b0);
+    let (b0, mut weighted): (Vec<usize>, Vec<usize>) = (0..dwi.frames).partition(is_b0);
+    let step = weighted.len().div_ceil(WEIGHTED).max(1);
+    weighted = weighted.into_iter().step_by(step).collect();
     let sets: Vec<Vec<usize>> = [b0, weighted]
         .into_iter()
         .filter(|s| !s.is_empty())
@@ -118,19 +124,16 @@ pub(super) fn find(
     for _ in 0..PASSES {
         levels = median(&levels, grid.shape, radius, control)?;
     }
-    let at = |share: f64| {
-        let piece = brain(&levels, share, grid, &coarse, control);
-        control.advance(n as u64);
-        piece
-    };
-    let (found, higher) = rayon::join(|| at(THRESHOLD), || at(HIGHER));
-    let (found, higher) = (found?, higher?);
+    let (found, agreement) = rayon::join(
+        || brain(&levels, THRESHOLD, grid, &coarse, control),
+        || agreement(&levels, grid, &coarse, control),
+    );
+    let (found, agreement) = (found?, agreement?);
+    control.advance(2 * n as u64);
     if found.count() == 0 {
         return Err(no_contrast());
     }
     let (_, holes) = shape::largest_piece(&found.filled(), grid);
-    let common = found.inside.iter().zip(&higher.inside);
-    let common = common.filter(|(a, b)| **a && **b).count();
     let ml = grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let inside: Vec<u8> = found.inside.iter().map(|v| u8::from(*v)).collect();
     let report = MaskReport {
@@ -138,7 +141,7 @@ pub(super) fn find(
         holes: holes.len(),
         holes_ml: holes.iter().sum::<usize>() as f64 * ml,
         largest_hole_ml: holes.iter().max().map_or(0.0, |n| *n as f64 * ml),
-        agreement: 2.0 * common as f64 / (found.count() + higher.count()).max(1) as f64,
+        agreement,
     };
     Ok(BrainMask {
         mask: Mask::new(grid.clone(), inside),
@@ -223,24 +226,33 @@ impl Coarse {
         }
     }
 
-    fn index(&self, voxel: [usize; 3]) -> usize {
-        let [x, y, z] = [0, 1, 2].map(|axis| voxel[axis] / self.factor[axis]);
-        self.grid.index([x, y, z])
+    /// Every voxel of the scan with its block.
+    fn each(&self, fine: &Grid, mut visit: impl FnMut(usize, usize)) {
+        let [fx, fy, fz] = self.factor;
+        let mut i = 0;
+        for z in 0..fine.shape[2] {
+            for y in 0..fine.shape[1] {
+                let row = self.grid.index([0, y / fy, z / fz]);
+                let (mut block, mut within) = (row, 0);
+                for _ in 0..fine.shape[0] {
+                    if within == fx {
+                        (block, within) = (block + 1, 0);
+                    }
+                    visit(i, block);
+                    (i, within) = (i + 1, within + 1);
+                }
+            }
+        }
     }
 
     /// Means over the blocks.
     fn means(&self, fine: &Grid, value: impl Fn(usize) -> f32) -> Vec<f32> {
         let mut sums = vec![(0.0f32, 0u32); self.grid.voxel_count()];
-        for z in 0..fine.shape[2] {
-            for y in 0..fine.shape[1] {
-                let row = fine.index([0, y, z]);
-                for x in 0..fine.shape[0] {
-                    let (sum, count) = &mut sums[self.index([x, y, z])];
-                    *sum += value(row + x);
-                    *count += 1;
-                }
-            }
-        }
+        self.each(fine, |i, block| {
+            let (sum, count) = &mut sums[block];
+            *sum += value(i);
+            *count += 1;
+        });
         let mean = |(sum, count): (f32, u32)| sum / count.max(1) as f32;
         sums.into_iter().map(mean).collect()
     }
@@ -267,7 +279,13 @@ impl Brightness {
         // Fluid is bright in one image and dark in the other: their product shows it least.
         let power = 1.0 / images.len() as f32;
         let joint: Vec<f32> = (0..grid.voxel_count())
-            .map(|i| images.iter().map(|image| image[i].powf(power)).product())
+            .map(|i| {
+                images
+                    .iter()
+                    .map(|image| image[i])
+                    .product::<f32>()
+                    .powf(power)
+            })
             .collect();
         let place = |i: usize| DVec3::from_array(grid.voxel(i).map(|v| v as f64 + 0.5));
         let mut shading = Shading::none(grid.shape);
@@ -290,7 +308,8 @@ impl Brightness {
                 .filter(|i| bright[*i] && near[*i])
                 .collect();
             if round < ROUNDS {
-                let samples = core.iter().map(|&i| (place(i), joint[i]));
+                let step = core.len().div_ceil(SAMPLES).max(1);
+                let samples = core.iter().step_by(step).map(|&i| (place(i), joint[i]));
                 shading = Shading::fit(grid.shape, &samples.collect::<Vec<_>>());
             }
         }
@@ -397,6 +416,23 @@ impl Piece {
     }
 }
 
+/// Dice of the masks at both thresholds, on the coarse grid.
+fn agreement(levels: &[u8], fine: &Grid, coarse: &Coarse, control: &Control) -> Result<f64, Error> {
+    let means = coarse.means(fine, |i| f32::from(levels[i]));
+    let levels: Vec<u8> = means.iter().map(|m| m.round() as u8).collect();
+    let grid = &coarse.grid;
+    let itself = Coarse {
+        grid: grid.clone(),
+        factor: [1; 3],
+    };
+    let at = |share: f64| brain(&levels, share, grid, &itself, control);
+    let (low, high) = rayon::join(|| at(THRESHOLD), || at(HIGHER));
+    let (low, high) = (low?, high?);
+    let common = low.inside.iter().zip(&high.inside);
+    let common = common.filter(|(a, b)| **a && **b).count();
+    Ok(2.0 * common as f64 / (low.count() + high.count()).max(1) as f64)
+}
+
 fn brain(
     levels: &[u8],
     share: f64,
@@ -411,14 +447,15 @@ fn brain(
     let (kept, reach) = opened(&mostly, &coarse.grid, control)?;
     // A little farther than the opening went: gyri are thinner than it.
     let near = grown(&kept, &coarse.grid, OPENING_BACK * reach, control)?;
-    let bright: Vec<bool> = (0..levels.len())
-        .map(|i| is_bright(i) && near[coarse.index(grid.voxel(i))])
-        .collect();
+    let mut bright = vec![false; levels.len()];
+    coarse.each(grid, |i, block| bright[i] = is_bright(i) && near[block]);
     control.check()?;
     let (bright, _) = shape::largest_piece(&bright, grid);
     let mut inside = shape::fill_holes(&bright, grid);
     for _ in 0..ENCLOSING {
-        shape::fill_enclosed(&mut inside, grid, control)?;
+        if !shape::fill_enclosed(&mut inside, grid, control)? {
+            break;
+        }
     }
     let (inside, _) = shape::largest_piece(&inside, grid);
     let inside = shape::fill_holes(&inside, grid);

@@ -28,6 +28,9 @@ pub fn name_of(document: &Document) -> String {
 }
 
 fn ml(value: f64) -> String {
+    if value < 0.05 {
+        return format!("under {}", with_unit("0.1", "ml"));
+    }
     with_unit(&fixed(value, usize::from(value < 100.0)), "ml")
 }
 

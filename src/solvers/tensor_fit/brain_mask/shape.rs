@@ -3,21 +3,29 @@
 use crate::compute::{Cancelled, Control};
 use crate::data::Grid;
 
+/// A voxel with its index.
+type Place = (usize, [usize; 3]);
+
 /// Visits all voxels that `open` holds and that face-neighbours connect to those on the stack;
 /// closes them in `open`.
-fn flood(open: &mut [bool], stack: &mut Vec<usize>, grid: &Grid, mut visit: impl FnMut(usize)) {
+fn flood(open: &mut [bool], stack: &mut Vec<Place>, grid: &Grid, mut visit: impl FnMut(usize)) {
     let strides = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
-    while let Some(index) = stack.pop() {
+    while let Some((index, voxel)) = stack.pop() {
         visit(index);
-        let voxel = grid.voxel(index);
         for axis in 0..3 {
-            let before = (voxel[axis] > 0).then(|| index - strides[axis]);
-            let after = (voxel[axis] + 1 < grid.shape[axis]).then(|| index + strides[axis]);
-            for next in [before, after].into_iter().flatten() {
+            let mut go = |next: usize, to: usize| {
                 if open[next] {
                     open[next] = false;
-                    stack.push(next);
+                    let mut voxel = voxel;
+                    voxel[axis] = to;
+                    stack.push((next, voxel));
                 }
+            };
+            if voxel[axis] > 0 {
+                go(index - strides[axis], voxel[axis] - 1);
+            }
+            if voxel[axis] + 1 < grid.shape[axis] {
+                go(index + strides[axis], voxel[axis] + 1);
             }
         }
     }
@@ -34,7 +42,7 @@ pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
         if open[start] {
             let mut piece = Vec::new();
             open[start] = false;
-            stack.push(start);
+            stack.push((start, grid.voxel(start)));
             flood(&mut open, &mut stack, grid, |index| piece.push(index));
             sizes.push(piece.len());
             if piece.len() > largest.len() {
@@ -50,14 +58,21 @@ pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
 /// Adds what the set closes off from the border of the grid.
 pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
     let mut open: Vec<bool> = inside.iter().map(|v| !v).collect();
-    let on_border = |index: &usize| {
-        let voxel = grid.voxel(*index);
-        (0..3).any(|a| voxel[a] == 0 || voxel[a] + 1 == grid.shape[a])
-    };
-    let mut stack: Vec<usize> = (0..open.len())
-        .filter(|i| open[*i] && on_border(i))
-        .collect();
-    stack.iter().for_each(|&index| open[index] = false);
+    let [nx, ny, nz] = grid.shape;
+    let mut stack = Vec::new();
+    for z in 0..nz {
+        for y in 0..ny {
+            let rim = z == 0 || z + 1 == nz || y == 0 || y + 1 == ny;
+            let step = if rim { 1 } else { (nx - 1).max(1) };
+            for x in (0..nx).step_by(step) {
+                let index = grid.index([x, y, z]);
+                if open[index] {
+                    open[index] = false;
+                    stack.push((index, [x, y, z]));
+                }
+            }
+        }
+    }
     let mut out = vec![true; inside.len()];
     flood(&mut open, &mut stack, grid, |index| out[index] = false);
     out
@@ -69,11 +84,15 @@ const LINES: usize = 13;
 /// of a brain, or the gap between its parts, is open to one side and has at most nine.
 const ENCLOSED: u32 = 10;
 
-/// Adds the voxels that the set encloses. Unlike a filled hole they may be open to the outside by
-/// a narrow way, as dark nuclei are through the base of the brain.
-pub fn fill_enclosed(inside: &mut [bool], grid: &Grid, control: &Control) -> Result<(), Cancelled> {
+/// Adds the voxels that the set encloses, and tells whether there were any. Unlike a filled hole they
+/// may be open to the outside by a narrow way, as dark nuclei are through the base of the brain.
+pub fn fill_enclosed(
+    inside: &mut [bool],
+    grid: &Grid,
+    control: &Control,
+) -> Result<bool, Cancelled> {
     let Some((low, high)) = block(inside, grid) else {
-        return Ok(());
+        return Ok(false);
     };
     // With a border of one voxel, so that every neighbour exists.
     let shape = [0, 1, 2].map(|a| high[a] - low[a] + 3);
@@ -131,25 +150,33 @@ pub fn fill_enclosed(inside: &mut [bool], grid: &Grid, control: &Control) -> Res
             };
         }
     }
+    let mut added = false;
     for (of, first) in rows {
         let first = at(first);
         for x in 0..length {
             let both = before[first + x] & after[first + x];
-            inside[of + x] |= both.count_ones() >= ENCLOSED;
+            if !inside[of + x] && both.count_ones() >= ENCLOSED {
+                inside[of + x] = true;
+                added = true;
+            }
         }
     }
-    Ok(())
+    Ok(added)
 }
 
 /// First and last voxel of a set along each axis.
 fn block(inside: &[bool], grid: &Grid) -> Option<([usize; 3], [usize; 3])> {
     let mut found: Option<([usize; 3], [usize; 3])> = None;
-    for (index, _) in inside.iter().enumerate().filter(|(_, v)| **v) {
-        let voxel = grid.voxel(index);
-        let (low, high) = found.get_or_insert((voxel, voxel));
-        for axis in 0..3 {
-            low[axis] = low[axis].min(voxel[axis]);
-            high[axis] = high[axis].max(voxel[axis]);
+    for (row, voxels) in inside.chunks(grid.shape[0]).enumerate() {
+        let Some(first) = voxels.iter().position(|v| *v) else {
+            continue;
+        };
+        let last = voxels.iter().rposition(|v| *v).unwrap_or(first);
+        let (y, z) = (row % grid.shape[1], row / grid.shape[1]);
+        let (low, high) = found.get_or_insert(([first, y, z], [last, y, z]));
+        for (axis, (from, to)) in [(first, last), (y, y), (z, z)].into_iter().enumerate() {
+            low[axis] = low[axis].min(from);
+            high[axis] = high[axis].max(to);
         }
     }
     found
