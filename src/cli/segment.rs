@@ -57,7 +57,7 @@ pub struct Options {
     /// Which volume of it, from 0
     #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
-    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; half of the contrast to the values just outside is the tolerance, at least 1.5 standard deviations; where that would reach the background, the target moves away from it
+    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; a little under half of the contrast to the values just outside is the tolerance, at least 1.5 standard deviations; where that would reach the background, the target moves away from it
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of what is looked for

@@ -217,7 +217,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("How far from T values still belong; a sample sets it to half of the contrast to what lies just outside, short of the background");
+        .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             told(params.target, (tolerance as f32) / scale, phase);
         }
