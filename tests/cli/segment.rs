@@ -249,20 +249,21 @@ pub fn leaks() {
     let here = folder.path();
     let grid = Grid::axis_aligned([56; 3], DVec3::splat(1.0), DVec3::splat(-27.5)).unwrap();
     let grid = Arc::new(grid);
-    let value = |i: usize| {
-        let r = grid
-            .world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
-            .length();
-        let mean = match r {
-            _ if r < 8.0 => 60.0,
-            _ if r < 20.0 => 140.0,
-            _ => 6.0,
+    // A ball in tissue in air, and a ball in air.
+    for (name, tissue) in [("t1.nii.gz", 20.0), ("bare.nii.gz", 8.0)] {
+        let mut value = |i: usize| {
+            let at = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
+            let mean = match grid.world(at).length() {
+                r if r < 8.0 => 60.0,
+                r if r < tissue => 140.0,
+                _ => 6.0,
+            };
+            (mean + 2.0 * random.normal()) as f32
         };
-        (mean + 2.0 * random.normal()) as f32
-    };
-    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
-    let volume = Volume::scalar(grid.clone(), values);
-    io::nifti::save_volume(&here.join("t1.nii.gz"), &volume, "", &Control::new()).unwrap();
+        let values: Vec<f32> = (0..grid.voxel_count()).map(&mut value).collect();
+        let volume = Volume::scalar(grid.clone(), values);
+        io::nifti::save_volume(&here.join(name), &volume, "", &Control::new()).unwrap();
+    }
     let start = [
         "segment",
         "t1.nii.gz",
@@ -280,14 +281,31 @@ pub fn leaks() {
     let ball = 4.0 / 3.0 * std::f64::consts::PI * 0.512;
     let volume_ml = |value: &serde_json::Value| value["volume_ml"].as_f64().unwrap();
     assert!((volume_ml(&stays) / ball - 1.0).abs() < 0.15, "{stays}");
-    // Too wide a tolerance holds the tissue, and the air around it.
+    // Air that counts as the structure is entered.
+    let bare = [
+        "segment",
+        "bare.nii.gz",
+        "--target=60",
+        "--tolerance=300",
+        "--add=sphere:0,0,0,3",
+        "--steps=800",
+        "--out=bare",
+        "--json",
+    ];
+    let output = arcuate(&bare, here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("background"), "{error}");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(value["leak"]["cause"], "background");
+    // Too wide a tolerance holds the tissue, in which the surface is slow, and the air, in which it is fast again.
     let output = arcuate(&line(&["--tolerance=90", "--out", "leaks", "--json"]), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{error}");
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
     for word in [
         "leaks from step",
-        "background",
+        "grows faster",
         "--tolerance",
         "--ignore-leaks",
     ] {
@@ -296,7 +314,7 @@ pub fn leaks() {
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
         (&value["ended"], &value["leak"]["cause"]),
-        (&"leaked".into(), &"background".into())
+        (&"leaked".into(), &"growth".into())
     );
     let leak = &value["leak"];
     assert!(leak["from"].as_u64() < leak["noticed"].as_u64(), "{leak}");

@@ -140,6 +140,8 @@ fn added() {
     made.set(&other, &backend).unwrap();
     run(&mut made, 30);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
+    // With little smoothness: alone in what is cut away, a ball of 2 mm would shrink under more.
+    made.set(&USUAL, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
     made.edit(&white, &backend).unwrap();
     run(&mut made, 30);
