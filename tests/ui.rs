@@ -75,7 +75,7 @@ fn window(state: State, size: [f32; 2]) -> Window {
         // Two clicks within 0.3 s are a double click.
         .with_step_dt(1.0 / 60.0)
         // A popup fades in by the clock: on a busy machine over more frames.
-        .with_max_steps(64)
+        .with_max_steps(160)
         .with_context_setup(ui::theme::install)
         .build_eframe(|_| app);
     window.run();

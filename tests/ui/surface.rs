@@ -210,19 +210,22 @@ fn tools() {
 
 /// Rows that come and go above it leave the control under the pointer where it is.
 fn anchored() {
-    let mut window = Harness::builder().with_size([300.0, 200.0]).build_ui_state(
-        |ui, notes: &mut u32| {
-            anchor::scroll(ui, "panel", |ui| {
-                for i in 0..*notes {
-                    rows::hint(ui, &format!("note {i}"));
-                }
-                for i in 0..6 {
-                    rows::list_row(ui, &format!("button {i}"), i, false);
-                }
-            });
-        },
-        0,
-    );
+    let mut window = Harness::builder()
+        .with_size([300.0, 200.0])
+        .with_max_steps(64)
+        .build_ui_state(
+            |ui, notes: &mut u32| {
+                anchor::scroll(ui, "panel", |ui| {
+                    for i in 0..*notes {
+                        rows::hint(ui, &format!("note {i}"));
+                    }
+                    for i in 0..6 {
+                        rows::list_row(ui, &format!("button {i}"), i, false);
+                    }
+                });
+            },
+            0,
+        );
     window.run();
     let place = |window: &Harness<u32>| window.get_by_label("button 2").rect();
     let before = place(&window);

@@ -5,7 +5,7 @@ use super::Window;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
 use arcuate::jobs::{ForRegions, Loaded, Request};
-use arcuate::solvers::level_set::{Ended, Sphere, What};
+use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
 use arcuate::state::document::Content;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
@@ -404,7 +404,18 @@ fn said() {
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance) = (60.0, 1000.0)
     });
+    // The alarm pauses it at the background, and again at the border, until it is let go on.
     go(&mut window, 1000);
+    assert!(
+        matches!(live(&window).ended, Ended::Leaked(leak) if leak.cause == Cause::Background),
+        "{:?}",
+        live(&window).ended
+    );
+    for _ in 0..4 {
+        if matches!(live(&window).ended, Ended::Leaked(_)) {
+            go(&mut window, 1000);
+        }
+    }
     assert_eq!(live(&window).ended, Ended::Filled);
     // An image of one value; one with voxels that have none.
     let grid = image().grid.clone();
