@@ -406,11 +406,8 @@ fn said() {
     });
     // The alarm pauses it at the background, and again at the border, until it is let go on.
     go(&mut window, 1000);
-    assert!(
-        matches!(live(&window).ended, Ended::Leaked(leak) if leak.cause == Cause::Background),
-        "{:?}",
-        live(&window).ended
-    );
+    let ended = live(&window).ended;
+    assert!(matches!(ended, Ended::Leaked(leak) if leak.cause == Cause::Background));
     for _ in 0..4 {
         if matches!(live(&window).ended, Ended::Leaked(_)) {
             go(&mut window, 1000);
