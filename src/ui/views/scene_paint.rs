@@ -32,9 +32,10 @@ impl Views {
         }
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
+        let opaque = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
         let ground = ink::Ground {
             colour: p.canvas,
-            shaded: state.view.ground.is_none(),
+            shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
         let text =
             |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, ground);
@@ -303,7 +304,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) {
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
     ground.shade(painter, Rect::from_center_size(origin, reach));
     let ground = ink::Ground {
-        shaded: false,
+        shade: None,
         ..ground
     };
     let mut arms: Vec<(usize, DVec3)> = (0..3)
