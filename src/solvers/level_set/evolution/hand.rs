@@ -133,9 +133,12 @@ impl Evolution {
         self.renew()
     }
 
-    /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
-    pub fn let_leak(&mut self) {
-        self.alarm.allow();
+    /// Lets the surface go on after a leak: what it touches now is allowed. The next leak pauses it again.
+    pub fn let_leak(&mut self, backend: &Backend) -> Result<(), Error> {
+        let field = self.field()?;
+        let contact = backend.install(|| self.contact(&field));
+        self.alarm.allow(contact);
+        Ok(())
     }
 }
 
