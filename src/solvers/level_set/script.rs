@@ -78,6 +78,17 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// In machine output.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Converged => "converged",
+            Self::Vanished => "vanished",
+            Self::Filled => "filled",
+            Self::Leaked(_) => "leaked",
+        }
+    }
+
     /// What to say about it, where something went wrong.
     pub fn sentence(self) -> Option<String> {
         match self {
