@@ -15,6 +15,9 @@ pub struct Probe {
     pub spread: f64,
     /// How far values just outside are from T; `None` where nothing ends within reach.
     pub contrast: Option<f64>,
+    /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
+    /// their borders.
+    pub mixed: bool,
 }
 
 /// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
@@ -81,6 +84,8 @@ impl Probe {
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
             .max(0.0)
             .sqrt();
+        // Values of one tissue differ by less than half of the contrast.
+        let mixed = contrast.is_some_and(|contrast| SPREADS * structure > MOST * contrast);
         let usual = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
@@ -115,6 +120,7 @@ impl Probe {
             count,
             spread,
             contrast,
+            mixed,
         })
     }
 }
