@@ -19,10 +19,11 @@ const OUTSIDE: f32 = 0.04;
 /// Speeds of ±1 are the ends of the colours.
 pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
-/// The surface where it is looked at.
+/// The surface where it is looked at, unless it is hidden.
 pub fn live(state: &State) -> Option<&Surfaced> {
     let live = state.session.segment.live.as_deref();
-    live.filter(|_| state.view.task == Task::Segment)
+    let shown = state.document.segment.settings.shown;
+    live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
 /// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
