@@ -47,7 +47,7 @@ fn layer(layer: &Layer) -> Value {
     })
 }
 
-/// The surface in the hand.
+/// The surface that is segmented.
 fn segment(state: &State) -> Value {
     let (segment, working) = (&state.document.segment, &state.session.segment);
     let params = &segment.settings.params;

@@ -66,7 +66,7 @@ pub fn volumes(state: &State) -> Vec<VolumeDraw> {
     kept.collect()
 }
 
-/// The surface in the hand, straight from the solver's bricks.
+/// The live surface, straight from the solver's bricks.
 pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),

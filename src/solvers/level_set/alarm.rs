@@ -21,10 +21,10 @@ use super::script::{Event, What};
 const WINDOW: usize = 10;
 /// The surface rests once the voxels inside grow by less than this share …
 const REST: f64 = 1e-3;
-/// … or by at most this many of them, by which a small surface at rest breathes, …
-const FEW: u64 = 5;
 /// … within this many windows.
 const REST_WINDOWS: usize = 10;
+/// A small surface at rest breathes by this many voxels.
+const FEW: u64 = 5;
 /// Windows of which the median is the recent growth.
 const RECENT: usize = 20;
 /// A leak grows this many times as fast …

@@ -172,7 +172,7 @@ fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3,
     }
 }
 
-/// What a press takes into the hand.
+/// The sphere that a press holds.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
     let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(held(taken, slice.world(at), None))
@@ -186,7 +186,7 @@ pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
 
-/// The hand is at another place.
+/// The pointer is at another place.
 pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
     let Kind::Held {
         number, add, grip, ..
@@ -234,7 +234,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
     }
 }
 
-/// It stays in the hand, and says how it is put away.
+/// The tool, and the key that puts it away.
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",

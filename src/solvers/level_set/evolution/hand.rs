@@ -1,4 +1,4 @@
-//! What a hand does to a run: other speeds, spheres.
+//! Changes that the user makes to a run: other speeds, spheres.
 
 use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
@@ -117,7 +117,7 @@ impl Evolution {
         self.looks.clear();
     }
 
-    /// Goes on from a field with so many voxels inside, of this sum of grey values.
+    /// Goes on from a field with this many voxels inside, of this sum of grey values.
     pub(super) fn adopt(
         &mut self,
         field: &Field,
