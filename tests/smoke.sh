@@ -52,7 +52,8 @@ holds() { awk "BEGIN { exit !($2) }" || { echo "smoke: $1: not ($2)"; return 1; 
 
 mkdir -p "$folder/home" "$folder/run"
 chmod 700 "$folder/run"
-Xvfb -displayfd 3 -screen 0 1280x1000x24 -nolisten tcp 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
+# Without -noreset it begins again when xdotool leaves, while the window connects.
+Xvfb -displayfd 3 -screen 0 1280x1000x24 -nolisten tcp -noreset 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
 server=$!
 until_true 20 "an X server" test -s "$folder/display"
 export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run

@@ -282,12 +282,13 @@ fn contacts() {
             assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
         }
     }
-    // On the way from the seed: back to the change near the last look, else to that look.
+    // On the way from the seed: back to the change before the last look or near it, else to that look.
     for (change, from) in [
         (None, 100),
         (Some(98), 98),
         (Some(104), 104),
-        (Some(20), 100),
+        (Some(20), 20),
+        (Some(140), 100),
     ] {
         let mut alarm = Alarm::new(1_000, Contact::default());
         for step in 1..=150u64 {

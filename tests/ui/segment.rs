@@ -307,7 +307,7 @@ fn leak() {
 
 fn eye() {
     let driven = leaked();
-    let mut window = window(driven.state.clone(), [1280.0, 770.0]);
+    let mut window = window(driven.state.clone(), [1920.0, 1080.0]);
     let drawn = |window: &Window| {
         let state = &window.state().state;
         let surfaces = build::segment::surfaces(state, &state.view.camera).len();

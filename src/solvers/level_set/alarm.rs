@@ -387,8 +387,10 @@ impl Alarm {
         let left = others + SEEDS * seed;
         let grown = inside >= left;
         let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
-        if grown && share.is_some_and(|share| share.abs() < SLOW) {
-            self.slow = Some(self.mark());
+        if share.is_some_and(|share| share.abs() < SLOW) {
+            if grown {
+                self.slow = Some(self.mark());
+            }
             // A surface that creeps away is not at rest, one that slowed down elsewhere is.
             let creeps = |base: Base| base.mark.is_about(inside, CALM - 1.0);
             if !self.base.is_some_and(creeps) {
@@ -447,10 +449,11 @@ impl Alarm {
         match self.base {
             Some(base) if base.changed => base.mark.step,
             Some(base) => base.mark.step.min(looked.step),
-            // On its way from the seed: the last change near the last look.
+            // It has not rested yet: the last change at which it was as good as at the last look.
             None => {
-                let near = |m: &&Mark| looked.is_about(m.inside, CALM - 1.0);
-                let change = self.changes.iter().rev().find(near);
+                let fine =
+                    |m: &&Mark| m.step <= looked.step || looked.is_about(m.inside, CALM - 1.0);
+                let change = self.changes.iter().rev().find(fine);
                 change.map_or(looked.step, |change| change.step)
             }
         }

@@ -85,7 +85,8 @@ impl Probe {
             .max(0.0)
             .sqrt();
         // Values of one tissue differ by less than half of the contrast.
-        let mixed = contrast.is_some_and(|contrast| SPREADS * structure > MOST * contrast);
+        let most = contrast.map_or(SHARE * range, |contrast| MOST / SPREADS * contrast);
+        let mixed = structure > most;
         let usual = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)

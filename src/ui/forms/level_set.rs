@@ -352,14 +352,13 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     rows::hint_with_room(ui, mixed.or(needs).unwrap_or(held), all);
 }
 
-const MIXED: &str =
-    "The sample holds several tissues, and so will the surface: sample a smaller part";
+const MIXED: &str = "Several tissues were sampled: sample a smaller part";
 
 /// What the tools under the pointer do.
 const HINTS: [&str; 4] = [
     "Each drag over a slice samples, until P or Esc",
     "Each click adds a sphere, until A or Esc",
-    "Each click cuts away and keeps out, until D or Esc",
+    "Each click cuts away for good, until D or Esc",
     "A tool stays in the hand until its key or Esc",
 ];
 
