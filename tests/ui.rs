@@ -14,7 +14,7 @@ mod pathways;
 mod rays;
 mod regions;
 mod sample;
-mod segment;
+pub mod segment;
 mod sessions;
 mod settings;
 mod sliders;

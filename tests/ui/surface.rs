@@ -200,7 +200,7 @@ fn tools() {
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     window.key_press(egui::Key::D);
     window.run();
-    window.get_by_label("Each click cuts away and keeps out, until D or Esc");
+    window.get_by_label("Each click cuts away for good, until D or Esc");
     let speeds = |window: &Window| window.get_by_label("Further speeds").rect();
     let before = speeds(&window);
     window.key_press(egui::Key::Escape);

@@ -236,6 +236,8 @@ impl Views {
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
+        let rests = hand.filter(|_| self.drag.is_none());
+        spheres::fixed_in_scene(painter, scene, rests);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };
