@@ -14,6 +14,7 @@ pub mod colour_map;
 mod darkening;
 mod device;
 pub mod draw_list;
+mod faults;
 mod glyphs;
 mod gpu;
 mod line_buffers;
@@ -44,7 +45,8 @@ mod volume_bricks;
 mod volume_image;
 
 pub use blit::Surface;
-pub use device::{backends, device_descriptor, instance, shortcoming};
+pub use device::{backends, device_descriptor, instance, shortcoming, unsuitable};
+pub use faults::Faults;
 pub use gpu::{cleared, shader_sources};
 pub use shared::lender;
 pub use volume::March;
