@@ -53,6 +53,15 @@ pub fn shortcoming(adapter: &wgpu::Adapter) -> Option<String> {
     lacks.then(|| unsuitable(&adapter.get_info(), "it has no compute shaders"))
 }
 
+/// The sentence about a device that draws slices and no 3-D view, as OpenGL does: its shaders cannot read depths.
+pub fn without_scenes(info: &wgpu::AdapterInfo) -> String {
+    format!(
+        "The graphics device {} ({}) draws slices only; install a Vulkan driver for 3-D views \
+         (mesa-vulkan-drivers draws without a graphics card)",
+        info.name, info.backend
+    )
+}
+
 /// The sentence about a device that cannot draw our views.
 pub fn unsuitable(info: &wgpu::AdapterInfo, why: &str) -> String {
     format!(

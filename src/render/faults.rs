@@ -37,6 +37,15 @@ impl Faults {
     }
 }
 
+/// What `make` makes, and the first error of the device on the way.
+pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
+    use wgpu::ErrorFilter::{Internal, Validation};
+    let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
+    let made = make();
+    let [inner, outer] = [inner, outer].map(|scope| pollster::block_on(scope.pop()));
+    (made, inner.or(outer).map(|error| in_words(&error)))
+}
+
 /// One line, to stand in brackets: what went wrong and the causes below it.
 fn in_words(error: &wgpu::Error) -> String {
     const MOST: usize = 300;

@@ -159,6 +159,9 @@ impl Renderer {
 
     /// The 3-D view as bytes, never coarse; waits for the device.
     pub fn scene_picture(&mut self, list: &ScenePane) -> Result<Picture, Error> {
+        if let Some(sentence) = self.no_scenes() {
+            return Err(Error::Unsuitable(sentence.to_owned()));
+        }
         let whole = list.size_px.map(f64::from);
         let margin = reach_px(list.scale);
         self.tiled(list.size_px, margin, |renderer, corner, size_px| {
