@@ -181,7 +181,10 @@ pub const RESERVED: &[Reserved] = &[
     // Everybody else starts threads there, where a refusal is no panic.
     only(&["std", "thread", "Builder"], &["compute", "io/mmap"]),
     // A file that was opened is copied after it was shown.
-    only(&["std", "thread"], &["io/mmap", "jobs", "ui/files"]),
+    only(
+        &["std", "thread"],
+        &["compute/thread", "io/mmap", "jobs", "ui/files"],
+    ),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
