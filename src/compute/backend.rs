@@ -2,11 +2,12 @@
 
 use super::choice::{BackendChoice, BackendKind, Which};
 use super::cuda::{self, Device};
-use super::simd;
+use super::{simd, thread};
 use rayon::ThreadPool;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where solvers run. Chosen once; cheap to clone.
 #[derive(Clone, Debug)]
@@ -222,7 +223,11 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
                 });
                 return Ok(Arc::new(Pool { threads, shortage }));
             }
-            Err(_) if next > 1 => next /= 2,
+            Err(_) if next > 1 => {
+                next /= 2;
+                // The threads that were started meanwhile count until they have ended.
+                thread::pause(Duration::from_millis(50));
+            }
             Err(e) => {
                 return Err(BackendError::Threads {
                     wanted,

@@ -15,6 +15,11 @@ pub fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHan
         .map_err(|e| refused(&e))
 }
 
+/// Lets this thread sleep.
+pub fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// The sentence for a thread that the operating system refused.
 pub fn refused(error: &io::Error) -> String {
     format!(
