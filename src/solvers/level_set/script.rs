@@ -5,6 +5,9 @@ use super::params::{Layout, Params};
 use super::start::Sphere;
 use serde::{Deserialize, Serialize};
 
+/// The longest run: hours on a processor. A surface rests long before.
+pub const MOST_STEPS: u64 = 1_000_000;
+
 /// A change that the user made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,8 +49,15 @@ impl Script {
         (params, number)
     }
 
-    /// Whether it changes only to inputs of which there are this many.
+    /// One sentence if it asks for more steps than [`MOST_STEPS`], or for speed inputs that are not among these.
     pub fn check(&self, inputs: usize) -> Result<(), String> {
+        let last = self.events.iter().map(|event| event.step).max();
+        let steps = self.steps.max(last.unwrap_or(0));
+        if steps > MOST_STEPS {
+            return Err(format!(
+                "Found a run of {steps} steps, expected at most {MOST_STEPS}; lower the number of steps"
+            ));
+        }
         let asked = self.events.iter().filter_map(|event| match event.what {
             What::Inputs(number) => Some(number),
             What::Params(_) | What::Sphere(_) => None,
