@@ -136,6 +136,8 @@ pub const RESERVED: &[Reserved] = &[
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
     only(&["libc"], &["io/mmap"]),
+    only(&["rustix"], &["io/disk"]),
+    only(&["signal_hook"], &["cli/signals"]),
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
@@ -177,7 +179,11 @@ pub const RESERVED: &[Reserved] = &[
     // A thread for each card, which waits for it.
     only(&["std", "thread", "scope"], &["compute/backend"]),
     // A file that was opened is copied after it was shown.
-    only(&["std", "thread"], &["io/mmap", "jobs", "ui/files"]),
+    // One that waits for signals.
+    only(
+        &["std", "thread"],
+        &["io/mmap", "jobs", "ui/files", "cli/signals"],
+    ),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
