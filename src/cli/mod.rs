@@ -94,8 +94,8 @@ head made from that seed.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.
-A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command never leaves half a file
-under the name asked for.";
+A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command leaves the file of
+before. Without --force no file is replaced, also none that appeared while the command ran.";
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]

@@ -24,6 +24,8 @@ mod shoot;
 mod steer;
 mod trace;
 
+/// For what the window keeps for itself.
+pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
