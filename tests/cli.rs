@@ -4,6 +4,7 @@ mod bundles;
 mod commit;
 mod cost;
 mod drivers;
+mod endings;
 mod info;
 mod live;
 mod pictures;
@@ -73,6 +74,7 @@ pub fn tests() -> Vec<Trial> {
     own.chain(info::tests())
         .chain(pictures::tests())
         .chain(drivers::tests())
+        .chain(endings::tests())
         .collect()
 }
 

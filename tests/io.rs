@@ -13,6 +13,7 @@ pub mod made;
 mod masks;
 mod mutations;
 mod peers;
+mod races;
 mod scalars;
 mod surfaces;
 mod variants;
@@ -35,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
         formats::tests(),
         mutations::tests(),
         peers::tests(),
+        races::tests(),
         surfaces::tests(),
         variants::tests(),
         volumes::tests(),

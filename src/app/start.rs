@@ -12,6 +12,9 @@ use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Names the program to the desktop, and its folder of what outlives the window.
+const APP_ID: &str = "arcuate";
+
 /// Opens the window, with files or with the demo, and comes back when it is closed. An error is a
 /// sentence.
 ///
@@ -39,6 +42,8 @@ pub fn run(
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
         Ok(Box::new(create(cc, opened, threads, first)?))
     };
+    // Which files were opened is nobody else's business; without the folder nothing is remembered.
+    let _ = eframe::storage_dir(APP_ID).map(|folder| jobs::make_private_folder(&folder));
     eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
 }
 
@@ -46,7 +51,7 @@ fn options() -> NativeOptions {
     let mut options = NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title("Arcuate")
-            .with_app_id("arcuate")
+            .with_app_id(APP_ID)
             // With its title bar it fits a screen of 1280 × 800.
             .with_inner_size([1280.0, 760.0])
             .with_clamp_size_to_monitor_size(true)

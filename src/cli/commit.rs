@@ -5,6 +5,7 @@ use super::options::{
     ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
     whole,
 };
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
@@ -559,7 +560,7 @@ fn summary(
         );
     }
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     (value, text)
 }

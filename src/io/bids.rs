@@ -186,7 +186,7 @@ fn is_dicom(path: &Path) -> bool {
     // Opening a pipe would wait for its other end.
     let mut start = [0; 132];
     path.is_file()
-        && std::fs::File::open(path).is_ok_and(|mut f| f.read_exact(&mut start).is_ok())
+        && super::disk::File::open(path).is_ok_and(|mut f| f.read_exact(&mut start).is_ok())
         && start.ends_with(b"DICM")
 }
 

@@ -109,6 +109,14 @@ pub enum Error {
     FolderInPlace {
         path: PathBuf,
     },
+    /// Something took the name of the file while it was made.
+    Appeared {
+        path: PathBuf,
+    },
+    /// Larger than the system, or the user's own limit, allows.
+    TooLarge {
+        path: PathBuf,
+    },
     /// The disk is full.
     Full {
         path: PathBuf,
@@ -168,6 +176,7 @@ impl Error {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
             ErrorKind::IsADirectory => Self::FolderInPlace { path },
+            ErrorKind::FileTooLarge => Self::TooLarge { path },
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
@@ -231,6 +240,8 @@ impl Error {
             | Self::ReadOnly { path }
             | Self::Protected { path }
             | Self::FolderInPlace { path }
+            | Self::Appeared { path }
+            | Self::TooLarge { path }
             | Self::Full { path }
             | Self::Unwritable { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
@@ -358,6 +369,14 @@ impl Error {
             Self::FolderInPlace { .. } => {
                 f.write_str("A folder has this name and was left as it is; choose another name")
             }
+            Self::Appeared { .. } => f.write_str(
+                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                 replace it, or choose another name",
+            ),
+            Self::TooLarge { .. } => f.write_str(
+                "The file is larger than the disk or your limit (ulimit -f) allows and nothing was changed; \
+                 raise the limit or choose another folder",
+            ),
             Self::Full { .. } => f.write_str(
                 "The disk is full and nothing was changed; make room or choose another folder",
             ),
@@ -390,7 +409,12 @@ impl Display for Error {
             f.write_char(if c.is_control() { '·' } else { c })?;
         }
         match self.path() {
-            Some(path) => write!(f, ": {}", path.display()),
+            // Whoever named the file may have put anything into its name, too.
+            Some(path) => {
+                let plain = |c: char| if c.is_control() { '·' } else { c };
+                let name: String = path.to_string_lossy().chars().map(plain).collect();
+                write!(f, ": {name}")
+            }
             None => Ok(()),
         }
     }

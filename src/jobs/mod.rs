@@ -24,6 +24,8 @@ mod shoot;
 mod steer;
 mod trace;
 
+/// For what the window keeps for itself.
+pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
@@ -67,8 +69,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake` and
-/// `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
+/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake`,
+/// `Verify` and `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
 /// those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -136,6 +138,8 @@ pub enum Slot {
     Save,
     /// Kept streamlines of a session that are made again, one after the other.
     Remake,
+    /// Whether files are those of a session, byte by byte.
+    Verify,
     /// What a window leaves behind should it end without a word.
     Recovery,
     /// A picture: the window draws it itself, a piece a frame.
@@ -143,7 +147,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 34] = [
+    const ALL: [Self; 35] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -177,6 +181,7 @@ impl Slot {
         Self::Device,
         Self::Save,
         Self::Remake,
+        Self::Verify,
         Self::Recovery,
     ];
 

@@ -138,6 +138,8 @@ pub const RESERVED: &[Reserved] = &[
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
     only(&["libc"], &["io/mmap"]),
+    only(&["rustix"], &["io/disk"]),
+    only(&["signal_hook"], &["cli/signals"]),
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
@@ -181,9 +183,16 @@ pub const RESERVED: &[Reserved] = &[
     // Everybody else starts threads there, where a refusal is no panic.
     only(&["std", "thread", "Builder"], &["compute", "io/mmap"]),
     // A file that was opened is copied after it was shown.
+    // One that waits for signals.
     only(
         &["std", "thread"],
-        &["compute/thread", "io/mmap", "jobs", "ui/files"],
+        &[
+            "compute/thread",
+            "io/mmap",
+            "jobs",
+            "ui/files",
+            "cli/signals",
+        ],
     ),
 ];
 

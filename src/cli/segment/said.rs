@@ -1,5 +1,6 @@
 //! What is said of a run: words, JSON, and the leak that ended it.
 
+use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::jobs::{Leaked, Segmented};
 use crate::state::words::count;
@@ -78,7 +79,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         );
     }
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     (value, text)
 }

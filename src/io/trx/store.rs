@@ -1,13 +1,12 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
-use super::super::Error;
 use super::super::numbers::Type;
 use super::super::source::{Source, most_unpacked, too_expanded};
 use super::super::whole::{self, Whole};
+use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;
 use crate::data::shared::Bytes;
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -91,7 +90,7 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
     // Regular and not compressed: its arrays are read one by one, each when it is asked for.
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
-        let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
+        let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
         let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
@@ -117,7 +116,7 @@ fn folder(
     parts: &mut Vec<Part>,
 ) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
-    for entry in std::fs::read_dir(path).map_err(failed)? {
+    for entry in disk::list(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let path = entry.path();
