@@ -241,6 +241,8 @@ impl From<crate::compute::Cancelled> for Stop {
 pub enum Unlike {
     /// How it differs from what it was to hold.
     Differs(String),
+    /// The memory that is free does not hold it, bytes.
+    NoRoom(u64),
     Cancelled,
 }
 
@@ -250,6 +252,10 @@ impl Unlike {
             Self::Differs(why) => Error::ReadBack {
                 path: path.to_owned(),
                 why,
+            },
+            Self::NoRoom(bytes) => Error::NoRoomToCompare {
+                path: path.to_owned(),
+                bytes,
             },
             Self::Cancelled => Error::Cancelled,
         }
@@ -267,6 +273,7 @@ impl From<Error> for Unlike {
     fn from(error: Error) -> Self {
         match error {
             Error::Cancelled => Self::Cancelled,
+            Error::Memory { bytes, .. } => Self::NoRoom(bytes),
             error => Self::Differs(error.to_string()),
         }
     }
@@ -412,7 +419,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
 
 /// Writes a short text file; what reads back must be the same text.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    write_verified(
+    prepare_text(path, text)?.put()
+}
+
+/// Does all of that but the last step.
+pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
+    prepare(
         path,
         |file| Ok(file.write_all(text.as_bytes())?),
         |written| match std::fs::read_to_string(written) {
