@@ -3,6 +3,7 @@
 mod bundles;
 mod commit;
 mod cost;
+mod edges;
 mod info;
 mod live;
 mod pictures;
@@ -69,7 +70,8 @@ pub fn tests() -> Vec<Trial> {
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     let own = own.into_iter().chain(refusals::tests());
-    own.chain(info::tests()).chain(pictures::tests()).collect()
+    let own = own.chain(info::tests()).chain(pictures::tests());
+    own.chain(edges::tests()).collect()
 }
 
 fn arcuate(arguments: &[&str], folder: &Path) -> Output {
