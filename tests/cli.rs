@@ -4,6 +4,7 @@ mod bundles;
 mod commit;
 mod cost;
 mod drivers;
+mod edges;
 mod endings;
 mod info;
 mod live;
@@ -74,6 +75,7 @@ pub fn tests() -> Vec<Trial> {
     own.chain(info::tests())
         .chain(pictures::tests())
         .chain(drivers::tests())
+        .chain(edges::tests())
         .chain(endings::tests())
         .collect()
 }
