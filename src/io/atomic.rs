@@ -278,7 +278,7 @@ impl From<crate::compute::Cancelled> for Unlike {
     }
 }
 
-/// Removes the file unless told to keep it.
+/// Removes the file unless it is to be kept.
 struct Temporary(PathBuf);
 
 impl Temporary {

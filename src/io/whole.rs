@@ -148,7 +148,7 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
     }
 }
 
-/// Makes sure that so many bytes can be had.
+/// Makes sure that this many bytes can be had.
 fn room(path: &Path, bytes: u64) -> Result<(), Error> {
     match available_bytes() {
         Some(free) if free < bytes => Err(short_of_memory(path, bytes)),

@@ -35,7 +35,7 @@ pub fn draft(state: &State) -> Draft {
     make(state, None)
 }
 
-/// The same for recovery: with the session it is of.
+/// A draft for recovery, which names the session that it belongs to.
 pub fn autosave(state: &State) -> Draft {
     make(state, state.session.saving.file.clone())
 }
