@@ -278,7 +278,7 @@ impl From<crate::compute::Cancelled> for Unlike {
     }
 }
 
-/// Removes the file unless it is to be kept.
+/// Removes the file unless told to keep it.
 struct Temporary(PathBuf);
 
 impl Temporary {

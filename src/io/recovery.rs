@@ -113,11 +113,9 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
 /// Whether a folder with a session in it is held elsewhere than here: by a window that lives, or by one that
 /// was killed and is not gone yet.
 pub fn are_held(root: &Path, here: &[&Desk]) -> bool {
-    let folders = super::names_in(root).unwrap_or_default();
+    let mut folders = super::names_in(root).unwrap_or_default();
+    folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {
-        if here.iter().any(|desk| desk.folder == *folder) {
-            return false;
-        }
         let lock = File::open(folder.join(LOCK));
         let held = lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
         held && folder.join(SESSION).is_file()

@@ -152,21 +152,17 @@ fn tumours() {
     }
 }
 
-/// A T1 image with a little noise and bias.
-fn usual(seed: u64) -> Imaging {
-    Imaging {
-        weighting: Weighting::T1,
-        noise: 0.03,
-        bias: 0.2,
-        seed,
-    }
-}
-
 /// T − ε below 0, as a quarter of the image's range once was.
 fn into_air() {
     let (head, whole) = made();
     let at = head.world(VENTRICLE);
-    let image = whole.image(&usual(8));
+    let imaging = Imaging {
+        weighting: Weighting::T1,
+        noise: 0.03,
+        bias: 0.2,
+        seed: 8,
+    };
+    let image = whole.image(&imaging);
     let (params, _) = probed(&image, at);
     let wide = Params {
         tolerance: 480.0,
@@ -197,7 +193,13 @@ fn into_air() {
 fn widened() {
     let (head, whole) = made();
     let at = head.world(VENTRICLE);
-    let image = whole.image(&usual(9));
+    let imaging = Imaging {
+        weighting: Weighting::T1,
+        noise: 0.03,
+        bias: 0.2,
+        seed: 9,
+    };
+    let image = whole.image(&imaging);
     let brain = backend(2).install(|| head.brain_mask(&whole.grid, &Control::new()));
     let image = stripped(&image, &brain.expect("a mask"));
     let (params, mut run) = probed(&image, at);
