@@ -2,6 +2,7 @@
 
 pub mod autosave;
 pub mod events;
+pub mod look;
 mod record;
 mod shots;
 mod start;
@@ -17,6 +18,7 @@ use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub struct App {
     state: State,
@@ -24,6 +26,7 @@ pub struct App {
     memory: Memory,
     views: Views,
     autosave: autosave::Clock,
+    look: look::Look,
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
@@ -44,6 +47,7 @@ impl App {
             memory: Memory::new(),
             views: Views::default(),
             autosave: autosave::Clock::default(),
+            look: look::Look::begun(Instant::now()),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
@@ -91,8 +95,9 @@ impl eframe::App for App {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
         let due = self.autosave.due(&self.state, ctx);
+        let look = self.look.due(&self.state, ctx, Instant::now());
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
-        self.act(due.into_iter().chain(closing).collect(), ctx);
+        self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
         // One frame of a turn at a time, and none while the one before is being drawn or written.
         let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {

@@ -469,14 +469,14 @@ fn save(
             command: options.command(),
             replace: runner.force(),
         };
-        if let (Output::Converted(saved), _) = runner.run(request)? {
+        if let (Output::Converted(saved, _), _) = runner.run(request)? {
             files.extend(saved.written);
         }
     }
     Ok(files)
 }
 
-/// Of a group's streamlines those that are kept, with the sums of their weights and of weight × length.
+/// The streamlines of a group that are kept, with the sums of their weights and of weight × length.
 fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
     let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();

@@ -94,7 +94,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
-    let (Output::Converted(done), _) = runner.run(request)? else {
+    let (Output::Converted(done, _), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was converted"));
     };
     let mut text = format!("Converted {}\n", done.what);

@@ -118,7 +118,7 @@ impl Backend {
         }
     }
 
-    /// Equal shares of so many things, one a card, in order.
+    /// Equal shares of this many things, one a card, in order.
     pub fn shares(&self, count: usize) -> Vec<Range<usize>> {
         let cards = self.devices().len();
         let share = count.div_ceil(cards.max(1));

@@ -45,7 +45,7 @@ pub use pathway::{
     Traced as TracedPath, Weakest,
 };
 pub use place::{Placed, sentence};
-pub use request::{FitKey, Output, Request, Saved};
+pub use request::{FitKey, Output, Request, Saved, Whole};
 pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};

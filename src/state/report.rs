@@ -207,7 +207,7 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         ("Title".to_owned(), state_shown.document.name.clone()),
         ("Arcuate".to_owned(), state(state_shown).to_string()),
     ];
-    // Of what the task is about.
+    // The recipe of the task's subject.
     let recipe = match state_shown.view.task {
         Task::Pathways => pathway_recipe(state_shown, None),
         Task::Segment => segment_recipe(state_shown),

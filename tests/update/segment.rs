@@ -94,7 +94,7 @@ pub(super) fn live(window: &Window) -> &Surfaced {
         .expect("a surface")
 }
 
-/// Moves the surface by so many steps, fewer where it ends.
+/// Moves the surface by this many steps, fewer where it ends.
 pub(super) fn go(window: &mut Window, steps: u64) {
     let end = live(window).step + steps;
     while live(window).step < end {

@@ -16,7 +16,7 @@ use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, v
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
-/// Names of so many regions find room.
+/// Names of this many regions find room.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.
 const STOPS: f32 = 118.0;

@@ -53,7 +53,7 @@ impl Mixing {
         Some((mixing, fewer))
     }
 
-    /// The same of a table, which is left alone where nothing is won.
+    /// The ranks of a table, which is left alone where nothing is won.
     pub fn of_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
         match Self::of_products(table.products(), tolerance) {
             Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),

@@ -1,8 +1,7 @@
 //! The live pathway beside those of random pairs of the same head.
 
-use crate::state::pathways::{PathwayAction, Standing};
+use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, Slot, State};
-use crate::ui::format;
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
@@ -16,10 +15,10 @@ const PAIRS: &str = "Random pairs are regions of white matter as large as seed a
 /// figures arrive.
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
-    let shares = compared.and_then(|c| c.shares);
+    let among = compared.and_then(|c| AmongPairs::of(c));
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
-    let words = |share: Option<f64>| match share {
-        Some(share) => format!("higher than {} of random pairs", percent(share)),
+    let words = |share: fn(&AmongPairs) -> f64| match &among {
+        Some(among) => among.percentile(share(among)),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some() => "too few random pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
@@ -27,8 +26,8 @@ pub fn show(ui: &mut Ui, state: &State) {
         None => "waits for the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
-        rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
-        rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
+        rows::reading(ui, "Weakest stretch", &words(|among| among.weakest));
+        rows::reading(ui, "Cost per mm", &words(|among| among.mean));
     });
     both.response.on_hover_text(PAIRS);
 }
@@ -45,9 +44,4 @@ pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             actions.push(Action::Pathway(PathwayAction::CompareAgain));
         }
     }
-}
-
-/// A share in whole percent.
-fn percent(share: f64) -> String {
-    format::with_unit(&format::fixed(share * 100.0, 0), "%")
 }

@@ -259,6 +259,9 @@ fn row(
             for (name, value) in statistics(found, epsilon) {
                 ui.label(format!("{name}: {value}"));
             }
+            if let Some(among) = kept.and_then(|k| k.compared) {
+                ui.label(among.words());
+            }
         }),
         None => response.on_hover_text("Its costs are not there: its menu solves it again"),
     };
@@ -283,6 +286,9 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         for (name, value) in statistics(found, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
+    }
+    if let Some(among) = &kept.compared {
+        rows::hint(ui, &among.words());
     }
     let joined_from = kept.found.as_ref().map(|f| f.pathway.joined_from);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);
