@@ -276,8 +276,8 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-# Small moves: a much wider range makes the surface leak, and the alarm pauses it.
-for row in "390 1108 1111" "418 1152 1149" "446 1117 1122"; do
+# Smoothness alone: a wider range makes the surface leak, and the alarm pauses it.
+for row in "446 1117 1122" "446 1122 1127" "446 1127 1132"; do
     slides $row
     until_true 60 "a slider that acts on the way" more_events "$done_before"
     done_before=$(events)
