@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("selection::those of a group", groups),
         test("selection::lengths and other values", values),
-        test("selection::a number at random", chance),
+        test("selection::so many at random", chance),
         test("selection::no number of threads changes it", threads),
         test("selection::odd streamlines", odd),
         test("selection::by why they stopped", stops),

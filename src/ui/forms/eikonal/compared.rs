@@ -10,25 +10,25 @@ use egui::Ui;
 /// The figures; their rows are there as long as there is a pathway: nothing below them moves when they come.
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
-    let among = compared.and_then(|c| AmongPairs::of(c));
+    let shares = compared.and_then(|c| c.shares);
+    let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
-    let words = |share: fn(&AmongPairs) -> f64| match &among {
-        Some(among) => among.percentile(share(among)),
+    let words = |share: Option<f64>| match share {
+        Some(share) => AmongPairs::percentile(share, pairs),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some() => "too few random pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waits for the full result".to_owned(),
     };
-    rows::reading(ui, "Weakest stretch", &words(|among| among.weakest));
-    rows::reading(ui, "Cost per mm", &words(|among| among.mean));
+    rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
+    rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
 }
 
 /// What the figures are for, and why there are none.
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = "A path exists between almost any two regions: it alone is no sign of a connection. Random pairs \
-        are regions of this head's white matter as large as seed and target; a bundle costs less than most of \
-        them, so that its percentiles are low";
+        are regions of white matter as large as seed and target; a bundle costs less than most of them";
     rows::hint(ui, text);
     if let Some(why) = &state.session.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");

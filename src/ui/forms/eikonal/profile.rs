@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
-    let per_mm = format!("{} per mm {of}", format::significant(mean));
+    let per_mm = format!("{} a mm {of}", format::significant(mean));
     paint::left(painter, texts, &per_mm, font.clone(), p.t3);
     let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
     paint::right(painter, texts, &length, font, p.t3);
@@ -72,7 +72,7 @@ pub fn percent(share: f64) -> String {
 fn words(weak: &Weakest) -> String {
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     format!(
-        "Weakest stretch around {x}, {y}, {}: {} per mm, {} × the mean",
+        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
         format::with_unit(&z, "mm"),
         format::significant(weak.cost_per_mm),
         format::fixed(weak.times_mean(), 1),
