@@ -11,8 +11,8 @@ pub mod store;
 pub use start::run;
 
 use crate::compute::Backend;
-use crate::jobs::session::SessionRequest;
-use crate::jobs::{Jobs, Request, Slot};
+use crate::jobs::{Jobs, Request, Slot, session::SessionRequest};
+use crate::render::Faults;
 use crate::state::{Action, Effect, Job, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
@@ -33,6 +33,8 @@ pub struct App {
     shots: shots::Shots,
     recent_changed: bool,
     title: String,
+    /// Errors of the device that draws the window.
+    faults: Faults,
     record: Option<record::Record>,
 }
 
@@ -51,6 +53,7 @@ impl App {
             shots: shots::Shots::default(),
             recent_changed: false,
             title: String::new(),
+            faults: Faults::default(),
             record: record::Record::wanted(),
         };
         app.act(first, ctx);
@@ -100,6 +103,7 @@ impl eframe::App for App {
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
             self.act(vec![Action::NextFrame], ctx);
         }
+        self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_shots(gpu, ctx);
             if self.state.document.is_empty() && self.shots.is_idle() {

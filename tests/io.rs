@@ -8,11 +8,14 @@ mod formats;
 mod gradients;
 mod hostile;
 mod images;
+mod kept;
+mod kept_gradients;
 mod labels;
 pub mod made;
 mod masks;
 mod mutations;
 mod peers;
+mod races;
 mod scalars;
 mod surfaces;
 mod variants;
@@ -25,6 +28,8 @@ pub fn tests() -> Vec<Trial> {
     [
         bids::tests(),
         images::tests(),
+        kept::tests(),
+        kept_gradients::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),
@@ -35,6 +40,7 @@ pub fn tests() -> Vec<Trial> {
         formats::tests(),
         mutations::tests(),
         peers::tests(),
+        races::tests(),
         surfaces::tests(),
         variants::tests(),
         volumes::tests(),
@@ -57,6 +63,9 @@ pub fn sentence(error: &arcuate::io::Error) -> String {
         assert!(text.ends_with(&path), "{text}");
         let words = text.trim_end_matches(&path);
         assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
+        // What to do about it.
+        let remedies = ["; ", ", check", ", ask", ", choose", ", create"];
+        assert!(remedies.iter().any(|r| words.contains(r)), "{text}");
     }
     text
 }

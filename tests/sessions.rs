@@ -1,5 +1,6 @@
 //! Sessions: what was saved comes back, what is gone is named, nothing is half written.
 
+mod checked;
 mod figures;
 mod files;
 mod filter;
@@ -47,6 +48,7 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     let own = own.into_iter().chain(files::tests());
+    let own = own.chain(checked::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());

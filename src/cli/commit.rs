@@ -5,6 +5,7 @@ use super::options::{
     ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
     whole,
 };
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
@@ -261,19 +262,24 @@ impl Options {
 
     fn timing(&self) -> Result<Vec<Timing>, Failure> {
         if let Some(path) = &self.scheme {
-            let rows = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
+            let read = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
+            for note in read.notes {
+                eprintln!("arcuate: {note}: {}", path.display());
+            }
             let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
                 pulse_ms,
                 between_ms,
             };
-            return Ok(rows.into_iter().map(timing).collect());
+            return Ok(read.rows.into_iter().map(timing).collect());
         }
-        let both = self.pulse.zip(self.between);
-        let one = both.map(|(pulse_ms, between_ms)| Timing {
-            pulse_ms,
-            between_ms,
-        });
-        Ok(one.into_iter().collect())
+        let Some((pulse, between)) = self.pulse.zip(self.between) else {
+            return Ok(Vec::new());
+        };
+        let (one, note) = Timing::of_numbers(pulse, between).map_err(Failure::new)?;
+        if let Some(note) = note {
+            eprintln!("arcuate: {note}");
+        }
+        Ok(vec![one])
     }
 
     fn params(&self, opened: &Opened, timing: &[Timing]) -> Params {
@@ -559,7 +565,7 @@ fn summary(
         );
     }
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     (value, text)
 }

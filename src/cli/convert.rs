@@ -1,6 +1,7 @@
 //! `arcuate convert`: from one file format to another.
 
 use super::options::ToldOptions;
+use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -15,11 +16,15 @@ Examples:
   arcuate convert bundle.tt.gz bundle.tck
   arcuate convert slicer.vtk bundle.trx/ --vtk-space lps
   arcuate convert t1.mgz t1.nii.gz
+  arcuate convert dwi.nrrd dwi.nii.gz    (writes dwi.bval and dwi.bvec, too)
+  arcuate convert dwi.nii.gz dwi.nrrd    (with the gradients in its header)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
 The names say the formats; tracks.trx/ is a folder. Without --affine no point is moved: coordinates in the world stay as they are. What the output cannot hold
 is listed before it is written, and with --strict nothing is written then; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
+An image keeps the type of its values, whole or not, with slope and intercept; NRRD has neither, and gets the values worked out as float32 or float64. The gradients beside a scan, or in
+its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD.
 A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.
@@ -71,7 +76,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::new();
     for (word, lines) in [("note", &plan.notes), ("left out", &plan.losses)] {
         for line in lines {
-            let _ = writeln!(text, "  {word:<11} {line}");
+            let _ = writeln!(text, "  {word:<11} {}", one_line(line));
         }
     }
     runner.tell(&text);
@@ -94,7 +99,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let mut text = format!("Converted {}\n", done.what);
     for path in &done.written {
-        let _ = writeln!(text, "  written     {}", path.display());
+        let _ = writeln!(text, "  written     {}", shown(path));
     }
     let value = json!({
         "command": "convert", "what": done.what, "files": done.written, "notes": done.notes,

@@ -1,6 +1,7 @@
 //! `arcuate cost`: cost fields of two regions, and the pathway between them.
 
 use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
@@ -314,7 +315,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     for file in &files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     runner.report(&value, &text);
     Ok(())

@@ -1,5 +1,6 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
@@ -313,7 +314,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked, &curves.out);
     runner.report(&value, &text);

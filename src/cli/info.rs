@@ -1,6 +1,7 @@
 //! `arcuate info`: what files hold.
 
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
+use super::output::one_line;
 use super::runner::{Failure, Runner};
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
@@ -46,7 +47,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         match describe(file, &told, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
-                let _ = writeln!(text, "{file}\n{lines}");
+                let _ = writeln!(text, "{}\n{lines}", one_line(file));
                 let name = Path::new(file).file_name().unwrap_or_default();
                 kept.extend(data.map(|data| (name.to_string_lossy().into_owned(), data)));
             }
@@ -64,11 +65,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let percent = 100.0 * share;
             let _ = writeln!(
                 text,
-                "  inside      {percent:.1} % of {tracks} lie inside {of}"
+                "  inside      {percent:.1} % of {} lie inside {}",
+                one_line(tracks),
+                one_line(of)
             );
         }
         for sentence in &found {
-            let _ = writeln!(text, "  differs     {sentence}");
+            let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
         if found.is_empty() {
             text += "  agrees      nothing found that lies where it should not\n";
@@ -160,7 +163,7 @@ const SHEARED_DEG: f64 = 0.05;
 fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
         let inside = path.strip_prefix(&found.path).unwrap_or(path);
-        inside.display().to_string()
+        inside.to_string_lossy().into_owned()
     };
     let mut text = format!(
         "  kind        BIDS folder\n  subjects    {}\n",
@@ -169,18 +172,26 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let visits = found.visits();
     if visits.len() > 1 {
         let names: Vec<String> = visits.iter().map(Visit::name).collect();
-        let _ = writeln!(text, "  to choose from  {}", names.join(", "));
+        let _ = writeln!(text, "  to choose from  {}", one_line(&names.join(", ")));
     }
     for file in &found.found {
-        let _ = writeln!(text, "  {:<15} {}", file.kind.name(), relative(&file.path));
+        let place = one_line(&relative(&file.path));
+        let _ = writeln!(text, "  {:<15} {place}", file.kind.name());
         match (file.kind, file.gradients.as_slice()) {
             (Kind::Scan, []) => text += "  no gradients\n",
             (Kind::Scan, files) => {
                 let names: Vec<String> = files.iter().map(|p| relative(p)).collect();
-                let _ = writeln!(text, "                  {}", names.join(", "));
+                let _ = writeln!(text, "                  {}", one_line(&names.join(", ")));
             }
             _ => {}
         }
+    }
+    for folder in &found.unreadable {
+        let _ = writeln!(
+            text,
+            "  note        {} cannot be read, so what it holds is missing here; allow reading it",
+            relative(folder)
+        );
     }
     if found.cut {
         text += "  note        there is more than is looked at; open one subject's folder\n";
@@ -197,7 +208,8 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         .collect();
     let value = json!({
         "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
-        "complete": !found.cut,
+        "unreadable": found.unreadable,
+        "complete": !found.cut && found.unreadable.is_empty(),
     });
     (value, text, None)
 }
@@ -258,7 +270,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         );
     }
     for note in notes {
-        let _ = writeln!(text, "  note        {note}");
+        let _ = writeln!(text, "  note        {}", one_line(note));
     }
     (value, text)
 }
@@ -418,11 +430,11 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         ("per group", of_groups.into_iter().collect()),
     ] {
         if !names.is_empty() {
-            let _ = writeln!(text, "  {what:<11} {}", names.join(", "));
+            let _ = writeln!(text, "  {what:<11} {}", one_line(&names.join(", ")));
         }
     }
     for note in notes {
-        let _ = writeln!(text, "  note        {note}");
+        let _ = writeln!(text, "  note        {}", one_line(note));
     }
     (value, text)
 }

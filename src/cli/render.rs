@@ -2,6 +2,7 @@
 
 use super::headless::Headless;
 use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions};
+use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::{Ffmpeg, Request};
@@ -263,11 +264,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "drawn_by": pictures.device(),
     });
     let mut text = match files.as_slice() {
-        [first, .., last] => format!("{} to {}", first.display(), last.display()),
-        _ => options.out.display().to_string(),
+        [first, .., last] => format!("{} to {}", shown(first), shown(last)),
+        _ => shown(&options.out),
     };
     if let Some(film) = &film {
-        text += &format!("\n{}", film.display());
+        text += &format!("\n{}", shown(film));
     }
     runner.report(&report, &text);
     Ok(())

@@ -118,7 +118,8 @@ impl Replayed {
             }
             _ => format!("{number} {}", self.what),
         };
-        format!("{:28} {:18} {counted}\n", self.name, self.words())
+        let name = super::output::one_line(&self.name);
+        format!("{name:28} {:18} {counted}\n", self.words())
     }
 
     fn json(&self) -> Value {

@@ -2,6 +2,7 @@
 
 use super::inputs::{image, streamlines};
 use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::io::quoted;
@@ -252,7 +253,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let _ = writeln!(text, "  left out: {loss}");
     }
     for path in &saved.written {
-        let _ = writeln!(text, "{}", path.display());
+        let _ = writeln!(text, "{}", shown(path));
     }
     let reasons: Map<String, Value> = dropped()
         .map(|(reason, n)| (format!("{reason:?}"), json!(n)))

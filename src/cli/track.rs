@@ -1,6 +1,7 @@
 //! `arcuate track`: streamlines between regions.
 
 use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
@@ -492,7 +493,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {

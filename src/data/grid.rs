@@ -236,6 +236,21 @@ impl Grid {
                 .all(|(a, b)| a.distance(b) <= tolerance_mm)
     }
 
+    /// Whether a header said where the image lies in the patient, or it was moved to where it belongs.
+    pub fn is_placed(&self) -> bool {
+        self.source != AffineSource::Pixdim || self.space_code == Self::ALIGNED
+    }
+
+    /// Whether a file that was written for `other` holds it. Of an image whose place nobody knows a file says the
+    /// voxel sizes alone.
+    pub fn is_written_as(&self, other: &Grid, tolerance_mm: f64) -> bool {
+        if other.is_placed() {
+            return self.same_space(other, tolerance_mm);
+        }
+        let off = (self.spacing() - other.spacing()).abs().max_element();
+        self.shape == other.shape && !self.is_placed() && off <= tolerance_mm
+    }
+
     /// Whether voxels can be taken one for one: same shape, and no centre further from its twin than
     /// a tenth of the smallest voxel edge. Headers of other programs round; registrations move more.
     pub fn matches(&self, other: &Grid) -> bool {

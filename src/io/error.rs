@@ -109,9 +109,22 @@ pub enum Error {
     FolderInPlace {
         path: PathBuf,
     },
+    /// Something took the name of the file while it was made.
+    Appeared {
+        path: PathBuf,
+    },
+    /// Larger than the system, or the user's own limit, allows.
+    TooLarge {
+        path: PathBuf,
+    },
     /// The disk is full.
     Full {
         path: PathBuf,
+    },
+    /// What was written cannot be read back within the memory that is free.
+    NoRoomToCompare {
+        path: PathBuf,
+        bytes: u64,
     },
     /// Any other refusal of the system while writing.
     Unwritable {
@@ -136,11 +149,36 @@ fn has_folder(path: &Path) -> bool {
     folder.is_dir() && !path.is_symlink()
 }
 
-/// Two digits of what is small: `0.0` says nothing.
-fn gigabytes(gb: f64) -> String {
-    match gb < 0.95 {
-        true => format!("{gb:.2}"),
-        false => format!("{gb:.1}"),
+/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
+fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes as f64 {
+        b if b >= 0.95e9 => (b / 1e9, "GB"),
+        b if b >= 0.95e6 => (b / 1e6, "MB"),
+        b if b >= 0.95e3 => (b / 1e3, "kB"),
+        b => return format!("{b} bytes"),
+    };
+    match value < 99.5 {
+        true => format!("{value:.1} {unit}"),
+        false => format!("{value:.0} {unit}"),
+    }
+}
+
+/// How much is there, where it is less than what a job needs.
+fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> Result {
+    let needed = size(needed);
+    match super::memory::allowed() {
+        // The limit is the user's own.
+        Some(most) => write!(
+            f,
+            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
+             the limit (--memory, or Settings) or {then}",
+            size(most),
+            size(super::held_bytes().map_or(0, |(held, _)| held))
+        ),
+        None => write!(
+            f,
+            "needs {needed} of memory, more than there is; close other programs or {then}"
+        ),
     }
 }
 
@@ -168,6 +206,7 @@ impl Error {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
             ErrorKind::IsADirectory => Self::FolderInPlace { path },
+            ErrorKind::FileTooLarge => Self::TooLarge { path },
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
@@ -231,7 +270,10 @@ impl Error {
             | Self::ReadOnly { path }
             | Self::Protected { path }
             | Self::FolderInPlace { path }
+            | Self::Appeared { path }
+            | Self::TooLarge { path }
             | Self::Full { path }
+            | Self::NoRoomToCompare { path, .. }
             | Self::Unwritable { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
         }
@@ -245,7 +287,9 @@ impl Error {
                 f.write_str("This is a folder, expected a file; choose one in it")
             }
             Self::PlainFolder { .. } => {
-                f.write_str("Found a folder without BIDS names, expected a file or a BIDS folder")
+                f.write_str(
+                    "Found a folder without BIDS names, expected a file or a BIDS folder; choose a file in it",
+                )
             }
             Self::Dicom { .. } => {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
@@ -260,13 +304,21 @@ impl Error {
             ),
             Self::Unknown { .. } => write!(
                 f,
-                "Unknown kind of file, expected {}",
+                "Unknown kind of file, expected {}; convert it, or give it the ending of its format",
                 super::Format::readable_names()
             ),
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
             Self::Malformed {
                 found, expected, ..
-            } => write!(f, "Found {found}, expected {expected}"),
+            } => match expected.contains(';') {
+                true => write!(f, "Found {found}, expected {expected}"),
+                // Damage, or another program's slip: what helps is the same.
+                false => write!(
+                    f,
+                    "Found {found}, expected {expected}; choose another file, or write this one again with the \
+                     program that made it"
+                ),
+            },
             Self::Short {
                 found_bytes,
                 expected_bytes,
@@ -281,23 +333,12 @@ impl Error {
                 "The compressed data are damaged ({why}); copy the file again"
             ),
             Self::Memory { bytes, .. } => {
-                let needed = *bytes as f64 / 1e9;
-                match super::memory::allowed() {
-                    // The limit is the user's own.
-                    Some(most) => write!(
-                        f,
-                        "Opening this needs {} GB of memory, and the limit for the program is {} GB; \
-                         raise the limit (--memory, or Settings) or crop the file",
-                        gigabytes(needed),
-                        gigabytes(most as f64 / 1e9)
-                    ),
-                    None => write!(
-                        f,
-                        "Opening this needs {} GB of memory, more than there is; crop it or close other \
-                         programs",
-                        gigabytes(needed)
-                    ),
-                }
+                f.write_str("Opening this ")?;
+                against_limit(f, *bytes, "crop the file")
+            }
+            Self::NoRoomToCompare { bytes, .. } => {
+                f.write_str("The file was not kept, since reading it back to compare it ")?;
+                against_limit(f, *bytes, "write a smaller part")
             }
             Self::Counts {
                 b_values,
@@ -358,6 +399,14 @@ impl Error {
             Self::FolderInPlace { .. } => {
                 f.write_str("A folder has this name and was left as it is; choose another name")
             }
+            Self::Appeared { .. } => f.write_str(
+                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                 replace it, or choose another name",
+            ),
+            Self::TooLarge { .. } => f.write_str(
+                "The file is larger than the disk or your limit (ulimit -f) allows and nothing was changed; \
+                 raise the limit or choose another folder",
+            ),
             Self::Full { .. } => f.write_str(
                 "The disk is full and nothing was changed; make room or choose another folder",
             ),
@@ -390,7 +439,12 @@ impl Display for Error {
             f.write_char(if c.is_control() { '·' } else { c })?;
         }
         match self.path() {
-            Some(path) => write!(f, ": {}", path.display()),
+            // Whoever named the file may have put anything into its name, too.
+            Some(path) => {
+                let plain = |c: char| if c.is_control() { '·' } else { c };
+                let name: String = path.to_string_lossy().chars().map(plain).collect();
+                write!(f, ": {name}")
+            }
             None => Ok(()),
         }
     }

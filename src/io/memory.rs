@@ -54,6 +54,16 @@ pub fn held_bytes() -> Option<(u64, u64)> {
     Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
 }
 
+/// Signals that the process was started to ignore, as bits from the first on; `None` where the system does not
+/// say.
+pub fn ignored_signals() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let bits = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(bits.trim(), 16).ok()
+}
+
 /// Counts the most that the process holds anew, where the system can.
 pub fn forget_peak() {
     // 5 resets the peak (proc(5)); elsewhere there is no such file.

@@ -13,6 +13,8 @@ pub mod bids;
 pub mod checksum;
 pub mod colours;
 pub mod convert;
+pub mod disk;
+pub mod ending;
 mod error;
 pub mod fibres;
 mod format;
@@ -39,6 +41,7 @@ pub mod scheme;
 pub mod session;
 mod source;
 mod stl;
+mod stored;
 pub mod surface;
 pub mod tck;
 pub mod tinytrack;
@@ -55,7 +58,7 @@ pub use error::Error;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
-pub use memory::{available_bytes, forget_peak, held_bytes, limit_memory};
+pub use memory::{available_bytes, forget_peak, held_bytes, ignored_signals, limit_memory};
 pub use nifti::SpaceInfo;
 pub use told::{Space, Told, ToldAffine, quoted};
 
@@ -63,7 +66,8 @@ pub use told::{Space, Told, ToldAffine, quoted};
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
-use crate::data::{TensorLayout, Tractogram, Volume, VolumeKind};
+use crate::data::{Grid, TensorLayout, Tractogram, Volume, VolumeKind};
+use glam::DAffine3;
 use source::Source;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -155,7 +159,7 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
 
 /// Everything in a folder, in the order of the names.
 pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
+    let entries = disk::list(folder).map_err(|e| Error::reading(folder, &e))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     paths.sort();
     Ok(paths)
@@ -295,33 +299,39 @@ fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Res
         Opened::Volume(volume, _) => Some(volume.grid.clone()),
         Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
     };
-    let by = match by {
-        ToldAffine::Matrix(rows) => ToldAffine::of_rows(rows),
-        ToldAffine::File { path: file, fixed } => {
-            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
-            let fixed = fixed.transpose()?;
-            let affine = affine::read(file)?;
-            affine
-                .in_world(own.as_deref(), fixed.as_ref())
-                .ok_or_else(|| {
-                    Error::unsupported(
-                        file,
-                        "a FLIRT matrix, which counts in the voxels of two images",
-                        "name the image that was aligned to with --fixed, and move an image or \
-                         streamlines that bring a grid",
-                    )
-                })?
-        }
-    };
+    let by = in_world(by, own.as_deref(), control)?;
     Ok(match opened {
         Opened::Volume(volume, info) => {
-            let grid = volume.grid.moved(by).ok_or_else(|| {
-                Error::unsupported(path, "an affine that leaves no volume", "name another")
-            })?;
+            let grid = moved_grid(path, &volume.grid, by)?;
             Opened::Volume(volume.on_grid(grid.into()), info)
         }
         Opened::Tractogram(tractogram, info) => Opened::Tractogram(tractogram.moved(by), info),
     })
+}
+
+fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
+    grid.moved(by)
+        .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
+}
+
+/// What an affine does in the world to something on this grid.
+fn in_world(by: &ToldAffine, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
+    match by {
+        ToldAffine::Matrix(rows) => Ok(ToldAffine::of_rows(rows)),
+        ToldAffine::File { path: file, fixed } => {
+            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
+            let fixed = fixed.transpose()?;
+            let affine = affine::read(file)?;
+            affine.in_world(own, fixed.as_ref()).ok_or_else(|| {
+                Error::unsupported(
+                    file,
+                    "a FLIRT matrix, which counts in the voxels of two images",
+                    "name the image that was aligned to with --fixed, and move an image or \
+                     streamlines that bring a grid",
+                )
+            })
+        }
+    }
 }
 
 /// An image that the user says holds tensors.

@@ -1,10 +1,10 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::Error;
+use super::{Error, disk};
 use crate::compute::Control;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(super) struct Source {
 
 /// Reports what was read from the disk to the job.
 struct Counted {
-    file: File,
+    file: disk::File,
     control: Control,
 }
 
@@ -72,7 +72,7 @@ impl Source {
     ) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
         let metadata = plain_file(path, "a file")?;
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = disk::File::open(path).map_err(failed)?;
         let mut magic = [0; 2];
         let looks = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
         let compressed = compressed.unwrap_or(looks);
@@ -132,6 +132,7 @@ impl Source {
             None => most_unpacked(self.file_bytes),
         };
         let mut bytes = Vec::new();
+        disk::allocate(&self.path).map_err(|e| self.failed(&e))?;
         if !self.compressed {
             bytes.reserve_exact(limit as usize);
         }
@@ -207,7 +208,7 @@ impl Source {
     /// ISIZE, the last four bytes of a gzip file (RFC 1952).
     fn trailer_length(&self) -> Result<u32, Error> {
         let failed = |e: std::io::Error| Error::reading(&self.path, &e);
-        let mut file = File::open(&self.path).map_err(failed)?;
+        let mut file = disk::File::open(&self.path).map_err(failed)?;
         let mut length = [0; 4];
         if self.file_bytes >= 4 {
             file.seek(SeekFrom::End(-4)).map_err(failed)?;

@@ -411,17 +411,20 @@ pub struct Scheme {
     pub path: PathBuf,
     /// One a volume.
     pub timing: Vec<Timing>,
+    /// One sentence each.
+    pub notes: Vec<String>,
 }
 
 impl ReadScheme {
     pub(super) fn run(self) -> Result<Scheme, Fault> {
-        let rows = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
-        let timing = rows.into_iter().map(|[pulse_ms, between_ms]| Timing {
+        let read = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
+        let timing = read.rows.into_iter().map(|[pulse_ms, between_ms]| Timing {
             pulse_ms,
             between_ms,
         });
         Ok(Scheme {
             timing: timing.collect(),
+            notes: read.notes,
             path: self.path,
         })
     }

@@ -211,6 +211,7 @@ pub fn segment() -> super::segment::Settings {
         curve: false,
         dims: false,
         fade_mm: None,
+        shown: true,
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Leaving {
 pub enum SessionAction {
     /// Asks first where work would be lost.
     Leave(Leaving),
+    /// The answer to the question whether a session that somebody else has changed is replaced.
+    Overwrite,
     /// Work may be lost: the answer to the question.
     Discard,
     /// Stays; also takes back what was to follow.
@@ -131,10 +133,44 @@ impl Opening {
     }
 }
 
+/// A session that somebody else has changed since it was read or written here: nothing was saved yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChangedSince {
+    pub path: PathBuf,
+    /// Follows once it is saved.
+    pub then: Option<Leaving>,
+}
+
+/// Whether the files of the session that was opened hold what they held when it was saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verified {
+    /// So many are being read.
+    Running(usize),
+    Same(usize),
+    /// Names of those that do not.
+    Differ(Vec<String>),
+}
+
+impl Verified {
+    pub fn words(&self) -> String {
+        let files = |n: usize| super::words::counted(n, "file");
+        match self {
+            Self::Running(n) => format!("{} being verified", files(*n)),
+            Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),
+            Self::Differ(names) => format!("Not what it was: {}", names.join(", ")),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
     /// The session file of the document.
     pub file: Option<PathBuf>,
+    /// Its checksum as it was read or written here last.
+    pub seen: Option<String>,
+    /// A question is open: that file is not what it was.
+    pub changed_since: Option<ChangedSince>,
+    pub verified: Option<Verified>,
     /// What is in that file, or was there when the first file was opened.
     pub base: Arc<Base>,
     /// What will be in a file that is being written.

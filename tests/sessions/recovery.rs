@@ -74,7 +74,11 @@ fn origin() {
     window.place(Role::Target, DVec3::ONE, 4.0);
     let draft = Box::new(saved::autosave(&window.state));
     let path = copy.clone();
-    let job = SessionRequest::Save { path, draft };
+    let job = SessionRequest::Save {
+        path,
+        draft,
+        known: None,
+    };
     let job = window.jobs.submit(Request::Session(job));
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();

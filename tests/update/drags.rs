@@ -64,13 +64,19 @@ fn pauses() {
     let from = window.requests.len();
     window.holding = true;
     to_alpha(&mut window, 3.5, Phase::Live);
+    assert!(window.state.waits_for_rest());
     window.act(Action::Settle);
+    assert!(
+        !window.state.waits_for_rest(),
+        "one rest, one action: else the window repaints until the drag ends"
+    );
     assert_eq!(
         coarse(&window, from),
         [true],
         "a pause does not take the coarse answer away"
     );
     to_alpha(&mut window, 4.0, Phase::Live);
+    assert!(window.state.waits_for_rest());
     assert_eq!(coarse(&window, from), [true], "nor does the next move");
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 3.5);

@@ -46,7 +46,7 @@ fn image() -> Volume {
     Volume::scalar(Arc::new(grid), values)
 }
 
-fn opened(volume: Volume) -> Window {
+pub(super) fn opened(volume: Volume) -> Window {
     let mut window = Window::new();
     window.act(Action::Event(super::file(
         "/data/t1.nii.gz",

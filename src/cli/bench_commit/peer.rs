@@ -159,7 +159,8 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
     };
     let scheme = at("scan.scheme");
     let timing: Vec<Timing> = match io::scheme::timing(&scheme) {
-        Ok(rows) => rows
+        Ok(read) => read
+            .rows
             .into_iter()
             .map(|[pulse_ms, between_ms]| Timing {
                 pulse_ms,

@@ -9,8 +9,11 @@ use super::{
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
+use crate::io::checksum;
 use crate::io::recovery;
-use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, Standing, Sum};
+use crate::io::session::{
+    self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
+};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tracking::selection::{self, Edit, apply};
@@ -66,11 +69,11 @@ fn compose(
 ) -> Result<SessionFile, String> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
-    let known = |path: &Path, bytes: u64, modified: u64| {
+    let known = |path: &Path| {
+        let stamp = Stamp::of(path)?;
         let inner = memory.lock();
-        let found = inner.files.get(path);
-        let found = found.filter(|(b, m, _)| (*b, *m) == (bytes, modified));
-        found.map(|(.., sum)| sum.clone())
+        let found = inner.files.get(path).filter(|(s, _)| *s == stamp);
+        found.map(|(_, sum)| sum.clone())
     };
     let mut files = Vec::new();
     for listed in &draft.files {
@@ -78,13 +81,16 @@ fn compose(
             files.push(entry.moved(from, folder));
             continue;
         }
+        let before = Stamp::of(&listed.path);
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
-                for e in std::iter::once(&entry).chain(&entry.beside) {
-                    let value = (e.bytes, e.modified_ns, e.sha256.clone());
-                    inner.files.insert(e.place(folder), value);
+                // Of one that changed while it was read nothing is known.
+                let before = before.filter(|b| Stamp::of(&listed.path) == Some(*b));
+                if let Some(stamp) = before {
+                    let value = (stamp, entry.sha256.clone());
+                    inner.files.insert(listed.path.clone(), value);
                 }
                 entry
             }
@@ -121,8 +127,17 @@ fn compose(
             && *stored
             && draft.store.keeps(tractogram)
         {
-            let file = session::store(&absolute, tractogram, &sum.sha256, control);
-            sum.file = Some(file.map_err(|e| e.to_string())?);
+            let known = |path: &Path| {
+                let stamp = Stamp::of(path);
+                stamp.is_some() && memory.lock().kept.get(path).copied() == stamp
+            };
+            let file = session::store(&absolute, tractogram, &sum.sha256, &known, control);
+            let file = file.map_err(|e| e.to_string())?;
+            let place = folder.join(&file);
+            if let Some(stamp) = Stamp::of(&place) {
+                memory.lock().kept.insert(place, stamp);
+            }
+            sum.file = Some(file);
         }
         results.push(sum);
     }
@@ -169,18 +184,34 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
     }
 }
 
-/// Returns how many lists of numbers found no room.
+/// What came of saving.
+pub enum Written {
+    /// With the file's checksum, and how many lists of numbers found no room.
+    Saved(String, usize),
+    /// Somebody else has changed it: it is as it was.
+    ChangedSince,
+}
+
+/// Writes a session; `known` is the checksum of what may be replaced, `None` where anything may be.
 pub fn write(
     path: &Path,
     draft: &Draft,
+    known: Option<&str>,
     memory: &Memory,
     control: &Control,
-) -> Result<usize, String> {
+) -> Result<Written, String> {
+    let sum = || checksum::of_file(path, control).map_err(|e| e.to_string());
+    if let Some(known) = known
+        && path.exists()
+        && sum()? != known
+    {
+        return Ok(Written::ChangedSince);
+    }
     let session = compose(path, draft, memory, control)?;
     let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
     let left_out = session.numbers.iter().filter(left_out).count();
     put(path, session)?;
-    Ok(left_out)
+    Ok(Written::Saved(sum()?, left_out))
 }
 
 /// What is on the disk already is not written again.
@@ -216,6 +247,7 @@ pub fn read(
 ) -> Result<ReadSession, String> {
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     const NO_ROOM: &str = "more memory than there is";
@@ -274,9 +306,27 @@ pub fn read(
         results: session.results,
         numbers,
         path,
+        sha256,
         files,
         masks,
     })
+}
+
+/// Reads every byte of files that were taken for those of a session by their size and age.
+pub fn verify(
+    files: Vec<(PathBuf, Entry)>,
+    control: &Control,
+) -> Result<Vec<(PathBuf, String)>, String> {
+    control.begin("Verifying files", files.len() as u64);
+    let mut differ = Vec::new();
+    for (path, entry) in files {
+        let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
+        if let Standing::Changed(why) | Standing::Missing(why) = standing {
+            differ.push((path, why));
+        }
+        control.advance(1);
+    }
+    Ok(differ)
 }
 
 pub fn relocate(

@@ -117,6 +117,9 @@ pub(super) fn find(
         .iter()
         .map(|frames| mean(dwi, frames, control))
         .collect::<Result<Vec<_>, _>>()?;
+    if !dwi.values.iter().any(|v| v.is_finite() && *v > 0.0) {
+        return Err(no_signal());
+    }
     let coarse = Coarse::new(grid);
     let brightness = Brightness::find(&images, grid, &coarse, control)?;
     let mut levels = brightness.levels(&images, grid, &coarse, control)?;
@@ -149,9 +152,16 @@ pub(super) fn find(
     })
 }
 
+fn no_signal() -> Error {
+    Error::Input(
+        "The scan has no value above 0, so there is no brain in it; check that the file is whole"
+            .into(),
+    )
+}
+
 fn no_contrast() -> Error {
     Error::Input(
-        "The scan has the same mean signal in every voxel, so no brain stands out; give a mask"
+        "No brain stands out from the background in the scan's mean signal; give a mask (--mask)"
             .into(),
     )
 }

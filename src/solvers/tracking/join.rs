@@ -6,7 +6,7 @@ use super::job::Begun;
 use super::queue::senses;
 use super::regions::Gates;
 use super::{Fate, StopReason};
-use glam::Vec3;
+use crate::data::tractogram::length_mm;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -214,7 +214,7 @@ impl Joined {
         lines.points.push(at);
         lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
-        let short = points.len() < 2 || length_mm(points) < limits.min_length_mm;
+        let short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
         let fate = if plan.fate == Fate::Kept && short {
             Fate::TooShort
         } else {
@@ -233,10 +233,4 @@ impl Joined {
             self.reached([head.target, tail.target]);
         }
     }
-}
-
-/// As [`crate::data::Tractogram::length_mm`].
-fn length_mm(points: &[[f32; 3]]) -> f32 {
-    let length = |w: &[[f32; 3]]| Vec3::from(w[0]).distance(Vec3::from(w[1]));
-    points.windows(2).map(length).sum()
 }

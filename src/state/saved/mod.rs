@@ -58,6 +58,9 @@ pub struct Content {
     /// The session that a save for recovery belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,
+    /// Checksum of that one as it was read or written last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_sha256: Option<String>,
     /// What is kept to be compared with, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,

@@ -70,7 +70,8 @@ impl Mixing {
         let largest = order.first().map_or(0.0, |&i| values[i]);
         order.retain(|&i| values[i] > tolerance * tolerance * largest);
         let rank = order.len();
-        if rank >= atoms {
+        // Atoms without any signal span nothing that fewer columns could hold.
+        if rank == 0 || rank >= atoms {
             return None;
         }
         let factors: Vec<Vec<f64>> = order

@@ -450,6 +450,9 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
     state.session.status = said;
+    for note in scheme.notes {
+        state.session.say(Severity::Warning, note);
+    }
 }
 
 /// Weights are there, those of a fit that was stopped as well.

@@ -29,6 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let standing = state.pathway_standing();
     let fact = match (&working.live, standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
+        (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
         (Some(live), _) => format!("E* {}", format::significant(live.pathway.least)),
         (None, _) => String::new(),
