@@ -139,8 +139,8 @@ pub struct Options {
     /// Most iterations
     #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
-    /// End where the objective falls by less than this share over 50 iterations, or the optimality (KKT) is below
-    /// a tenth of it
+    /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
+    /// the end, or the optimality (KKT) is below a tenth of it
     #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]
     pub tolerance: f64,
     /// Start from these weights: text with a number for each streamline, or a file of them with weights as this

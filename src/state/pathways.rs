@@ -213,8 +213,8 @@ impl AmongPairs {
     }
 
     /// `percentile 13 of 200 random pairs`.
-    pub fn percentile(&self, share: f64) -> String {
-        let pairs = counted(self.pairs, "random pair");
+    pub fn percentile(share: f64, pairs: usize) -> String {
+        let pairs = counted(pairs, "random pair");
         format!("percentile {} of {pairs}", fixed(100.0 * share, 0))
     }
 
@@ -223,7 +223,7 @@ impl AmongPairs {
         format!(
             "Weakest stretch at percentile {}, cost per mm at {} in this head",
             fixed(100.0 * self.weakest, 0),
-            self.percentile(self.mean)
+            Self::percentile(self.mean, self.pairs)
         )
     }
 }

@@ -15,7 +15,8 @@
 //!
 //! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several steps in
 //! a row are short far from the minimum. The objective's fall is judged over [`JUDGED`] iterations, more than a
-//! round with what follows it.
+//! round with what follows it, and carried on at the rate at which it slows down: many streamlines that are nearly
+//! alike let it fall slowly for long, and a small fall alone left such fits six tolerances above the minimum.
 //!
 //! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
 //! restarts, and nothing after it.
@@ -49,7 +50,7 @@ const SHRINK: f64 = 0.9;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Fall of the objective over the last [`JUDGED`] iterations, relative to it; 0: never.
+    /// Fall of the objective over the last [`JUDGED`] iterations and expected after them, relative to it; 0: never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
     pub kkt: f64,
@@ -236,6 +237,23 @@ fn solve_by(
     }
 }
 
+/// How far the objective fell over the last [`JUDGED`] iterations, and will fall after them if each as many fall
+/// by the same factor as these against those before. `None`: there are too few.
+fn still_to_fall(reached: &[f64]) -> Option<f64> {
+    /// The slowest fall that is told from rest.
+    const SLOWEST: f64 = 0.98;
+    let last = reached.len().checked_sub(1)?;
+    let middle = last.checked_sub(JUDGED)?;
+    let first = middle.saturating_sub(JUDGED);
+    // Where single precision ends the objective rises as often as it falls.
+    let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
+    let rate = match before > 0.0 {
+        true => (now / before).clamp(0.0, SLOWEST),
+        false => 0.0,
+    };
+    Some(now / (1.0 - rate))
+}
+
 /// `second`: with a second phase.
 fn run(
     mut engine: impl Engine,
@@ -300,10 +318,10 @@ fn run(
             engine.grow(SHRINK as f32)?;
             left *= SHRINK;
         }
-        let before = reached.len().checked_sub(1 + JUDGED).map(|i| reached[i]);
-        // Where single precision ends it rises as often as it falls.
-        let quiet = |before: f64| before - objective < stop.objective * objective;
-        if stop.objective > 0.0 && before.is_some_and(quiet) {
+        if stop.objective > 0.0
+            && let Some(fall) = still_to_fall(&reached)
+            && fall < stop.objective * objective
+        {
             break Ended::Objective;
         }
         if second && free.is_time(&mut engine) {

@@ -15,10 +15,11 @@ const PAIRS: &str = "Random pairs are regions of white matter as large as seed a
 /// figures arrive.
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
-    let among = compared.and_then(|c| AmongPairs::of(c));
+    let shares = compared.and_then(|c| c.shares);
+    let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
-    let words = |share: fn(&AmongPairs) -> f64| match &among {
-        Some(among) => among.percentile(share(among)),
+    let words = |share: Option<f64>| match share {
+        Some(share) => AmongPairs::percentile(share, pairs),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some() => "too few random pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
@@ -26,8 +27,8 @@ pub fn show(ui: &mut Ui, state: &State) {
         None => "waits for the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
-        rows::reading(ui, "Weakest stretch", &words(|among| among.weakest));
-        rows::reading(ui, "Cost per mm", &words(|among| among.mean));
+        rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
+        rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
     });
     both.response.on_hover_text(PAIRS);
 }

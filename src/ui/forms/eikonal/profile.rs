@@ -78,7 +78,7 @@ fn weakest_stretch(ui: &mut Ui, weak: &Weakest, actions: &mut Vec<Action>) {
     let room = texts.with_max_x(fact_at.left() - 8.0);
     paint::name(painter, room, &name, theme::regular(size::LABEL), p.t2);
     let rate = format::significant(weak.cost_per_mm);
-    let spoken = format!("Weakest stretch around {at}: {rate} a mm, {times} × the mean");
+    let spoken = format!("Weakest stretch around {at}: {rate} per mm, {times} × the mean");
     response.widget_info(|| WidgetInfo::labeled(Spoken::Label, true, &spoken));
     response.on_hover_text(&spoken);
     let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);
