@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Error)
         .filter_module("rfd", log::LevelFilter::Off)
+        .filter_module("wgpu", log::LevelFilter::Off)
+        .filter_module("naga", log::LevelFilter::Off)
         .parse_default_env()
         .init();
     cli::signals::watch();

@@ -3,7 +3,8 @@
 use crate::support::{Random, lines, test};
 use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
-use arcuate::data::{Grid, Tractogram};
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::nifti;
 use arcuate::solvers::Error;
 use arcuate::solvers::density::{Measure, On, Output, Params, density};
 use glam::{DAffine3, DMat3, DVec3};
@@ -20,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("density::colours are directions", directions),
         test("density::threads give the same bytes", threads),
         test("density::odd streamlines and grids", odd),
+        test("density::a count beyond single precision is kept", counts),
     ]
 }
 
@@ -357,4 +359,37 @@ fn odd() {
         &Control::new(),
     );
     assert!(matches!(short, Err(Error::Input(_))));
+}
+
+/// More streamlines in a voxel than a float32 counts: a map's file holds each one.
+fn counts() {
+    let grid = Grid::axis_aligned([2, 1, 1], DVec3::ONE, DVec3::ZERO).expect("a grid");
+    let grid = Arc::new(grid);
+    for (most, code, values) in [
+        (
+            16_777_217u32,
+            768i16,
+            [16_777_217u32.to_le_bytes(), 3u32.to_le_bytes()],
+        ),
+        (
+            16_777_216,
+            16,
+            [16_777_216f32.to_le_bytes(), 3f32.to_le_bytes()],
+        ),
+    ] {
+        let map = Volume::of_counts(grid.clone(), vec![most, 3]);
+        assert_eq!(map.counts().is_some(), most > 1 << 24);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("d.nii");
+        nifti::save_volume(&path, &map, "test", &Control::new()).expect("saved");
+        let bytes = std::fs::read(&path).expect("written");
+        assert_eq!(i16::from_le_bytes([bytes[70], bytes[71]]), code);
+        assert_eq!(bytes[bytes.len() - 8..], values.concat());
+    }
+    // As many streamlines of one point each, all in one voxel.
+    let n = (1u64 << 24) + 1;
+    let points = vec![[0.0f32, 0.0, 0.0]; n as usize];
+    let all = Tractogram::new(points, (0..=n).collect::<Vec<u64>>());
+    let map = run(&all, &grid, &plain(Measure::Visits));
+    assert_eq!(map.volume.counts(), Some(&[n as u32, 0][..]));
 }

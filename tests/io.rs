@@ -8,6 +8,8 @@ mod formats;
 mod gradients;
 mod hostile;
 mod images;
+mod kept;
+mod kept_gradients;
 mod labels;
 pub mod made;
 mod masks;
@@ -26,6 +28,8 @@ pub fn tests() -> Vec<Trial> {
     [
         bids::tests(),
         images::tests(),
+        kept::tests(),
+        kept_gradients::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),
@@ -59,6 +63,9 @@ pub fn sentence(error: &arcuate::io::Error) -> String {
         assert!(text.ends_with(&path), "{text}");
         let words = text.trim_end_matches(&path);
         assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
+        // What to do about it.
+        let remedies = ["; ", ", check", ", ask", ", choose", ", create"];
+        assert!(remedies.iter().any(|r| words.contains(r)), "{text}");
     }
     text
 }

@@ -1,5 +1,6 @@
 //! Selecting streamlines: regions against dense sampling, the logic of roles, values, chance.
 
+mod extremes;
 mod images;
 mod meeting;
 mod pick;
@@ -26,7 +27,12 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("selection::those of a group", groups),
         test("selection::lengths and other values", values),
-        test("selection::so many at random", chance),
+        test(
+            "selection::lengths of very many points",
+            extremes::very_many,
+        ),
+        test("selection::nothing of nothing", extremes::nothing),
+        test("selection::a number at random", chance),
         test("selection::no number of threads changes it", threads),
         test("selection::odd streamlines", odd),
         test("selection::by why they stopped", stops),

@@ -14,6 +14,7 @@ mod replay;
 mod segment;
 mod snapshots;
 mod unsaved;
+mod unsaved_tasks;
 mod worker;
 
 use crate::support::test;
@@ -53,7 +54,7 @@ pub fn tests() -> Vec<Trial> {
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());
-    let own = own.chain(unsaved::tests());
+    let own = own.chain(unsaved::tests()).chain(unsaved_tasks::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 
@@ -350,7 +351,7 @@ fn not_started() {
     let status = &window.state.session.status;
     let why = (&window.state.session.live_error, window.said());
     assert_eq!(
-        status, "No streamline started (1\u{202F}500 tries)",
+        status, "No streamline started (1\u{202F}500 tries): the seeds lie outside the mask 'mask'",
         "{why:?}"
     );
 }

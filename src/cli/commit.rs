@@ -262,19 +262,24 @@ impl Options {
 
     fn timing(&self) -> Result<Vec<Timing>, Failure> {
         if let Some(path) = &self.scheme {
-            let rows = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
+            let read = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
+            for note in read.notes {
+                eprintln!("arcuate: {note}: {}", path.display());
+            }
             let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
                 pulse_ms,
                 between_ms,
             };
-            return Ok(rows.into_iter().map(timing).collect());
+            return Ok(read.rows.into_iter().map(timing).collect());
         }
-        let both = self.pulse.zip(self.between);
-        let one = both.map(|(pulse_ms, between_ms)| Timing {
-            pulse_ms,
-            between_ms,
-        });
-        Ok(one.into_iter().collect())
+        let Some((pulse, between)) = self.pulse.zip(self.between) else {
+            return Ok(Vec::new());
+        };
+        let (one, note) = Timing::of_numbers(pulse, between).map_err(Failure::new)?;
+        if let Some(note) = note {
+            eprintln!("arcuate: {note}");
+        }
+        Ok(vec![one])
     }
 
     fn params(&self, opened: &Opened, timing: &[Timing]) -> Params {
@@ -464,14 +469,14 @@ fn save(
             command: options.command(),
             replace: runner.force(),
         };
-        if let (Output::Converted(saved), _) = runner.run(request)? {
+        if let (Output::Converted(saved, _), _) = runner.run(request)? {
             files.extend(saved.written);
         }
     }
     Ok(files)
 }
 
-/// Of a group's streamlines those that are kept, with the sums of their weights and of weight × length.
+/// The streamlines of a group that are kept, with the sums of their weights and of weight × length.
 fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
     let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();

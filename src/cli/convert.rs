@@ -16,11 +16,15 @@ Examples:
   arcuate convert bundle.tt.gz bundle.tck
   arcuate convert slicer.vtk bundle.trx/ --vtk-space lps
   arcuate convert t1.mgz t1.nii.gz
+  arcuate convert dwi.nrrd dwi.nii.gz    (writes dwi.bval and dwi.bvec, too)
+  arcuate convert dwi.nii.gz dwi.nrrd    (with the gradients in its header)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
 The names say the formats; tracks.trx/ is a folder. Without --affine no point is moved: coordinates in the world stay as they are. What the output cannot hold
 is listed before it is written, and with --strict nothing is written then; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
+An image keeps the type of its values, whole or not, with slope and intercept; NRRD has neither, and gets the values worked out as float32 or float64. The gradients beside a scan, or in
+its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD.
 A mask becomes a smooth surface in world mm.";
 
 /// The examples and the table of formats.
@@ -90,7 +94,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
-    let (Output::Converted(done), _) = runner.run(request)? else {
+    let (Output::Converted(done, _), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was converted"));
     };
     let mut text = format!("Converted {}\n", done.what);

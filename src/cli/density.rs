@@ -76,7 +76,7 @@ impl Options {
                     io::Opened::Volume(volume, _) => Some(volume.grid),
                     io::Opened::Tractogram(..) => {
                         return Err(Failure::new(format!(
-                            "The template is no image, expected one: {}",
+                            "Found no image as template, expected one; name the image whose grid is meant: {}",
                             path.display()
                         )));
                     }
@@ -128,7 +128,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     } = output
     else {
         return Err(Failure::new(format!(
-            "Not a streamline file, expected one that ends in {}: {}",
+            "Found no streamlines, expected a file that ends in {}; name one: {}",
             Format::streamline_endings(),
             options.tracks.display()
         )));
@@ -151,6 +151,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let volume = made.output.volume.clone();
     let [x, y, z] = volume.grid.shape;
     let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
+    let count_of_most = volume.counts().and_then(|c| c.iter().max().copied());
+    let highest_text = count_of_most.map_or(highest.to_string(), |n| n.to_string());
+    let highest = count_of_most.map_or(json!(highest), |n| json!(n));
     runner.run(Request::SaveVolume {
         volume,
         path: options.out.clone(),
@@ -166,7 +169,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let text = format!(
         "{count} streamlines, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} voxels passed, \
-         highest value {highest}, {}\n{}\n",
+         highest value {highest_text}, {}\n{}\n",
         output.inside_mm,
         output.outside_mm,
         output.voxels,

@@ -45,7 +45,7 @@ pub struct RayOptions {
     /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)
     #[arg(long, value_enum, default_value = "f32")]
     pub precision: PrecisionName,
-    /// Keep one point in so many steps, and the last
+    /// Keep one point in N steps, and the last
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = keep_every)]
     pub keep_every: Option<usize>,
     /// Carry each ray on behind its seed

@@ -129,7 +129,7 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
     let image = super::inputs::image(path, &ToldOptions::default(), runner)?;
     if image.frames != TensorLayout::VOLUMES {
         return Err(Failure::new(format!(
-            "Found {}, expected the six volumes of a tensor image: {}",
+            "Found {}, expected the six volumes of a tensor image; name that image: {}",
             counted(image.frames, "volume"),
             path.display()
         )));

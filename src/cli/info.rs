@@ -186,6 +186,13 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
             _ => {}
         }
     }
+    for folder in &found.unreadable {
+        let _ = writeln!(
+            text,
+            "  note        {} cannot be read, so what it holds is missing here; allow reading it",
+            relative(folder)
+        );
+    }
     if found.cut {
         text += "  note        there is more than is looked at; open one subject's folder\n";
     }
@@ -201,7 +208,8 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         .collect();
     let value = json!({
         "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
-        "complete": !found.cut,
+        "unreadable": found.unreadable,
+        "complete": !found.cut && found.unreadable.is_empty(),
     });
     (value, text, None)
 }

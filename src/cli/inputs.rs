@@ -20,7 +20,7 @@ fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, 
             Ok(loaded)
         }
         _ => Err(Failure::new(format!(
-            "Found a folder, expected a file: {}",
+            "Found a folder, expected a file; name one in it: {}",
             path.display()
         ))),
     }
@@ -35,7 +35,7 @@ pub fn streamlines(
     match open(path, told, runner)? {
         Loaded::Tractogram(tractogram) => Ok(tractogram),
         _ => Err(Failure::new(format!(
-            "Not a streamline file, expected one that ends in {}: {}",
+            "Found no streamlines, expected a file that ends in {}; name one: {}",
             Format::streamline_endings(),
             path.display()
         ))),
@@ -49,7 +49,7 @@ pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Vol
         Loaded::Image(volume) => Ok(volume),
         Loaded::Mask(mask) => Ok(mask.image().clone()),
         Loaded::Tractogram(_) => Err(Failure::new(format!(
-            "Found streamlines, expected an image: {}",
+            "Found streamlines, expected an image; name one: {}",
             path.display()
         ))),
     }

@@ -269,7 +269,10 @@ pub fn noted_volume(
         gradients: Vec::new(),
     };
     let (Output::Opened { loaded, notes, .. }, _) = runner.run(request)? else {
-        return Err(Failure::new(format!("Not an image: {}", path.display())));
+        return Err(Failure::new(format!(
+            "Found a folder, expected an image; name a file in it: {}",
+            path.display()
+        )));
     };
     for note in notes {
         eprintln!("arcuate: {note}: {}", path.display());
@@ -279,7 +282,7 @@ pub fn noted_volume(
         Loaded::Image(volume) => Ok((volume, None)),
         Loaded::Mask(mask) => Ok((mask.image().clone(), None)),
         Loaded::Tractogram(_) => Err(Failure::new(format!(
-            "Found streamlines, expected an image: {}",
+            "Found streamlines, expected an image; name one: {}",
             path.display()
         ))),
     }
@@ -290,7 +293,7 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
 }
 
-/// What is to be said of a mask that was found from the scan, to standard error.
+/// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
     if let Some(doubt) = mask::doubtful(found) {
         eprintln!("arcuate: {doubt}");
@@ -434,6 +437,14 @@ impl ScanOptions {
                 notes,
                 ..
             } => {
+                // A table that is there and cannot be used is the reason, and the only thing to say.
+                let (grid, volumes) = (&dwi.grid, dwi.frames);
+                if let Err(why) = io::gradients::for_scan(&path, &[], grid, volumes) {
+                    return Err(Failure::new(why.to_string()));
+                }
+                if let Some(half) = io::gradients::alone_beside(&path) {
+                    return Err(Failure::new(format!("{half}: {}", path.display())));
+                }
                 for note in notes {
                     eprintln!("arcuate: {note}: {}", self.scan);
                 }
@@ -444,13 +455,13 @@ impl ScanOptions {
                     _ => "",
                 };
                 Err(Failure::new(format!(
-                    "No gradients beside the scan: name them with --bval and --bvec, or \
-                     --gradients{tensors}: {}",
+                    "Found no gradients beside the scan, expected a .bval and a .bvec; name them with --bval and \
+                     --bvec, or --gradients{tensors}: {}",
                     path.display()
                 )))
             }
             _ => Err(Failure::new(format!(
-                "Not a diffusion scan, expected a NIfTI file with several volumes: {}",
+                "Found no diffusion scan, expected an image of several volumes; name the scan itself: {}",
                 path.display()
             ))),
         }

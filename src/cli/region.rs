@@ -11,7 +11,6 @@ use crate::state::drawing::Drawing;
 use crate::state::recipe::ShapeSpec;
 use glam::DVec3;
 use serde_json::json;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -215,17 +214,17 @@ fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failur
     };
     let refused = |found: &str, expected: &str| {
         Err(Failure::new(format!(
-            "{found}, expected {expected}: {}",
+            "Found {found}, expected {expected}; name another: {}",
             path.display()
         )))
     };
     match volume {
-        None => refused("Not an image", "one with a number in each voxel"),
+        None => refused("no image", "one with a number in each voxel"),
         Some(v) if v.kind == VolumeKind::Rgb => {
-            refused("A colour image", "one with a number in each voxel")
+            refused("a colour image", "one with a number in each voxel")
         }
         Some(v) if frame >= v.frames => refused(
-            &format!("Volume {frame} of an image with {}", v.frames),
+            &format!("volume {frame} of an image with {}", v.frames),
             "a number below that",
         ),
         Some(v) => Ok(v),
@@ -315,14 +314,19 @@ fn labels(
     for label in asked {
         let found = numbers.0.iter().find(|f| f.number == *label);
         let there = || {
-            let mut text = String::new();
-            for found in numbers.0.iter().take(12) {
-                let _ = write!(text, " {}", found.number);
+            if numbers.0.is_empty() {
+                return "no label but 0; choose another image".to_owned();
             }
-            text + if numbers.0.len() > 12 { " …" } else { "" }
+            let some = numbers.0.iter().take(12);
+            let some: Vec<String> = some.map(|found| found.number.to_string()).collect();
+            let more = if numbers.0.len() > 12 { " …" } else { "" };
+            format!("{}{more}; choose one of them", some.join(" "))
         };
         wanted.push(*found.ok_or_else(|| {
-            Failure::new(format!("The image has no label {label}, it has{}", there()))
+            Failure::new(format!(
+                "The image has no label {label}, it has {}",
+                there()
+            ))
         })?);
     }
     let work = ForRegions::Label {

@@ -42,13 +42,13 @@ pub struct Options {
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub scale: u32,
-    /// Slices of the view in rows, so many mm apart
+    /// Slices of the view in rows, MM mm apart
     #[arg(long, value_name = "MM", value_parser = super::options::positive)]
     pub mosaic: Option<f64>,
     /// Nothing where nothing is drawn (3-D view)
     #[arg(long)]
     pub transparent: bool,
-    /// So many pictures of a whole turn (3-D view): NAME-001.png and so on
+    /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
     #[arg(long, value_name = "PICTURES", value_parser = clap::value_parser!(u32).range(2..=i64::from(Turn::MOST_FRAMES)))]
     pub turntable: Option<u32>,
     /// Of the turn also NAME.mp4, by ffmpeg

@@ -52,6 +52,9 @@ pub struct Runner {
 impl Runner {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let backend = global.backend()?;
+        if let Some(shortage) = backend.shortage() {
+            eprintln!("arcuate: {shortage}");
+        }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
         let bars = !global.quiet && std::io::stderr().is_terminal();

@@ -57,7 +57,7 @@ pub struct Options {
     /// Keep just those that the rules so far drop
     #[arg(long)]
     pub invert: bool,
-    /// Of those left keep so many at random
+    /// Keep N of those left, at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub number: Option<u32>,
     #[command(flatten)]
@@ -240,7 +240,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: options.command(),
         replace: runner.force(),
     };
-    let (Output::Converted(saved), _) = runner.run(request)? else {
+    let (Output::Converted(saved, _), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was written"));
     };
     let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));

@@ -111,7 +111,7 @@ pub struct TrackOptions {
     /// Curves stop at this length, mm, or off; of rays both ways, each half does
     #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
     pub max_length: Option<Limit>,
-    /// Each half stops after so many steps
+    /// Each half stops after N steps
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub max_steps: Option<usize>,
     /// How steps are taken; rk2 is the midpoint rule

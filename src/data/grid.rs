@@ -55,7 +55,7 @@ pub struct Grid {
     qform: Option<DAffine3>,
 }
 
-/// Of what is used; a second opinion of the header makes no other grid.
+/// Compares what is used; a second opinion of the header makes no other grid.
 impl PartialEq for Grid {
     fn eq(&self, other: &Self) -> bool {
         let used = |g: &Self| (g.shape, g.world_from_voxel, g.source, g.space_code);
@@ -234,6 +234,21 @@ impl Grid {
                 .iter()
                 .zip(other.corners())
                 .all(|(a, b)| a.distance(b) <= tolerance_mm)
+    }
+
+    /// Whether a header said where the image lies in the patient, or it was moved to where it belongs.
+    pub fn is_placed(&self) -> bool {
+        self.source != AffineSource::Pixdim || self.space_code == Self::ALIGNED
+    }
+
+    /// Whether a file that was written for `other` holds it. Of an image whose place nobody knows a file says the
+    /// voxel sizes alone.
+    pub fn is_written_as(&self, other: &Grid, tolerance_mm: f64) -> bool {
+        if other.is_placed() {
+            return self.same_space(other, tolerance_mm);
+        }
+        let off = (self.spacing() - other.spacing()).abs().max_element();
+        self.shape == other.shape && !self.is_placed() && off <= tolerance_mm
     }
 
     /// Whether voxels can be taken one for one: same shape, and no centre further from its twin than

@@ -275,12 +275,16 @@ impl Tractogram {
 
     /// Sum of the segment lengths of one streamline, mm.
     pub fn length_mm(&self, index: usize) -> f32 {
-        let points = self.streamline(index);
-        points
-            .windows(2)
-            .map(|w| glam::Vec3::from(w[0]).distance(glam::Vec3::from(w[1])))
-            .sum()
+        length_mm(self.streamline(index)) as f32
     }
+}
+
+/// Sum of the distances between points that follow each other, mm. A sum in single precision of millions of
+/// them is off by a hundredth.
+pub fn length_mm(points: &[[f32; 3]]) -> f64 {
+    let at = |p: [f32; 3]| Vec3::from(p).as_dvec3();
+    let lengths = points.windows(2).map(|w| at(w[0]).distance(at(w[1])));
+    lengths.sum()
 }
 
 /// The points of marked streamlines: of those that follow each other, one range.

@@ -24,6 +24,8 @@ pub struct Volume {
     pub kind: VolumeKind,
     /// `values[frame * voxel_count + grid.index(voxel)]`, after the file's slope and intercept.
     pub values: Arc<[f32]>,
+    /// Counts of which some are too large for a float32, one for each value, which is then rounded.
+    counts: Option<Arc<[u32]>>,
     /// Of a label map.
     pub labels: Option<Arc<Labels>>,
     /// Of a tensor image.
@@ -33,7 +35,7 @@ pub struct Volume {
     texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
-    /// Of one frame: where it shows something.
+    /// The part of one frame that shows something.
     content: Arc<Mutex<Option<(usize, Block)>>>,
 }
 
@@ -68,6 +70,7 @@ impl Volume {
             frames,
             kind,
             values,
+            counts: None,
             labels: None,
             tensors: None,
             device: None,
@@ -76,6 +79,24 @@ impl Volume {
             percentiles: Arc::default(),
             content: Arc::default(),
         }
+    }
+
+    /// One frame of counts: a float32 holds every one up to 2²⁴.
+    pub fn of_counts(grid: Arc<Grid>, counts: Vec<u32>) -> Self {
+        let values: Vec<f32> = counts.iter().map(|&n| n as f32).collect();
+        let rounded = counts
+            .iter()
+            .zip(&values)
+            .any(|(&n, &v)| f64::from(v) != f64::from(n));
+        Self {
+            counts: rounded.then(|| counts.into()),
+            ..Self::scalar(grid, values)
+        }
+    }
+
+    /// The counts that the values round; `None` where the values are as exact.
+    pub fn counts(&self) -> Option<&[u32]> {
+        self.counts.as_deref()
     }
 
     /// The same values as those of tensors, or of none: another image to whoever asks what is of it.

@@ -195,6 +195,8 @@ impl From<crate::compute::Cancelled> for Stop {
 pub enum Unlike {
     /// How it differs from what it was to hold.
     Differs(String),
+    /// The memory that is free does not hold it, bytes.
+    NoRoom(u64),
     Cancelled,
 }
 
@@ -204,6 +206,10 @@ impl Unlike {
             Self::Differs(why) => Error::ReadBack {
                 path: path.to_owned(),
                 why,
+            },
+            Self::NoRoom(bytes) => Error::NoRoomToCompare {
+                path: path.to_owned(),
+                bytes,
             },
             Self::Cancelled => Error::Cancelled,
         }
@@ -221,6 +227,7 @@ impl From<Error> for Unlike {
     fn from(error: Error) -> Self {
         match error {
             Error::Cancelled => Self::Cancelled,
+            Error::Memory { bytes, .. } => Self::NoRoom(bytes),
             error => Self::Differs(error.to_string()),
         }
     }

@@ -3,6 +3,7 @@
 
 use super::mgh::VERSION as MGH;
 use super::source::read_text;
+use super::stored::Stored;
 use super::{Error, SpaceInfo, Told, extension, freesurfer, names_in};
 use crate::data::labels::{Label, Labels};
 use crate::data::{Volume, VolumeKind};
@@ -80,9 +81,31 @@ pub(super) fn of(
     info: &SpaceInfo,
     told: &Told,
 ) -> Result<Option<Arc<Labels>>, Error> {
+    let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
+    of_numbers(path, one, || numbers(volume), info, told)
+}
+
+/// The same of an image as it is stored.
+pub(super) fn of_stored(
+    path: &Path,
+    stored: &Stored,
+    info: &SpaceInfo,
+    told: &Told,
+) -> Result<Option<Arc<Labels>>, Error> {
+    let numbers = || stored.labels(MOST_LABELS);
+    of_numbers(path, stored.frames == 1, numbers, info, told)
+}
+
+fn of_numbers(
+    path: &Path,
+    one_volume: bool,
+    numbers: impl Fn() -> Option<BTreeSet<u32>>,
+    info: &SpaceInfo,
+    told: &Told,
+) -> Result<Option<Arc<Labels>>, Error> {
     if let Some(table) = &told.colours {
         let labels = read(table)?;
-        if numbers(volume).is_none() {
+        if numbers().is_none() {
             return Err(Error::unsupported(
                 path,
                 format!(
@@ -94,7 +117,7 @@ pub(super) fn of(
         }
         return Ok(Some(labels.into()));
     }
-    if volume.frames != 1 || volume.kind != VolumeKind::Scalar {
+    if !one_volume {
         return Ok(None);
     }
     let beside = beside(path);
@@ -104,7 +127,7 @@ pub(super) fn of(
     if beside.is_none() && !called {
         return Ok(None);
     }
-    match numbers(volume) {
+    match numbers() {
         // Of one label is a mask.
         Some(found) if found.len() > 1 || beside.is_some() => {
             // A text file that merely lies there may be anything.

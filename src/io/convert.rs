@@ -1,14 +1,17 @@
 //! From one file format to another: what kind of thing the input holds decides what the output may be.
 
+mod images;
+
 use super::format::{Content, Format};
 use super::scalars::{self, Beside};
 use super::words::counted;
 use super::{
-    Error, Opened, Told, as_mask, atomic, fibres, image, label_table, nifti, open_told, surface,
+    Error, Opened, Told, as_mask, atomic, detect, extension, fibres, image, open_told, surface,
     tck, trx,
 };
 use crate::compute::Control;
 use crate::data::{Surface, Tractogram, Volume};
+use images::Image;
 use std::path::{Path, PathBuf};
 
 /// What was done.
@@ -26,7 +29,9 @@ pub struct Converted {
 
 /// Refuses names that nothing can be converted to, before anything is read.
 pub fn check_output(output: &Path) -> Result<Format, Error> {
-    let can = |f: &Format| !matches!(f.content(), Content::Gradients | Content::Picture);
+    // Of an image in two files only the one with the header has a name.
+    let two = ["hdr", "img", "hdr.gz", "img.gz", "nhdr"].contains(&extension(output).as_str());
+    let can = |f: &Format| !two && !matches!(f.content(), Content::Gradients | Content::Picture);
     Format::named(output)
         .filter(|f| f.saves() && can(f))
         .ok_or_else(|| {
@@ -34,7 +39,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
                 output,
                 "a name that nothing can be converted to",
                 format!(
-                    "end it in one of {}, in .nii.gz for images, or in one of {} for surfaces of masks",
+                    "end it in one of {}, in .nii.gz, .nii or .nrrd for images, or in one of {} for surfaces of masks",
                     Format::streamline_endings(),
                     Format::endings(Format::of_saved_surfaces())
                 ),
@@ -50,13 +55,25 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
     atomic::check_file(output)
 }
 
+/// What an input holds.
+#[derive(Clone, Debug)]
+enum Held {
+    /// An image that becomes an image.
+    Image(Box<Image>),
+    /// One that becomes something else.
+    Volume(Volume),
+    Tractogram(Tractogram),
+}
+
 /// An input that was read, and what will be left out of the output.
 #[derive(Clone, Debug)]
 pub struct Plan {
     input: PathBuf,
     output: PathBuf,
     format: Format,
-    held: Opened,
+    held: Held,
+    /// What of it was not read, one sentence each.
+    unread: Vec<String>,
     /// Files for values that the output cannot hold.
     beside: Vec<Beside>,
     /// About the input, one sentence each.
@@ -75,6 +92,19 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan, Error> {
     let format = check_output(output)?;
+    if format.content() == Content::Image && detect(input)?.content() == Content::Image {
+        let image = images::plan(input, output, format, told, control)?;
+        return Ok(Plan {
+            input: input.to_owned(),
+            output: output.to_owned(),
+            format,
+            unread: Vec::new(),
+            beside: Vec::new(),
+            notes: image.notes.clone(),
+            losses: image.losses.clone(),
+            held: Held::Image(Box::new(image)),
+        });
+    }
     let mut held = open_told(input, told, control)?;
     let mut notes = held.warnings().to_vec();
     let (mut beside, mut losses) = (Vec::new(), Vec::new());
@@ -110,7 +140,11 @@ pub fn plan(
         input: input.to_owned(),
         output: output.to_owned(),
         format,
-        held,
+        unread: held.unread().to_vec(),
+        held: match held {
+            Opened::Volume(volume, _) => Held::Volume(volume),
+            Opened::Tractogram(tractogram, _) => Held::Tractogram(tractogram),
+        },
         beside,
         notes,
         losses,
@@ -120,7 +154,7 @@ pub fn plan(
 impl Plan {
     /// What of the input the output will not hold: what was not read of it, and what is left out.
     pub fn missing(&self) -> Vec<String> {
-        [self.held.unread(), &self.losses].concat()
+        [&*self.unread, &self.losses].concat()
     }
 
     pub fn input(&self) -> &Path {
@@ -136,26 +170,14 @@ impl Plan {
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
         let (what, written) = match &self.held {
-            Opened::Tractogram(tractogram, _) => (
+            Held::Tractogram(tractogram) => (
                 counted(tractogram.len(), "streamline"),
                 streamlines(tractogram, output, self.beside, replace, command, control)?,
             ),
-            Opened::Volume(volume, _) => {
-                // What an image does not hold goes beside it; a surface has no labels.
-                let labels = volume.labels.as_ref().filter(|l| !l.table.is_empty());
-                let labels = labels.filter(|_| format.content() == Content::Image);
-                let table = label_table::beside(output);
-                if labels.is_some() && !replace && table.exists() {
-                    return Err(Error::unsupported(
-                        &table,
-                        "a file that is there already, which names of the labels would replace",
-                        "add --force to replace it",
-                    ));
-                }
-                let what = volume_as(volume, &self.input, format, output, command, control)?;
-                let mut written = vec![output.to_owned()];
-                written.extend(label_table::save_of(output, labels.map(|l| &**l))?);
-                (what, written)
+            Held::Image(image) => image.write(output, replace, command, control)?,
+            Held::Volume(volume) => {
+                let what = surface_of(volume, &self.input, format, output, command, control)?;
+                (what, vec![output.to_owned()])
             }
         };
         Ok(Converted {
@@ -167,8 +189,8 @@ impl Plan {
     }
 }
 
-/// Writes an image, or the surface of a mask; says what that was.
-fn volume_as(
+/// Writes the surface of a mask; says what that was.
+fn surface_of(
     volume: &Volume,
     input: &Path,
     format: Format,
@@ -177,13 +199,6 @@ fn volume_as(
     control: &Control,
 ) -> Result<String, Error> {
     match format.content() {
-        Content::Image => {
-            nifti::save_volume(output, volume, command, control)?;
-            Ok(match volume.frames {
-                1 => "an image".to_owned(),
-                n => format!("an image of {n} volumes"),
-            })
-        }
         Content::Surface => {
             let Some(mask) = as_mask(volume) else {
                 return Err(Error::unsupported(
@@ -199,7 +214,7 @@ fn volume_as(
         _ => Err(Error::unsupported(
             input,
             "an image",
-            "end the output in .nii.gz, or a mask's in .ply, .stl, .obj or .gii",
+            "end the output in .nii.gz or .nrrd, or a mask's in .ply, .stl, .obj or .gii",
         )),
     }
 }

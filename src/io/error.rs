@@ -121,6 +121,11 @@ pub enum Error {
     Full {
         path: PathBuf,
     },
+    /// What was written cannot be read back within the memory that is free.
+    NoRoomToCompare {
+        path: PathBuf,
+        bytes: u64,
+    },
     /// Any other refusal of the system while writing.
     Unwritable {
         path: PathBuf,
@@ -144,11 +149,36 @@ fn has_folder(path: &Path) -> bool {
     folder.is_dir() && !path.is_symlink()
 }
 
-/// Two digits of what is small: `0.0` says nothing.
-fn gigabytes(gb: f64) -> String {
-    match gb < 0.95 {
-        true => format!("{gb:.2}"),
-        false => format!("{gb:.1}"),
+/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
+fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes as f64 {
+        b if b >= 0.95e9 => (b / 1e9, "GB"),
+        b if b >= 0.95e6 => (b / 1e6, "MB"),
+        b if b >= 0.95e3 => (b / 1e3, "kB"),
+        b => return format!("{b} bytes"),
+    };
+    match value < 99.5 {
+        true => format!("{value:.1} {unit}"),
+        false => format!("{value:.0} {unit}"),
+    }
+}
+
+/// How much is there, where it is less than what a job needs.
+fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> Result {
+    let needed = size(needed);
+    match super::memory::allowed() {
+        // The limit is the user's own.
+        Some(most) => write!(
+            f,
+            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
+             the limit (--memory, or Settings) or {then}",
+            size(most),
+            size(super::held_bytes().map_or(0, |(held, _)| held))
+        ),
+        None => write!(
+            f,
+            "needs {needed} of memory, more than there is; close other programs or {then}"
+        ),
     }
 }
 
@@ -243,6 +273,7 @@ impl Error {
             | Self::Appeared { path }
             | Self::TooLarge { path }
             | Self::Full { path }
+            | Self::NoRoomToCompare { path, .. }
             | Self::Unwritable { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
         }
@@ -256,7 +287,9 @@ impl Error {
                 f.write_str("This is a folder, expected a file; choose one in it")
             }
             Self::PlainFolder { .. } => {
-                f.write_str("Found a folder without BIDS names, expected a file or a BIDS folder")
+                f.write_str(
+                    "Found a folder without BIDS names, expected a file or a BIDS folder; choose a file in it",
+                )
             }
             Self::Dicom { .. } => {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
@@ -271,13 +304,21 @@ impl Error {
             ),
             Self::Unknown { .. } => write!(
                 f,
-                "Unknown kind of file, expected {}",
+                "Unknown kind of file, expected {}; convert it, or give it the ending of its format",
                 super::Format::readable_names()
             ),
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
             Self::Malformed {
                 found, expected, ..
-            } => write!(f, "Found {found}, expected {expected}"),
+            } => match expected.contains(';') {
+                true => write!(f, "Found {found}, expected {expected}"),
+                // Damage, or another program's slip: what helps is the same.
+                false => write!(
+                    f,
+                    "Found {found}, expected {expected}; choose another file, or write this one again with the \
+                     program that made it"
+                ),
+            },
             Self::Short {
                 found_bytes,
                 expected_bytes,
@@ -292,23 +333,12 @@ impl Error {
                 "The compressed data are damaged ({why}); copy the file again"
             ),
             Self::Memory { bytes, .. } => {
-                let needed = *bytes as f64 / 1e9;
-                match super::memory::allowed() {
-                    // The limit is the user's own.
-                    Some(most) => write!(
-                        f,
-                        "Opening this needs {} GB of memory, and the limit for the program is {} GB; \
-                         raise the limit (--memory, or Settings) or crop the file",
-                        gigabytes(needed),
-                        gigabytes(most as f64 / 1e9)
-                    ),
-                    None => write!(
-                        f,
-                        "Opening this needs {} GB of memory, more than there is; crop it or close other \
-                         programs",
-                        gigabytes(needed)
-                    ),
-                }
+                f.write_str("Opening this ")?;
+                against_limit(f, *bytes, "crop the file")
+            }
+            Self::NoRoomToCompare { bytes, .. } => {
+                f.write_str("The file was not kept, since reading it back to compare it ")?;
+                against_limit(f, *bytes, "write a smaller part")
             }
             Self::Counts {
                 b_values,

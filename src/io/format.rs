@@ -86,7 +86,7 @@ pub const TABLE: &[Kind] = &[
         name: "NIfTI image",
         extensions: &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
         reads: "NIfTI-1, NIfTI-2, every numeric type, both byte orders",
-        writes: "NIfTI-1 float32, masks uint8",
+        writes: "NIfTI-1; the type of the values is kept",
         holds: NOTHING,
     },
     Kind {
@@ -104,7 +104,7 @@ pub const TABLE: &[Kind] = &[
         name: "NRRD image",
         extensions: &["nrrd", "nhdr"],
         reads: "every number type, raw, gzip and text, samples in a file of their own",
-        writes: "",
+        writes: "`.nrrd` in gzip, with the gradients of a scan; the type of the values is kept",
         holds: NOTHING,
     },
     Kind {

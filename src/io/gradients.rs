@@ -5,10 +5,14 @@
 //! world axes already. Vectors are brought to unit length; the b-value is never scaled by the
 //! square of the length (MRtrix's option), since the files of FSL and of scanners do not mean that.
 
+mod units;
+
 use super::source::read_text;
+use super::words::counted;
 use super::{Error, atomic, nrrd, with_extension};
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
+use crate::data::rotation::rotation;
 use crate::data::turn::world_from_fsl;
 use glam::DVec3;
 use std::path::{Path, PathBuf};
@@ -190,9 +194,102 @@ pub fn for_scan(
     files.map(|files| read(&files, grid, volumes)).transpose()
 }
 
-/// Reads a table for a scan of `volumes` volumes on `grid`.
-pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
-    let (b_values, vectors, path) = match files {
+/// b-values and vectors as files hold them: none brought to unit length, none left out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rows {
+    /// s/mm²
+    pub b: Vec<f64>,
+    vectors: Vec<DVec3>,
+    /// Whether the vectors are relative to the image's axes, as FSL's are; else to the world's.
+    of_image: bool,
+}
+
+impl Rows {
+    /// The vectors in world axes.
+    pub fn in_world(&self, grid: &Grid) -> Vec<DVec3> {
+        if !self.of_image {
+            return self.vectors.clone();
+        }
+        let world = world_from_fsl(grid);
+        self.vectors.iter().map(|&v| world * v).collect()
+    }
+
+    /// Unit vectors in world axes; zero where a vector says no direction.
+    pub fn directions(&self, grid: &Grid) -> Vec<DVec3> {
+        let unit = |v: DVec3| match says_none(v) {
+            true => DVec3::ZERO,
+            false => v.normalize(),
+        };
+        self.in_world(grid).into_iter().map(unit).collect()
+    }
+
+    /// The vectors relative to the image's axes, as FSL's.
+    pub fn in_image(&self, grid: &Grid) -> Vec<DVec3> {
+        if self.of_image {
+            return self.vectors.clone();
+        }
+        let image = world_from_fsl(grid).transpose();
+        self.vectors.iter().map(|&v| image * v).collect()
+    }
+
+    /// Those of an image that was moved: they turn with it.
+    pub fn moved(self, from: &Grid, to: &Grid) -> Self {
+        let by = (to.world_from_voxel * from.voxel_from_world).matrix3;
+        let turn = rotation(by);
+        let vectors = self.in_world(from).into_iter().map(|v| turn * v).collect();
+        Self {
+            vectors,
+            of_image: false,
+            ..self
+        }
+    }
+
+    /// What an NRRD, whose vectors' lengths are shares of the largest b-value, does not hold.
+    pub fn losses_in_nrrd(&self) -> Vec<String> {
+        let pairs = || self.b.iter().zip(&self.vectors);
+        let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();
+        let odd = pairs().filter(|(_, v)| !says_none(**v) && is_odd(v.length()));
+        let odd = odd.count();
+        let mut losses = Vec::new();
+        if silent > 0 {
+            losses.push(format!(
+                "NRRD holds no b-value of a volume without a direction: {} become b = 0",
+                counted(silent, "volume")
+            ));
+        }
+        if odd > 0 {
+            losses.push(format!(
+                "NRRD holds no lengths of vectors: {} become 1",
+                counted(odd, "length")
+            ));
+        }
+        losses
+    }
+}
+
+fn says_none(vector: DVec3) -> bool {
+    !vector.is_finite() || vector.length() < ZERO_LENGTH
+}
+
+fn is_odd(length: f64) -> bool {
+    (length - 1.0).abs() > LENGTH_TOLERANCE
+}
+
+/// The rows of a scan's table, if there is one beside it or in its header: for another file.
+pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
+    let Some(files) = find_beside(scan) else {
+        return Ok(None);
+    };
+    // A folder's own table is that of one scan among its images.
+    let of_folder = matches!(&files, TableFiles::Fsl { bval, .. } if bval.file_stem() == Some("bvals".as_ref()));
+    match table_rows(&files, volumes) {
+        Err(Error::Counts { .. }) if of_folder || volumes == 1 => Ok(None),
+        rows => rows.map(Some),
+    }
+}
+
+fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
+    let (b, vectors, path) = match files {
         TableFiles::Fsl { bval, bvec } => {
             let (b, v) = (b_values(bval)?, fsl_vectors(bvec)?);
             if b.len() != volumes || v.len() != volumes {
@@ -204,8 +301,7 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
                     volumes,
                 });
             }
-            let world = world_from_fsl(grid);
-            (b, v.into_iter().map(|v| world * v).collect(), bval)
+            (b, v, bval)
         }
         TableFiles::Mrtrix(path) | TableFiles::Nrrd(path) => {
             let (b, v) = match files {
@@ -223,18 +319,30 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
             (b, v, path)
         }
     };
-    if let Some(i) = b_values.iter().position(|b| !b.is_finite() || *b < 0.0) {
+    if let Some(i) = b.iter().position(|b| !b.is_finite() || *b < 0.0) {
         return Err(Error::malformed(
             path,
-            format!(
-                "the b-value {} of volume {}",
-                b_values[i],
-                volume_numbers(&[i])
-            ),
-            "a finite number of at least 0",
+            format!("the b-value {} of volume {}", b[i], volume_numbers(&[i])),
+            "a finite number of at least 0; correct it in a text editor",
         ));
     }
-    let (gradients, warnings) = checked(b_values, vectors);
+    Ok(Rows {
+        b,
+        vectors,
+        of_image: matches!(files, TableFiles::Fsl { .. }),
+    })
+}
+
+/// Reads a table for a scan of `volumes` volumes on `grid`.
+pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
+    let rows = table_rows(files, volumes)?;
+    let vectors = rows.in_world(grid);
+    let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|found| {
+        let path = files.paths().into_iter().next().unwrap_or_default();
+        Error::malformed(&path, found, units::expected())
+    })?;
+    let (gradients, mut warnings) = checked(b_values, vectors);
+    warnings.splice(0..0, unit);
     Ok(Table {
         gradients,
         files: files.paths(),
@@ -250,7 +358,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
         if b <= B0_LIMIT_S_PER_MM2 || !length.is_finite() || length < ZERO_LENGTH {
             return DVec3::ZERO;
         }
-        if (length - 1.0).abs() > LENGTH_TOLERANCE {
+        if is_odd(length) {
             odd_lengths.push(length);
         }
         v / length
@@ -397,16 +505,28 @@ fn shape_in_words(rows: &[Vec<f64>]) -> String {
 /// Writes FSL's pair for a scan on `grid`: the inverse of reading. Every digit is written, so that
 /// what is read again is the same to rounding.
 pub fn save(bval: &Path, bvec: &Path, gradients: &Gradients, grid: &Grid) -> Result<(), Error> {
-    let fsl_from_world = world_from_fsl(grid).transpose();
-    let vectors: Vec<DVec3> = gradients
-        .directions
-        .iter()
-        .map(|&d| fsl_from_world * d)
-        .collect();
+    let rows = Rows {
+        b: gradients.b_s_per_mm2.clone(),
+        vectors: gradients.directions.clone(),
+        of_image: false,
+    };
+    atomic::put_together(prepare(bval, bvec, &rows, grid)?.into())
+}
+
+/// Writes FSL's pair, all but the names.
+pub(super) fn prepare(
+    bval: &Path,
+    bvec: &Path,
+    rows: &Rows,
+    grid: &Grid,
+) -> Result<[atomic::Ready; 2], Error> {
+    let vectors = rows.in_image(grid);
     let line = |numbers: Vec<String>| numbers.join(" ") + "\n";
-    let b_values = line(gradients.b_s_per_mm2.iter().map(f64::to_string).collect());
+    let b_values = line(rows.b.iter().map(f64::to_string).collect());
     // Adding 0 turns -0 into 0.
     let row = |a: usize| line(vectors.iter().map(|v| (v[a] + 0.0).to_string()).collect());
-    atomic::write_text(bval, &b_values)?;
-    atomic::write_text(bvec, &(row(0) + &row(1) + &row(2)))
+    Ok([
+        atomic::prepare_text(bval, &b_values)?,
+        atomic::prepare_text(bvec, &(row(0) + &row(1) + &row(2)))?,
+    ])
 }

@@ -1,6 +1,7 @@
 //! What all image formats share: the choice of the reader by the format.
 
 use super::format::{Content, Format};
+use super::stored::Stored;
 use super::{Error, SpaceInfo, detect, mgh, nifti, nrrd};
 use crate::compute::Control;
 use crate::data::{Grid, Volume};
@@ -17,6 +18,15 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
             format!("no image but {}", other.name()),
             "name an image",
         )),
+    }
+}
+
+/// Reads an image of any format as it is stored.
+pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
+    match detect(path)? {
+        Format::Mgh => mgh::stored(path, control),
+        Format::Nrrd => nrrd::stored(path, control),
+        _ => nifti::stored(path, control),
     }
 }
 

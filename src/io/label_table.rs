@@ -20,6 +20,11 @@ pub fn save<'a>(
     labels: impl Iterator<Item = (u32, &'a str, [u8; 3])>,
 ) -> Result<PathBuf, Error> {
     let path = beside(image);
+    atomic::write_text(&path, &text(labels))?;
+    Ok(path)
+}
+
+fn text<'a>(labels: impl Iterator<Item = (u32, &'a str, [u8; 3])>) -> String {
     let mut text = String::from("0 0 0 0 0 0 0 \"Background\"\n");
     for (number, name, [r, g, b]) in labels {
         // A quote within a name would end it.
@@ -27,8 +32,12 @@ pub fn save<'a>(
         // Writing to a string does not fail.
         let _ = writeln!(text, "{number} {r} {g} {b} 1 1 1 \"{name}\"");
     }
-    atomic::write_text(&path, &text)?;
-    Ok(path)
+    text
+}
+
+fn rows(labels: &Labels) -> impl Iterator<Item = (u32, &str, [u8; 3])> {
+    let rows = labels.table.iter().filter(|(number, _)| **number > 0);
+    rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)))
 }
 
 /// Writes the names and colours of a label map beside it; nothing where it has none.
@@ -36,7 +45,10 @@ pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>,
     let Some(labels) = labels.filter(|l| !l.table.is_empty()) else {
         return Ok(None);
     };
-    let rows = labels.table.iter().filter(|(number, _)| **number > 0);
-    let rows = rows.map(|(&n, label)| (n, label.name.as_str(), labels.colour(n)));
-    save(image, rows).map(Some)
+    save(image, rows(labels)).map(Some)
+}
+
+/// Does all of that but the last step.
+pub(super) fn prepare_of(image: &Path, labels: &Labels) -> Result<atomic::Ready, Error> {
+    atomic::prepare_text(&beside(image), &text(rows(labels)))
 }

@@ -5,6 +5,7 @@
 
 use super::numbers::Type;
 use super::source::Source;
+use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
@@ -13,7 +14,7 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
-/// As [`SpaceInfo`] calls it.
+/// The name that [`SpaceInfo`] has for it.
 pub(super) const VERSION: &str = "FreeSurfer MGH";
 const HEADER_BYTES: usize = 284;
 /// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
@@ -60,7 +61,17 @@ fn voxel_type(code: i32) -> Option<(Type, &'static str)> {
     })
 }
 
-pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+/// A file whose header was read and whose stream stands at the first voxel.
+struct Begun {
+    source: Source,
+    grid: Grid,
+    info: SpaceInfo,
+    number: Type,
+    frames: usize,
+    count: usize,
+}
+
+fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let mut source = Source::open(path, control)?;
     let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut header = Header([0; HEADER_BYTES]);
@@ -108,13 +119,53 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     let mut info = SpaceInfo::of(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];
     let grid = grid(path, &header, shape, &mut info)?;
-    let values = scalars(&mut source, number, true, count, HEADER_BYTES as u64)?;
-    if source.known_bytes().is_none() {
-        source.finish(TAIL_LIMIT)?;
+    Ok(Begun {
+        source,
+        grid,
+        info,
+        number,
+        frames: sizes[3],
+        count,
+    })
+}
+
+impl Begun {
+    /// A compressed stream is compared with its checksum only at its end.
+    fn end(&mut self) -> Result<(), Error> {
+        if self.source.known_bytes().is_none() {
+            self.source.finish(TAIL_LIMIT)?;
+        }
+        Ok(())
     }
-    info.warn_of_rounding(number, &values);
-    let volume = Volume::new(Arc::new(grid), sizes[3], VolumeKind::Scalar, values);
+}
+
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let mut file = begin(path, control)?;
+    let before = HEADER_BYTES as u64;
+    let values = scalars(&mut file.source, file.number, true, file.count, before)?;
+    file.end()?;
+    let mut info = file.info;
+    info.warn_of_rounding(file.number, &values);
+    let volume = Volume::new(Arc::new(file.grid), file.frames, VolumeKind::Scalar, values);
     Ok((volume, info))
+}
+
+/// Reads an image as it is stored.
+pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
+    let mut file = begin(path, control)?;
+    let size = file.number.bytes();
+    let before = HEADER_BYTES as u64;
+    let bytes = super::voxels::bytes(&mut file.source, size, true, file.count, before)?;
+    file.end()?;
+    let stored = Stored {
+        grid: file.grid.into(),
+        frames: file.frames,
+        pixel: Pixel::Number(file.number),
+        bytes: bytes.into(),
+        scaling: None,
+        meaning: Meaning::default(),
+    };
+    Ok((stored, file.info))
 }
 
 fn grid(
@@ -147,7 +198,7 @@ fn grid(
         Error::malformed(
             path,
             "voxel axes that are flat or not finite",
-            "three independent axes; convert it anew",
+            "three independent axes; convert it again",
         )
     })
 }

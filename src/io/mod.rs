@@ -41,6 +41,7 @@ pub mod scheme;
 pub mod session;
 mod source;
 mod stl;
+mod stored;
 pub mod surface;
 pub mod tck;
 pub mod tinytrack;
@@ -65,7 +66,8 @@ pub use told::{Space, Told, ToldAffine, quoted};
 pub const DISCLAIMER: &str = "For research only: not a medical device";
 
 use crate::compute::Control;
-use crate::data::{TensorLayout, Tractogram, Volume, VolumeKind};
+use crate::data::{Grid, TensorLayout, Tractogram, Volume, VolumeKind};
+use glam::DAffine3;
 use source::Source;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -297,33 +299,39 @@ fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Res
         Opened::Volume(volume, _) => Some(volume.grid.clone()),
         Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
     };
-    let by = match by {
-        ToldAffine::Matrix(rows) => ToldAffine::of_rows(rows),
-        ToldAffine::File { path: file, fixed } => {
-            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
-            let fixed = fixed.transpose()?;
-            let affine = affine::read(file)?;
-            affine
-                .in_world(own.as_deref(), fixed.as_ref())
-                .ok_or_else(|| {
-                    Error::unsupported(
-                        file,
-                        "a FLIRT matrix, which counts in the voxels of two images",
-                        "name the image that was aligned to with --fixed, and move an image or \
-                         streamlines that bring a grid",
-                    )
-                })?
-        }
-    };
+    let by = in_world(by, own.as_deref(), control)?;
     Ok(match opened {
         Opened::Volume(volume, info) => {
-            let grid = volume.grid.moved(by).ok_or_else(|| {
-                Error::unsupported(path, "an affine that leaves no volume", "name another")
-            })?;
+            let grid = moved_grid(path, &volume.grid, by)?;
             Opened::Volume(volume.on_grid(grid.into()), info)
         }
         Opened::Tractogram(tractogram, info) => Opened::Tractogram(tractogram.moved(by), info),
     })
+}
+
+fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
+    grid.moved(by)
+        .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
+}
+
+/// What an affine does in the world to something on this grid.
+fn in_world(by: &ToldAffine, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
+    match by {
+        ToldAffine::Matrix(rows) => Ok(ToldAffine::of_rows(rows)),
+        ToldAffine::File { path: file, fixed } => {
+            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
+            let fixed = fixed.transpose()?;
+            let affine = affine::read(file)?;
+            affine.in_world(own, fixed.as_ref()).ok_or_else(|| {
+                Error::unsupported(
+                    file,
+                    "a FLIRT matrix, which counts in the voxels of two images",
+                    "name the image that was aligned to with --fixed, and move an image or \
+                     streamlines that bring a grid",
+                )
+            })
+        }
+    }
 }
 
 /// An image that the user says holds tensors.

@@ -6,42 +6,87 @@
 
 mod gradients;
 mod header;
+mod write;
+
+pub use write::{losses, prepare};
 
 use super::numbers::Type;
 use super::source::Source;
+use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes behind the samples that are still read, for the checksum.
 const TAIL_LIMIT: u64 = 1 << 24;
 
-pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+/// A header that was read, and what it makes of the samples.
+struct Begun {
+    header: Header,
+    /// Bytes before the samples.
+    behind: u64,
+    count: usize,
+    info: SpaceInfo,
+    layout: Layout,
+}
+
+fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let (header, behind) = Header::read(path, control)?;
-    let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
     let Some(count) = value_count(&header.sizes, header.number) else {
-        return wrong(
+        return Err(Error::malformed(
+            path,
             format!(
                 "sizes {:?}, more samples than any memory holds",
                 header.sizes
             ),
             "the sizes of an image",
-        );
+        ));
     };
     let mut info = SpaceInfo::of("NRRD", &header.sizes, header.type_name, header.big_endian);
     let layout = Layout::of(path, &header, &mut info)?;
-    let values = samples(path, &header, behind, count, control)?;
+    Ok(Begun {
+        header,
+        behind,
+        count,
+        info,
+        layout,
+    })
+}
+
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let Begun {
+        header,
+        behind,
+        count,
+        mut info,
+        layout,
+    } = begin(path, control)?;
+    let values = match samples(path, &header, behind, count, control)? {
+        Samples::Text(file, source) => text(&file, source, count)?,
+        Samples::Bytes(mut source, skip) => {
+            let values = scalars(&mut source, header.number, header.big_endian, count, skip)?;
+            finish(&header, &mut source)?;
+            values
+        }
+    };
     info.warn_of_rounding(header.number, &values);
-    let values = layout.in_order(path, &header.sizes, values)?;
-    let colour = matches!(layout.frames, 3 | 4)
-        && header.number == Type::U8
-        && layout.kind.as_deref().is_some_and(|k| k.contains("color"));
-    let volume = if colour {
+    let values = match layout.is_in_order(&header.sizes) {
+        true => values,
+        false => {
+            let mut ordered = zeros(path, values.len())?;
+            let Some(places) = Arc::get_mut(&mut ordered) else {
+                unreachable!("nobody else has seen the values");
+            };
+            layout.order(&header.sizes, &values, places);
+            ordered
+        }
+    };
+    let volume = if layout.is_colour(&header) {
         let n = layout.grid.voxel_count();
         let values: Vec<f32> = values[..3 * n].iter().map(|v| v / 255.0).collect();
         Volume::new(Arc::new(layout.grid), 3, VolumeKind::Rgb, values)
@@ -56,10 +101,86 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     Ok((volume, info))
 }
 
+/// Reads an image as it is stored.
+pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
+    let Begun {
+        header,
+        behind,
+        count,
+        info,
+        layout,
+    } = begin(path, control)?;
+    let size = header.number.bytes();
+    let bytes = match samples(path, &header, behind, count, control)? {
+        Samples::Text(file, source) => text_bytes(&file, source, count, header.number)?,
+        Samples::Bytes(mut source, skip) => {
+            let big = header.big_endian;
+            let bytes = super::voxels::bytes(&mut source, size, big, count, skip)?;
+            finish(&header, &mut source)?;
+            bytes
+        }
+    };
+    let bytes = match layout.is_in_order(&header.sizes) {
+        true => bytes,
+        false => {
+            let mut ordered = vec![0; bytes.len()];
+            macro_rules! order {
+                ($n:literal) => {
+                    layout.order(
+                        &header.sizes,
+                        bytes.as_chunks::<$n>().0,
+                        ordered.as_chunks_mut::<$n>().0,
+                    )
+                };
+            }
+            match size {
+                1 => order!(1),
+                2 => order!(2),
+                4 => order!(4),
+                _ => order!(8),
+            }
+            ordered
+        }
+    };
+    let (frames, pixel, bytes) = match (layout.is_colour(&header), layout.frames) {
+        (true, 3) => (1, Pixel::Rgb, together(&bytes, 3)),
+        (true, _) => (1, Pixel::Rgba, together(&bytes, 4)),
+        (false, frames) => (frames, Pixel::Number(header.number), bytes),
+    };
+    let keys = header.pairs.into_iter().map(|(key, _)| key);
+    let stored = Stored {
+        grid: layout.grid.into(),
+        frames,
+        pixel,
+        bytes: bytes.into(),
+        scaling: None,
+        meaning: Meaning {
+            keys: keys.filter(|key| !gradients::is_key(key)).collect(),
+            ..Meaning::default()
+        },
+    };
+    Ok((stored, info))
+}
+
+/// Bytes of planes, those of each voxel together.
+fn together(planes: &[u8], count: usize) -> Vec<u8> {
+    let n = planes.len() / count;
+    let voxel = |i| (0..count).map(move |plane| planes[plane * n + i]);
+    (0..n).flat_map(voxel).collect()
+}
+
 /// Gradients of the header, if it holds any.
 pub fn gradients(path: &Path) -> Result<Option<gradients::Rows>, Error> {
     let (header, _) = Header::read(path, &Control::new())?;
     gradients::of(path, &header)
+}
+
+/// Where the samples are read from.
+enum Samples {
+    /// This file's numbers, written out.
+    Text(PathBuf, Source),
+    /// The stream stands at the first sample, so many bytes behind its beginning.
+    Bytes(Source, u64),
 }
 
 /// Where the samples are and what they are packed in.
@@ -69,7 +190,7 @@ fn samples(
     behind: u64,
     count: usize,
     control: &Control,
-) -> Result<Arc<[f32]>, Error> {
+) -> Result<Samples, Error> {
     let bytes = (count * header.number.bytes()) as u64;
     let (file, start) = match &header.data_file {
         None => (path.to_owned(), behind),
@@ -82,7 +203,7 @@ fn samples(
     let compressed = header.encoding == Encoding::Gzip;
     let mut source = Source::open_at(&file, start, compressed, control)?;
     if header.encoding == Encoding::Text {
-        return text(&file, source, count);
+        return Ok(Samples::Text(file, source));
     }
     let skip = match header.byte_skip {
         // From the end, which only plain bytes have.
@@ -109,11 +230,36 @@ fn samples(
     };
     source.prove(skip.saturating_add(bytes))?;
     source.skip(skip)?;
-    let values = scalars(&mut source, header.number, header.big_endian, count, skip)?;
-    if compressed {
+    Ok(Samples::Bytes(source, skip))
+}
+
+fn finish(header: &Header, source: &mut Source) -> Result<(), Error> {
+    if header.encoding == Encoding::Gzip {
         source.finish(TAIL_LIMIT)?;
     }
-    Ok(values)
+    Ok(())
+}
+
+fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) -> Error {
+    let found = match found {
+        Some(()) => "a sample that is no number of the type that the header names".to_owned(),
+        None => format!("{samples} samples"),
+    };
+    Error::malformed(path, found, format!("{count} numbers; copy the file again"))
+}
+
+/// Numbers that are written out, in the type that the header names.
+fn text_bytes(path: &Path, source: Source, count: usize, number: Type) -> Result<Vec<u8>, Error> {
+    let text = source.whole()?;
+    let mut words = super::polydata::words_as::<String>(&text);
+    let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
+    for done in 0..count {
+        let wrong = |found| not_a_sample(path, found, done, count);
+        let word = words.next().ok_or_else(|| wrong(None))?;
+        let put = word.and_then(|word| number.bytes_of(&word, &mut bytes));
+        put.ok_or_else(|| wrong(Some(())))?;
+    }
+    Ok(bytes)
 }
 
 fn text(path: &Path, source: Source, count: usize) -> Result<Arc<[f32]>, Error> {
@@ -125,15 +271,8 @@ fn text(path: &Path, source: Source, count: usize) -> Result<Arc<[f32]>, Error> 
         match words.next() {
             Some(Some(value)) => values.push(value),
             found => {
-                let found = match found {
-                    Some(_) => "a sample that is no number".to_owned(),
-                    None => format!("{} samples", values.len()),
-                };
-                return Err(Error::malformed(
-                    path,
-                    found,
-                    format!("{count} numbers; copy the file again"),
-                ));
+                let found = found.map(|_| ());
+                return Err(not_a_sample(path, found, values.len(), count));
             }
         }
     }
@@ -203,7 +342,7 @@ impl Layout {
             Error::malformed(
                 path,
                 "space directions that are flat or not finite",
-                "three independent axes; save it anew",
+                "three independent axes; save it again",
             )
         };
         let direction = |i: usize| {
@@ -244,36 +383,34 @@ impl Layout {
         Grid::new(shape, affine, AffineSource::Pixdim).ok_or_else(flat)
     }
 
-    /// The values with the other axis slowest.
-    fn in_order(
-        &self,
-        path: &Path,
-        sizes: &[usize],
-        values: Arc<[f32]>,
-    ) -> Result<Arc<[f32]>, Error> {
-        let Some(other) = self.other.filter(|&a| a + 1 != sizes.len()) else {
-            return Ok(values);
-        };
+    fn is_colour(&self, header: &Header) -> bool {
+        matches!(self.frames, 3 | 4)
+            && header.number == Type::U8
+            && self.kind.as_deref().is_some_and(|k| k.contains("color"))
+    }
+
+    /// Whether the other axis is the slowest already.
+    fn is_in_order(&self, sizes: &[usize]) -> bool {
+        self.other.is_none_or(|axis| axis + 1 == sizes.len())
+    }
+
+    /// Puts samples in the order in which the other axis is slowest.
+    fn order<T: Copy>(&self, sizes: &[usize], values: &[T], places: &mut [T]) {
         let stride = |axis: usize| sizes[..axis].iter().product::<usize>();
         let strides: Vec<usize> = self.spatial.iter().map(|&a| stride(a)).collect();
         let step = |i: usize| strides.get(i).copied().unwrap_or(0);
+        let other = self.other.map_or(0, stride);
         let [nx, ny, nz] = self.grid.shape;
-        let mut ordered = zeros(path, values.len())?;
-        let Some(places) = Arc::get_mut(&mut ordered) else {
-            unreachable!("nobody else has seen the values");
-        };
         let mut places = places.iter_mut();
         for frame in 0..self.frames {
-            let first = frame * stride(other);
             for k in 0..nz {
                 for j in 0..ny {
-                    let row = first + j * step(1) + k * step(2);
+                    let row = frame * other + j * step(1) + k * step(2);
                     for (i, place) in (0..nx).zip(&mut places) {
                         *place = values[row + i * step(0)];
                     }
                 }
             }
         }
-        Ok(ordered)
     }
 }

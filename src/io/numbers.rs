@@ -7,7 +7,7 @@ use rayon::prelude::*;
 const BATCH: usize = 1 << 15;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Type {
+pub enum Type {
     F16,
     F32,
     F64,
@@ -28,6 +28,22 @@ impl Type {
             Self::F16 | Self::I16 | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "float16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
         }
     }
 
@@ -91,6 +107,64 @@ impl Type {
             Self::U32 => numbers(bytes, big, |b| u32::from_le_bytes(b) as f32),
             Self::U64 => numbers(bytes, big, |b| u64::from_le_bytes(b) as f32),
         }
+    }
+
+    /// Calls `see` with every little-endian number of the bytes in double precision, and whether that holds
+    /// all its digits.
+    pub fn each(self, bytes: &[u8], mut see: impl FnMut(f64, bool)) {
+        macro_rules! numbers {
+            ($number:ty) => {
+                for b in bytes.as_chunks::<{ size_of::<$number>() }>().0 {
+                    see(f64::from(<$number>::from_le_bytes(*b)), true);
+                }
+            };
+            ($number:ty, wide) => {
+                for b in bytes.as_chunks::<{ size_of::<$number>() }>().0 {
+                    let number = <$number>::from_le_bytes(*b);
+                    see(number as f64, number as f64 as i128 == i128::from(number));
+                }
+            };
+        }
+        match self {
+            Self::F16 => {
+                for b in bytes.as_chunks::<2>().0 {
+                    see(f64::from(half(u16::from_le_bytes(*b))), true);
+                }
+            }
+            Self::F32 => numbers!(f32),
+            Self::F64 => numbers!(f64),
+            Self::I8 => numbers!(i8),
+            Self::I16 => numbers!(i16),
+            Self::I32 => numbers!(i32),
+            Self::I64 => numbers!(i64, wide),
+            Self::U8 => numbers!(u8),
+            Self::U16 => numbers!(u16),
+            Self::U32 => numbers!(u32),
+            Self::U64 => numbers!(u64, wide),
+        }
+    }
+
+    /// The little-endian bytes of a number that is written out; `None` where the type does not hold it.
+    pub fn bytes_of(self, word: &str, into: &mut Vec<u8>) -> Option<()> {
+        macro_rules! put {
+            ($number:ty) => {
+                into.extend(word.parse::<$number>().ok()?.to_le_bytes())
+            };
+        }
+        match self {
+            Self::F16 => return None,
+            Self::F32 => put!(f32),
+            Self::F64 => put!(f64),
+            Self::I8 => put!(i8),
+            Self::I16 => put!(i16),
+            Self::I32 => put!(i32),
+            Self::I64 => put!(i64),
+            Self::U8 => put!(u8),
+            Self::U16 => put!(u16),
+            Self::U32 => put!(u32),
+            Self::U64 => put!(u64),
+        }
+        Some(())
     }
 
     /// Numbers that count from 0; `None` where the type is not a whole one. A negative number

@@ -113,10 +113,11 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
     found
 }
 
-/// Whether another process holds a folder with a session in it: a window that lives, or one that is
-/// just ending.
-pub fn are_held(root: &Path) -> bool {
-    let folders = super::names_in(root).unwrap_or_default();
+/// Whether a folder with a session in it is held elsewhere than here: by a window that lives, or by one that
+/// was killed and is not gone yet.
+pub fn are_held(root: &Path, here: &[&Desk]) -> bool {
+    let mut folders = super::names_in(root).unwrap_or_default();
+    folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {
         let lock = File::open(&folder.join(LOCK));
         let held = lock

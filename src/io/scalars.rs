@@ -328,7 +328,7 @@ fn points(
     Ok((info.property("name").map(str::to_owned), values))
 }
 
-/// A file of one number for each of so many streamlines.
+/// A file of one number for each of this many streamlines.
 pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
     let read = weights(path, streamlines).map(|(values, _)| values);
     read.map_err(|why| {

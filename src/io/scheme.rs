@@ -9,8 +9,24 @@ use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 
-/// δ and Δ of each volume, ms.
-pub fn timing(path: &Path) -> Result<Vec<[f64; 2]>, Error> {
+/// The longest Δ of a protocol, s; a larger number is in ms.
+const LONGEST_S: f64 = 1.0;
+const LONGEST_MS: f64 = 2000.0;
+/// The shortest, s.
+const SHORTEST_S: f64 = 1e-4;
+/// The strongest gradient, T/m; a larger number is in mT/m.
+const STRONGEST: f64 = 20.0;
+
+/// When the gradients of a scan are on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Timing {
+    /// δ and Δ of each volume, ms.
+    pub rows: Vec<[f64; 2]>,
+    /// Units that are not the format's, one sentence each.
+    pub notes: Vec<String>,
+}
+
+pub fn timing(path: &Path) -> Result<Timing, Error> {
     let text = read_text(path, TEXT_LIMIT_BYTES)?;
     let wrong = |found: String| {
         Error::malformed(
@@ -30,16 +46,20 @@ pub fn timing(path: &Path) -> Result<Vec<[f64; 2]>, Error> {
         Some(other) => return Err(wrong(format!("version {other}, which has no timing"))),
         None => return Err(wrong("no version".to_owned())),
     }
+    let mut strongest = 0.0f64;
     let row = |line: &str| -> Option<[f64; 2]> {
         let numbers: Option<Vec<f64>> = line.split_whitespace().map(|n| n.parse().ok()).collect();
         match numbers?.as_slice() {
-            // At b = 0 some programs write zeros.
-            [_, _, _, _, between, pulse, _] => Some([pulse * 1e3, between * 1e3]),
+            [_, _, _, strength, between, pulse, _] => {
+                strongest = strongest.max(*strength);
+                Some([*pulse, *between])
+            }
             _ => None,
         }
     };
     let rows: Option<Vec<[f64; 2]>> = lines.map(row).collect();
     let mut rows = rows.ok_or_else(|| wrong("a row that is not seven numbers".to_owned()))?;
+    // At b = 0 some programs write zeros.
     let known = rows.iter().copied().find(|[pulse, _]| *pulse > 0.0);
     for row in rows.iter_mut().filter(|[pulse, _]| *pulse == 0.0) {
         *row = known.unwrap_or(*row);
@@ -47,5 +67,39 @@ pub fn timing(path: &Path) -> Result<Vec<[f64; 2]>, Error> {
     if rows.is_empty() {
         return Err(wrong("no volume".to_owned()));
     }
-    Ok(rows)
+    let mut notes = Vec::new();
+    let longest = rows.iter().map(|[_, between]| *between).fold(0.0, f64::max);
+    let ms = match longest {
+        0.0 => 1e3,
+        s if (SHORTEST_S..=LONGEST_S).contains(&s) => 1e3,
+        ms if ms > LONGEST_S && ms <= LONGEST_MS => {
+            notes.push(format!(
+                "Δ is up to {ms}, which cannot be seconds; Δ and δ are read as ms"
+            ));
+            1.0
+        }
+        other => {
+            return Err(Error::malformed(
+                path,
+                format!("Δ up to {other}"),
+                format!(
+                    "seconds, {SHORTEST_S} to {LONGEST_S}; write Δ and δ of the scan's protocol in seconds"
+                ),
+            ));
+        }
+    };
+    rows.as_flattened_mut().iter_mut().for_each(|t| *t *= ms);
+    if strongest > 1e3 * STRONGEST {
+        return Err(Error::malformed(
+            path,
+            format!("gradients of {strongest}"),
+            format!("T/m, {STRONGEST} at most; write the strength of the scan's protocol in T/m"),
+        ));
+    }
+    if strongest > STRONGEST {
+        notes.push(format!(
+            "The gradients' strength is up to {strongest}, which cannot be T/m; it is read as mT/m"
+        ));
+    }
+    Ok(Timing { rows, notes })
 }

@@ -24,6 +24,38 @@ pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
     Ok(std::iter::repeat_n(0.0, count).collect())
 }
 
+/// `count` numbers of `size` bytes from where the stream stands, least byte first, as [`scalars`].
+pub(super) fn bytes(
+    source: &mut Source,
+    size: usize,
+    big_endian: bool,
+    count: usize,
+    before: u64,
+) -> Result<Vec<u8>, Error> {
+    let all = count * size;
+    let free = available_bytes();
+    let mut bytes = Vec::new();
+    if free.is_some_and(|free| all as u64 > free) || bytes.try_reserve_exact(all).is_err() {
+        return Err(Error::Memory {
+            path: source.path().to_owned(),
+            bytes: all as u64,
+        });
+    }
+    bytes.resize(all, 0);
+    let found = source.read(&mut bytes)?;
+    if found < all {
+        return Err(Error::Short {
+            path: source.path().to_owned(),
+            found_bytes: before + found as u64,
+            expected_bytes: before + all as u64,
+        });
+    }
+    if big_endian {
+        bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
 /// `count` values of one number type from where the stream stands, which is `before` bytes behind its
 /// beginning. It must be known to hold them.
 pub(super) fn scalars(

@@ -147,7 +147,7 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
     }
 }
 
-/// Makes sure that so many bytes can be had.
+/// Makes sure that this many bytes can be had.
 fn room(path: &Path, bytes: u64) -> Result<(), Error> {
     disk::allocate(path).map_err(|_| short_of_memory(path, bytes))?;
     match available_bytes() {

@@ -4,6 +4,7 @@ use super::FitKey;
 use super::fault::Fault;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Volume};
+use crate::io::words::counted;
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
@@ -91,6 +92,24 @@ pub(super) fn fitted(
             (fit, mask)
         }
     };
+    let fitted = mask.count() - fit.unfitted;
+    if fitted == 0 {
+        return Err(Fault::Said(format!(
+            "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the \
+             scan is whole and that the mask belongs to it",
+            counted(mask.count(), "voxel")
+        )));
+    }
+    if fit.repaired.count() == fitted {
+        let check = match dwi.tensors {
+            Some(_) => "the order and the axes of the image's tensors",
+            None => "that the gradients belong to this scan, with b-values in s/mm²",
+        };
+        return Err(Fault::Said(format!(
+            "The tensor of every one of {} is not positive definite, which no tissue's is; check {check}",
+            counted(fitted, "voxel")
+        )));
+    }
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
     Ok(Fitted {
         fit,

@@ -78,7 +78,7 @@ pub enum SessionAction {
     },
     /// Takes what is not here out of the session.
     Drop(LayerId),
-    /// The same for regions or pathways.
+    /// Takes regions or pathways that are not here out of the session.
     DropLeftOut(saved::Group),
 }
 
@@ -101,7 +101,7 @@ pub struct Opening {
     pub asking: bool,
     /// The user has pointed to files.
     pub moved: bool,
-    /// Of changed files, by their numbers.
+    /// Answers about changed files, by their numbers.
     pub answers: BTreeMap<usize, Changed>,
     /// This version leaves out some of it.
     pub unknown: bool,
@@ -116,7 +116,7 @@ impl Opening {
         files.filter(|(_, f)| f.standing != Standing::Same)
     }
 
-    /// Those that the user has not decided about.
+    /// The number of files that the user has not decided about.
     pub fn open_questions(&self) -> usize {
         let open = |(index, found): &(usize, &Found)| {
             matches!(found.standing, Standing::Missing(_)) || !self.answers.contains_key(index)
@@ -195,6 +195,8 @@ pub struct Saving {
     /// A job has ended since.
     pub autosave_due: bool,
     pub left_behind: Vec<LeftBehind>,
+    /// Another process held something at the last look, and may be ending.
+    pub looks_again: bool,
     /// The document was left behind there: kept until it is saved here.
     pub recovered: Option<PathBuf>,
     /// The session that is being read, if it was left behind.

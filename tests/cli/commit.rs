@@ -159,6 +159,9 @@ pub fn weighs() {
     ]
     .concat();
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
+    let endless = ["--pulse", "30", "--between", "1e308", "--out", "e"];
+    let line = [&base[..], &["--model", "cylinder"], &endless].concat();
+    refuses(&line, &["expected 1 to 2000 ms"], here);
     // Of a file that needs no word of its own.
     let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);

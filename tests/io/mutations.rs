@@ -321,7 +321,8 @@ fn schemes() {
     let seed = b"# made\nVERSION: STEJSKALTANNER\n1 0 0 0.04 0.0366 0.0263 0.08\n\
                  0 0 0 0 0 0 0\r\n0 .6 .8 4e-2\t0.0366 0.0263 0.08\n";
     let read = |path: &Path, bytes: usize| match io::scheme::timing(path) {
-        Ok(rows) => {
+        Ok(read) => {
+            let rows = read.rows;
             assert!(!rows.is_empty() && 16 * rows.len() <= MOST_TIMES * bytes);
             true
         }

@@ -47,7 +47,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// `$ARCUATE_PYTHON`, where the packages are in an environment of their own.
-fn python() -> String {
+pub fn python() -> String {
     std::env::var("ARCUATE_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 

@@ -2,7 +2,9 @@
 //! believes them.
 
 use crate::io::Error;
+use crate::io::numbers::Type;
 use crate::io::source::Source;
+use crate::io::stored::Pixel;
 use nifti::{NiftiHeader, NiftiType};
 use std::path::Path;
 
@@ -78,6 +80,23 @@ impl VoxelType {
         }
     }
 
+    pub(super) fn pixel(self) -> Pixel {
+        Pixel::Number(match self {
+            Self::U8 => Type::U8,
+            Self::I8 => Type::I8,
+            Self::I16 => Type::I16,
+            Self::U16 => Type::U16,
+            Self::I32 => Type::I32,
+            Self::U32 => Type::U32,
+            Self::I64 => Type::I64,
+            Self::U64 => Type::U64,
+            Self::F32 => Type::F32,
+            Self::F64 => Type::F64,
+            Self::Rgb24 => return Pixel::Rgb,
+            Self::Rgba32 => return Pixel::Rgba,
+        })
+    }
+
     pub fn is_colour(self) -> bool {
         matches!(self, Self::Rgb24 | Self::Rgba32)
     }
@@ -142,6 +161,7 @@ pub struct Header {
     pub srow: [[f64; 4]; 3],
     pub xyzt_units: i32,
     pub intent_code: i32,
+    pub intent_numbers: [f64; 3],
     pub intent_name: String,
     /// `descrip`, or the comment extension where there is one.
     pub description: String,
@@ -255,6 +275,7 @@ impl Header {
             srow: [h.srow_x, h.srow_y, h.srow_z].map(|row| row.map(f64::from)),
             xyzt_units: i32::from(h.xyzt_units),
             intent_code: i32::from(h.intent_code),
+            intent_numbers: [h.intent_p1, h.intent_p2, h.intent_p3].map(f64::from),
             intent_name: text(&h.intent_name),
             description: text(&h.descrip),
             ..checked
@@ -302,6 +323,7 @@ impl Header {
             srow: std::array::from_fn(|row| std::array::from_fn(|c| f.f64(400 + 32 * row + 8 * c))),
             xyzt_units: f.i32(500),
             intent_code: f.i32(504),
+            intent_numbers: [80, 88, 96].map(|at| f.f64(at)),
             intent_name: text(&bytes[508..524]),
             ..checked
         })
@@ -429,6 +451,7 @@ impl Raw {
             srow: [[0.0; 4]; 3],
             xyzt_units: 0,
             intent_code: 0,
+            intent_numbers: [0.0; 3],
             intent_name: String::new(),
             description: String::new(),
             warnings,

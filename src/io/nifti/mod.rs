@@ -14,9 +14,11 @@ mod write;
 
 pub use header::{Header, Version, VoxelType};
 pub use space::SpaceInfo;
+pub(super) use write::{losses, prepare_stored};
 pub use write::{save_labels, save_mask, save_volume};
 
 use super::source::{CHUNK_BYTES, Source};
+use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
@@ -34,10 +36,17 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
     space::grid(source.path(), &header).map(|(grid, _)| grid)
 }
 
-/// Reads an image; of a pair, either file may be named.
-pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+/// A file whose header was read and whose stream stands at the first voxel.
+struct Begun {
+    source: Source,
+    header: Header,
+    grid: Grid,
+    info: SpaceInfo,
+}
+
+fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let (mut source, header) = open_header(path, control)?;
-    let (grid, mut info) = space::grid(source.path(), &header)?;
+    let (grid, info) = space::grid(source.path(), &header)?;
     let end = header.vox_offset + header.data_bytes();
     if header.single_file {
         source.prove(end)?;
@@ -46,21 +55,46 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         source.prove(end)?;
         source.skip(header.vox_offset)?;
     }
-    let kind = if header.voxel_type.is_colour() {
+    Ok(Begun {
+        source,
+        header,
+        grid,
+        info,
+    })
+}
+
+impl Begun {
+    /// Reads what follows the voxels of a compressed file, and tells of it.
+    fn end(&mut self) -> Result<(), Error> {
+        let behind = match self.source.known_bytes() {
+            Some(bytes) => bytes - self.header.vox_offset - self.header.data_bytes(),
+            None => self.source.finish(TAIL_LIMIT)?,
+        };
+        if behind > 0 {
+            self.info.warnings.push(format!(
+                "The file goes on for {behind} bytes behind its voxels; they were not used"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Reads an image; of a pair, either file may be named.
+pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
+    let mut file = begin(path, control)?;
+    let kind = if file.header.voxel_type.is_colour() {
         VolumeKind::Rgb
     } else {
         VolumeKind::Scalar
     };
-    let values = voxels(&mut source, &header, kind)?;
-    let behind = match source.known_bytes() {
-        Some(bytes) => bytes - end,
-        None => source.finish(TAIL_LIMIT)?,
-    };
-    if behind > 0 {
-        info.warnings.push(format!(
-            "The file goes on for {behind} bytes behind its voxels; they were not used"
-        ));
-    }
+    let values = voxels(&mut file.source, &file.header, kind)?;
+    file.end()?;
+    let Begun {
+        header,
+        grid,
+        mut info,
+        ..
+    } = file;
     if header.voxel_type.is_wide_integer() && header.scaling.is_none() {
         info.warn_of_large(&values);
     }
@@ -69,6 +103,38 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         VolumeKind::Rgb => 3,
     };
     Ok((Volume::new(Arc::new(grid), frames, kind, values), info))
+}
+
+/// Reads an image as it is stored.
+pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
+    let mut file = begin(path, control)?;
+    let pixel = file.header.voxel_type.pixel();
+    let voxels: usize = file.header.dims.iter().product();
+    let words = voxels * (pixel.bytes() / pixel.word_bytes());
+    let (big_endian, before) = (file.header.big_endian, file.header.vox_offset);
+    let word = pixel.word_bytes();
+    let bytes = super::voxels::bytes(&mut file.source, word, big_endian, words, before)?;
+    file.end()?;
+    let Begun {
+        header, grid, info, ..
+    } = file;
+    let stored = Stored {
+        grid: grid.into(),
+        frames: header.frames,
+        pixel,
+        bytes: bytes.into(),
+        scaling: header.scaling,
+        meaning: Meaning {
+            sizes: header.dims.iter().skip(3).copied().collect(),
+            steps: std::array::from_fn(|i| header.pixdim[4 + i]),
+            step_unit: (header.xyzt_units & 0x38) as u8,
+            intent: i16::try_from(header.intent_code).unwrap_or(0),
+            intent_numbers: header.intent_numbers,
+            intent_name: header.intent_name,
+            keys: Vec::new(),
+        },
+    };
+    Ok((stored, info))
 }
 
 fn open_header(path: &Path, control: &Control) -> Result<(Source, Header), Error> {

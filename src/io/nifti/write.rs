@@ -1,10 +1,14 @@
-//! Writing NIfTI-1: float32 volumes, uint8 masks, uint16 label maps, RGB24 colours.
+//! Writing NIfTI-1: float32 volumes, uint8 masks, uint16 label maps, uint32 counts, RGB24 colours, and images of
+//! any type as a file held them.
 
 use super::header::COMMENT;
 use crate::compute::Control;
 use crate::data::rotation::rotation;
-use crate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};
-use crate::io::{DISCLAIMER, Error, atomic, extension, little_endian};
+use crate::data::{Grid, Mask, Volume, VolumeKind};
+use crate::io::atomic::{self, Ready};
+use crate::io::numbers::Type;
+use crate::io::stored::{Pixel, Stored};
+use crate::io::{DISCLAIMER, Error, extension, little_endian};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DMat3, DQuat, DVec3};
@@ -29,11 +33,54 @@ enum Voxels<'a> {
     Float(&'a [f32]),
     Byte(&'a [u8]),
     Label(&'a [u16]),
+    Count(&'a [u32]),
     /// Three planes.
     Colour(&'a [f32]),
+    Stored(&'a Stored),
 }
 
-/// Writes a volume: scalars as float32, colours as RGB24. `path` ends in `.nii` or `.nii.gz`;
+impl Voxels<'_> {
+    /// NIfTI's code of the type and its bits.
+    fn data_type(&self) -> (i16, i16) {
+        match self {
+            Self::Float(_) => (16, 32),
+            Self::Byte(_) => (2, 8),
+            Self::Label(_) => (512, 16),
+            Self::Count(_) => (768, 32),
+            Self::Colour(_) => (128, 24),
+            Self::Stored(stored) => match stored.pixel {
+                Pixel::Rgb => (128, 24),
+                Pixel::Rgba => (2304, 32),
+                Pixel::Number(number) => match number {
+                    Type::U8 => (2, 8),
+                    Type::I16 => (4, 16),
+                    Type::I32 => (8, 32),
+                    // NIfTI has no half precision; no format that is read stores images in it.
+                    Type::F16 | Type::F32 => (16, 32),
+                    Type::F64 => (64, 64),
+                    Type::I8 => (256, 8),
+                    Type::U16 => (512, 16),
+                    Type::U32 => (768, 32),
+                    Type::I64 => (1024, 64),
+                    Type::U64 => (1280, 64),
+                },
+            },
+        }
+    }
+
+    /// Sizes of the axes after the third.
+    fn further(&self, frames: usize) -> Vec<usize> {
+        match self {
+            Self::Stored(stored) if !stored.meaning.sizes.is_empty() => {
+                stored.meaning.sizes.clone()
+            }
+            _ if frames > 1 => vec![frames],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Writes a volume: scalars as float32, counts that it rounds as uint32, colours as RGB24. `path` ends in `.nii` or `.nii.gz`;
 /// `description` (the command that made it) goes into the header, in full into a comment.
 pub fn save_volume(
     path: &Path,
@@ -41,9 +88,10 @@ pub fn save_volume(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
-    let (frames, voxels) = match volume.kind {
-        VolumeKind::Scalar => (volume.frames, Voxels::Float(&volume.values)),
-        VolumeKind::Rgb => (1, Voxels::Colour(&volume.values)),
+    let (frames, voxels) = match (volume.kind, volume.counts()) {
+        (VolumeKind::Scalar, Some(counts)) => (1, Voxels::Count(counts)),
+        (VolumeKind::Scalar, None) => (volume.frames, Voxels::Float(&volume.values)),
+        (VolumeKind::Rgb, _) => (1, Voxels::Colour(&volume.values)),
     };
     save(path, &volume.grid, frames, &voxels, description, control)
 }
@@ -70,6 +118,36 @@ pub fn save_labels(
     save(path, grid, 1, &Voxels::Label(labels), description, control)
 }
 
+/// What a NIfTI does not hold of an image, one sentence each.
+pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
+    let keys = &stored.meaning.keys;
+    let losses = (!keys.is_empty()).then(|| {
+        format!(
+            "NIfTI holds no keys of an NRRD's header: {}",
+            keys.join(", ")
+        )
+    });
+    losses.into_iter().collect()
+}
+
+/// Writes an image in the type that it has, all but its name. NIfTI-1 holds slope and intercept as float32.
+pub(in crate::io) fn prepare_stored(
+    path: &Path,
+    stored: &Stored,
+    description: &str,
+    control: &Control,
+) -> Result<Ready, Error> {
+    let voxels = Voxels::Stored(stored);
+    prepare(
+        path,
+        &stored.grid,
+        stored.frames,
+        &voxels,
+        description,
+        control,
+    )
+}
+
 fn save(
     path: &Path,
     grid: &Grid,
@@ -78,6 +156,17 @@ fn save(
     description: &str,
     control: &Control,
 ) -> Result<(), Error> {
+    prepare(path, grid, frames, voxels, description, control)?.put()
+}
+
+fn prepare(
+    path: &Path,
+    grid: &Grid,
+    frames: usize,
+    voxels: &Voxels<'_>,
+    description: &str,
+    control: &Control,
+) -> Result<Ready, Error> {
     let compressed = match extension(path).as_str() {
         "nii" => false,
         "nii.gz" => true,
@@ -89,12 +178,9 @@ fn save(
             ));
         }
     };
-    if let Some(side) = grid
-        .shape
-        .iter()
-        .chain([&frames])
-        .find(|n| **n > LARGEST_SIDE)
-    {
+    let further = voxels.further(frames);
+    let mut sides = grid.shape.iter().chain(&further);
+    if let Some(side) = sides.find(|n| **n > LARGEST_SIDE) {
         return Err(Error::unsupported(
             path,
             format!(
@@ -103,11 +189,11 @@ fn save(
             "save a part of it",
         ));
     }
-    let header = header(grid, frames, voxels, description);
+    let header = header(grid, &further, voxels, description);
     let stored = grid.voxel_count() * frames;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     control.begin(&format!("Writing {name}"), stored as u64);
-    atomic::write_verified(
+    atomic::prepare(
         path,
         |file| {
             if compressed {
@@ -143,6 +229,14 @@ fn write_voxels(
                 let bytes = values[range.clone()].iter().flat_map(|v| v.to_le_bytes());
                 Cow::Owned(bytes.collect())
             }
+            Voxels::Count(values) => {
+                let bytes = values[range.clone()].iter().flat_map(|v| v.to_le_bytes());
+                Cow::Owned(bytes.collect())
+            }
+            Voxels::Stored(stored) => {
+                let size = stored.pixel.bytes();
+                Cow::Borrowed(&stored.bytes[size * range.start..size * range.end])
+            }
             Voxels::Colour(planes) => {
                 let voxel = |i: usize| [0, 1, 2].map(|c| byte(planes[c * stored + i]));
                 Cow::Owned(range.clone().flat_map(voxel).collect())
@@ -160,22 +254,17 @@ fn byte(share: f32) -> u8 {
 }
 
 /// Header, extender and the comment, as many bytes as `vox_offset` says.
-fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
-    let (datatype, bits): (i16, i16) = match voxels {
-        Voxels::Float(_) => (16, 32),
-        Voxels::Byte(_) => (2, 8),
-        Voxels::Label(_) => (512, 16),
-        Voxels::Colour(_) => (128, 24),
-    };
+fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
+    let (datatype, bits) = voxels.data_type();
     let description = &disclaimed(description);
     let comment = comment(description);
     let mut h = Bytes(vec![0; HEADER_BYTES + 4]);
     // Offsets of nifti1.h.
     h.put(0, (HEADER_BYTES as i32).to_le_bytes());
     h.put(38, [b'r']);
-    let count = if frames > 1 { 4 } else { 3 };
-    let [nx, ny, nz] = grid.shape;
-    for (i, n) in [count, nx, ny, nz, frames, 1, 1, 1].into_iter().enumerate() {
+    let sizes = [3 + further.len()].into_iter().chain(grid.shape);
+    let sizes = sizes.chain(further.iter().copied());
+    for (i, n) in sizes.chain([1; 7]).take(8).enumerate() {
         h.put(40 + 2 * i, (n as i16).to_le_bytes());
     }
     if matches!(voxels, Voxels::Label(_)) {
@@ -190,6 +279,9 @@ fn header(grid: &Grid, frames: usize, voxels: &Voxels<'_>, description: &str) ->
     let short = truncated(description, DESCRIPTION_BYTES - 1);
     h.0[148..148 + short.len()].copy_from_slice(short.as_bytes());
     h.space(grid);
+    if let Voxels::Stored(stored) = voxels {
+        h.meaning(stored);
+    }
     h.put(344, *b"n+1\0");
     let mut bytes = h.0;
     if !comment.is_empty() {
@@ -211,6 +303,28 @@ impl Bytes {
         self.put(offset, (value as f32).to_le_bytes());
     }
 
+    /// Slope and intercept, steps of the axes after the third, and what the values are.
+    fn meaning(&mut self, stored: &Stored) {
+        let meaning = &stored.meaning;
+        if let Some((slope, intercept)) = stored.scaling {
+            self.f32(112, slope);
+            self.f32(116, intercept);
+        }
+        // Only where they were said: elsewhere a step is 1, of seconds.
+        if !meaning.sizes.is_empty() {
+            for (i, step) in meaning.steps.into_iter().enumerate() {
+                self.f32(92 + 4 * i, step);
+            }
+            self.put(123, [2 | meaning.step_unit]);
+        }
+        for (i, number) in meaning.intent_numbers.into_iter().enumerate() {
+            self.f32(56 + 4 * i, number);
+        }
+        self.put(68, meaning.intent.to_le_bytes());
+        let name = truncated(&meaning.intent_name, 15).as_bytes();
+        self.0[328..328 + name.len()].copy_from_slice(name);
+    }
+
     /// Voxel sizes, and sform and qform unless left and right are unknown: a file must not claim
     /// more than was known. The qform is left out where the axes are sheared.
     fn space(&mut self, grid: &Grid) {
@@ -227,7 +341,7 @@ impl Bytes {
             self.f32(76 + 4 * a, 1.0);
         }
         // Unless it was moved.
-        if grid.source == AffineSource::Pixdim && grid.space_code != Grid::ALIGNED {
+        if !grid.is_placed() {
             return;
         }
         let code = grid.space_code.to_le_bytes();
@@ -298,23 +412,22 @@ fn verify(
     voxels: &Voxels<'_>,
     control: &Control,
 ) -> Result<(), atomic::Unlike> {
+    if let Voxels::Stored(stored) = voxels {
+        let (found, _) = super::stored(written, &control.silent())?;
+        same_space(&found.grid, found.frames, grid, frames)?;
+        let same = found.pixel == stored.pixel && found.bytes == stored.bytes;
+        if !same || found.scaling != stored.scaling {
+            return Err("its values differ".to_owned().into());
+        }
+        return Ok(control.check()?);
+    }
     let (volume, _) = super::read(written, &control.silent())?;
     let expected_frames = if matches!(voxels, Voxels::Colour(_)) {
         3
     } else {
         frames
     };
-    if volume.grid.shape != grid.shape || volume.frames != expected_frames {
-        return Err("its sizes differ".to_owned().into());
-    }
-    // Float32 affine: half a unit in the last place of the largest coordinate, with a margin.
-    let reach = grid
-        .corners()
-        .iter()
-        .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
-    if !volume.grid.same_space(grid, 1e-6 * reach) {
-        return Err("its affine differs".to_owned().into());
-    }
+    same_space(&volume.grid, volume.frames, grid, expected_frames)?;
     let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     let equal = match voxels {
         Voxels::Float(values) => volume.values.iter().zip(*values).all(|(&a, &b)| same(a, b)),
@@ -327,6 +440,11 @@ fn verify(
             let mut pairs = volume.values.iter().zip(*values);
             pairs.all(|(&a, &b)| a == f32::from(b))
         }
+        Voxels::Count(values) => {
+            let mut pairs = volume.values.iter().zip(*values);
+            pairs.all(|(&a, &b)| a == b as f32)
+        }
+        Voxels::Stored(_) => false,
         Voxels::Colour(values) => volume
             .values
             .iter()
@@ -337,5 +455,25 @@ fn verify(
         Ok(control.check()?)
     } else {
         Err("its values differ".to_owned().into())
+    }
+}
+
+fn same_space(
+    found: &Grid,
+    found_frames: usize,
+    grid: &Grid,
+    frames: usize,
+) -> Result<(), atomic::Unlike> {
+    if found.shape != grid.shape || found_frames != frames {
+        return Err("its sizes differ".to_owned().into());
+    }
+    // Float32 affine: half a unit in the last place of the largest coordinate, with a margin.
+    let reach = grid
+        .corners()
+        .iter()
+        .fold(1.0, |r: f64, c| r.max(c.abs().max_element()));
+    match found.is_written_as(grid, 1e-6 * reach) {
+        true => Ok(()),
+        false => Err("its affine differs".to_owned().into()),
     }
 }

@@ -10,6 +10,29 @@ use std::path::Path;
 /// b-values (s/mm²) and vectors in world axes, one for each volume.
 pub type Rows = (Vec<f64>, Vec<DVec3>);
 
+/// Whether a key of a header says something of the gradients.
+pub fn is_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.starts_with("dwmri_") || key == "modality"
+}
+
+/// The keys that hold a table, for a header of [`super::write`]: the measurement frame is the file's space,
+/// of which `file_from_world` is a rotation or a mirror. A vector's squared length is its share of the largest
+/// b-value.
+pub fn keys(b_values: &[f64], directions: &[DVec3], file_from_world: DMat3) -> String {
+    let pairs = || b_values.iter().zip(directions);
+    let weighted = pairs().filter(|(_, v)| **v != DVec3::ZERO);
+    let most = weighted.map(|(b, _)| *b).fold(0.0, f64::max);
+    let mut text = format!("modality:=DWMRI\nDWMRI_b-value:={most}\n");
+    for (i, (b, direction)) in pairs().enumerate() {
+        let share = if most > 0.0 { b / most } else { 0.0 };
+        // Adding 0 turns -0 into 0.
+        let v = file_from_world * *direction * share.sqrt() + DVec3::ZERO;
+        text += &format!("DWMRI_gradient_{i:04}:={} {} {}\n", v.x, v.y, v.z);
+    }
+    text
+}
+
 /// `None` where there are none.
 pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
     let value = |wanted: &str| {

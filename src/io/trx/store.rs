@@ -14,6 +14,9 @@ use std::sync::Arc;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
+/// More arrays than a connectome of 128 regions has groups: each takes a search in the archive's directory.
+const MOST_ARRAYS: usize = 1 << 14;
+
 /// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
 const DEEPEST: usize = 3;
 
@@ -121,12 +124,23 @@ fn folder(
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {
+            if parts.len() == MOST_ARRAYS {
+                return Err(too_many(&path));
+            }
             let bytes = Whole::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
             parts.push(Part::new(name, bytes, range));
         }
     }
     Ok(())
+}
+
+fn too_many(path: &Path) -> Error {
+    Error::malformed(
+        path,
+        format!("more than {MOST_ARRAYS} arrays"),
+        "at most that many; keep fewer groups and values",
+    )
 }
 
 /// Neither a hidden file nor one that other programs leave about.
@@ -156,6 +170,9 @@ fn archive(
         }
         other => damaged(&other),
     })?;
+    if archive.len() > MOST_ARRAYS {
+        return Err(too_many(path));
+    }
     let mut parts = Vec::new();
     let (mut stored, mut unpacked) = (0u64, 0u64);
     for index in 0..archive.len() {

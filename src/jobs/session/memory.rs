@@ -13,7 +13,7 @@ pub(in crate::jobs) struct Memory(Mutex<Inner>);
 
 #[derive(Default)]
 pub(super) struct Inner {
-    desk: Option<Desk>,
+    pub desk: Option<Desk>,
     /// What other windows left behind; nobody else finds it meanwhile.
     pub left: Vec<Desk>,
     /// Checksums of files, which hold as long as nothing about them has changed.

@@ -370,7 +370,12 @@ pub enum SessionOutput {
         /// How they stand to those of the session.
         outcome: Option<Match>,
     },
-    LeftBehind(Vec<LeftBehind>),
+    /// What no look before this one has found.
+    LeftBehind {
+        found: Vec<LeftBehind>,
+        /// Other processes hold more: windows that live, or killed ones that are not gone yet.
+        held: bool,
+    },
     Done,
 }
 
@@ -455,7 +460,10 @@ impl SessionRequest {
                     outcome,
                 }
             }
-            Self::FindLeftBehind => SessionOutput::LeftBehind(work::left_behind(memory)),
+            Self::FindLeftBehind => {
+                let (found, held) = work::left_behind(memory);
+                SessionOutput::LeftBehind { found, held }
+            }
             Self::Forget { session } => {
                 memory.forget(&session);
                 SessionOutput::Done

@@ -20,23 +20,19 @@ use crate::solvers::tracking::selection::{self, Edit, apply};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How long a killed process may hold what it left behind.
-const DYING: Duration = Duration::from_secs(3);
-
-pub fn left_behind(memory: &Memory) -> Vec<LeftBehind> {
-    let Some(root) = recovery::root() else {
-        return Vec::new();
-    };
-    let mut desks = recovery::left_behind(&root);
-    if desks.is_empty() && recovery::are_held(&root) {
-        // A process that was killed takes a moment to be gone.
-        std::thread::sleep(DYING);
-        desks = recovery::left_behind(&root);
+/// What was left behind that this window does not hold yet, and whether others hold more.
+pub fn left_behind(memory: &Memory) -> (Vec<LeftBehind>, bool) {
+    match recovery::root() {
+        Some(root) => left_behind_in(&root, memory),
+        None => (Vec::new(), false),
     }
+}
+
+fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<LeftBehind>, bool) {
     let mut found = Vec::new();
-    for desk in desks {
+    for desk in recovery::left_behind(root) {
         let path = desk.session();
         // What cannot be read is left as it is: a newer version may.
         let Ok(session) = session::read(&path) else {
@@ -59,7 +55,9 @@ pub fn left_behind(memory: &Memory) -> Vec<LeftBehind> {
         });
         memory.lock().left.push(desk);
     }
-    found
+    let inner = memory.lock();
+    let here: Vec<_> = inner.left.iter().chain(&inner.desk).collect();
+    (found, recovery::are_held(root, &here))
 }
 
 /// A session file of what is there now.
@@ -160,7 +158,7 @@ fn compose(
     })
 }
 
-/// As many as there is room for, the first before the others.
+/// The lists that there is room for, the first before the others.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let mut room = session::MOST_NUMBERS;
     let one = |numbers: &StoredNumbers| {

@@ -19,15 +19,42 @@ pub struct Timing {
     pub between_ms: f64,
 }
 
+/// Bounds of both times, ms: no gradient is shorter, and no spin remembers for longer.
+const TIMES_MS: (f64, f64) = (0.01, 1e5);
+
 impl Timing {
-    /// What is wrong with it.
+    /// The shortest and the longest Δ of a protocol, ms.
+    const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
+
+    /// Numbers that a user gives as ms. A Δ below that of any protocol is in seconds, with a sentence about it.
+    pub fn of_numbers(pulse: f64, between: f64) -> Result<(Self, Option<String>), String> {
+        let [least, most] = Self::BETWEEN_MS;
+        let timing = |unit: f64| Self {
+            pulse_ms: pulse * unit,
+            between_ms: between * unit,
+        };
+        if (least..=most).contains(&between) {
+            return Ok((timing(1.0), None));
+        }
+        if between < least && between >= 1e-3 * least {
+            let said =
+                format!("Δ = {between} and δ = {pulse} cannot be ms; they are read as seconds");
+            return Ok((timing(1e3), Some(said)));
+        }
+        Err(format!(
+            "Found Δ = {between} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
+        ))
+    }
+
+    /// The sentence for times that no scanner has.
     pub fn check(&self) -> Result<(), String> {
-        if self.pulse_ms > 0.0 && self.between_ms >= self.pulse_ms && self.between_ms.is_finite() {
+        let (least, most) = TIMES_MS;
+        if self.pulse_ms >= least && self.between_ms >= self.pulse_ms && self.between_ms <= most {
             return Ok(());
         }
         Err(format!(
-            "The gradient timing is δ = {} ms and Δ = {} ms, expected 0 < δ ≤ Δ; take both from the \
-             scan's protocol",
+            "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \
+             the scan's protocol",
             self.pulse_ms, self.between_ms
         ))
     }

@@ -75,13 +75,13 @@ pub fn connectome(
     let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
     if nodes.len() > MOST_NODES || nodes.is_empty() {
         return Err(Error::Input(format!(
-            "Found {} labels, expected 1 to {MOST_NODES}",
+            "Found {} labels, expected 1 to {MOST_NODES}; choose a label map",
             nodes.len()
         )));
     }
     if !(0.0..=1000.0).contains(&radius_mm) {
         return Err(Error::Input(format!(
-            "Found a search radius of {radius_mm} mm, expected 0 to 1000 mm"
+            "Found a search radius of {radius_mm} mm, expected 0 to 1000 mm; choose 2, say"
         )));
     }
     let ends = Ends::new(labels, frame, radius_mm);

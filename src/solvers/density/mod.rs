@@ -90,7 +90,7 @@ fn bytes(grid: &Grid, params: &Params) -> u64 {
     grid.voxel_count() as u64 * (sums + frames)
 }
 
-/// Refused where it would take more than so many bytes of memory.
+/// Refused where it would take more than this many bytes of memory.
 pub fn density(
     tractogram: &Tractogram,
     grid: &Arc<Grid>,
@@ -245,6 +245,37 @@ fn output(sums: &Sums, grid: &Arc<Grid>, params: &Params) -> Output {
         Measure::Length => mm(&sums.lengths[voxel]) / sent,
     };
     let n = grid.voxel_count();
+    let counted =
+        params.measure == Measure::Visits && params.sent.is_none() && !params.by_direction;
+    let volume = match counted {
+        true => {
+            let visits = sums.visits.iter();
+            Volume::of_counts(
+                grid.clone(),
+                visits.map(|v| v.load(Ordering::Relaxed)).collect(),
+            )
+        }
+        false => measured(sums, grid, params, &value),
+    };
+    let inside_mm = mm(&sums.inside);
+    Output {
+        voxels: (0..n).into_par_iter().filter(|&v| value(v) > 0.0).count() as u64,
+        volume,
+        inside_mm,
+        outside_mm: (mm(&sums.all) - inside_mm).max(0.0),
+        not_finite: sums.not_finite.load(Ordering::Relaxed),
+    }
+}
+
+/// Values that are not counts: one frame, or three by direction.
+fn measured(
+    sums: &Sums,
+    grid: &Arc<Grid>,
+    params: &Params,
+    value: &(dyn Fn(usize) -> f64 + Sync),
+) -> Volume {
+    let mm = |sum: &AtomicU64| sum.load(Ordering::Relaxed) as f64 / UNITS_PER_MM;
+    let n = grid.voxel_count();
     let values: Vec<f32> = if params.by_direction {
         let mut all = vec![0.0; 3 * n];
         let (red, rest) = all.split_at_mut(n);
@@ -260,12 +291,5 @@ fn output(sums: &Sums, grid: &Arc<Grid>, params: &Params) -> Output {
         (0..n).into_par_iter().map(|v| value(v) as f32).collect()
     };
     let frames = if params.by_direction { 3 } else { 1 };
-    let inside_mm = mm(&sums.inside);
-    Output {
-        voxels: (0..n).into_par_iter().filter(|&v| value(v) > 0.0).count() as u64,
-        volume: Volume::new(grid.clone(), frames, VolumeKind::Scalar, values),
-        inside_mm,
-        outside_mm: (mm(&sums.all) - inside_mm).max(0.0),
-        not_finite: sums.not_finite.load(Ordering::Relaxed),
-    }
+    Volume::new(grid.clone(), frames, VolumeKind::Scalar, values)
 }

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// More different numbers are measured values, not names of structures.
 const MOST_NUMBERS: usize = 20_000;
 
+/// The largest label that differs from its neighbours in memory.
+const LARGEST: f32 = 16_777_216.0;
+
 /// Voxels from `low` to `high`, both included. Needs the backend's threads installed.
 pub fn threshold(
     volume: &Volume,
@@ -67,9 +70,16 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             if value == 0.0 {
                 continue;
             }
-            // Beyond 2²⁴ single precision skips whole numbers.
-            if value.fract() != 0.0 || !(value.abs() <= 16_777_216.0) {
+            if value.fract() != 0.0 || !value.is_finite() {
                 return Err(refused(format!("the value {value}")));
+            }
+            // Beyond 2²⁴ single precision skips whole numbers: several labels may have become one.
+            if value.abs() > LARGEST {
+                return Err(Error::Input(format!(
+                    "The image has a label near {:.0}, expected labels up to {LARGEST}; number its structures \
+                     from 1",
+                    f64::from(value)
+                )));
             }
             let number = value as i64;
             let (y, z) = (row % ny, row / ny);

@@ -127,6 +127,13 @@ impl Design {
         let b_max = volumes.iter().map(|&v| b_of(v)).fold(0.0, f64::max);
         let weighted: Vec<usize> = volumes.iter().copied().filter(|&v| b_of(v) > 0.0).collect();
         let independent = independent_directions(weighted.iter().map(|&v| gradients.directions[v]));
+        if weighted.is_empty() {
+            let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
+            return Err(Error::Input(format!(
+                "No volume in the b range is diffusion-weighted, the scan's largest b-value is {most} s/mm²; \
+                 give b-values in s/mm², or widen the b range"
+            )));
+        }
         if independent < 6 {
             return Err(Error::Input(format!(
                 "The {} diffusion-weighted volumes in the b range hold {independent} independent \

@@ -6,11 +6,11 @@ use super::job::Begun;
 use super::queue::senses;
 use super::regions::Gates;
 use super::{Fate, StopReason};
-use glam::Vec3;
+use crate::data::tractogram::length_mm;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One in so many of the streamlines that missed the targets is kept to be shown: by the seed's
+/// One in this many of the streamlines that missed the targets is kept to be shown: by the seed's
 /// index, so that the choice does not depend on the others.
 pub const MISSED_EVERY: usize = 7;
 
@@ -106,7 +106,7 @@ impl Limits {
         }
     }
 
-    /// More than so many steps can be long, however coordinates and sums are rounded.
+    /// More than this many steps can be long, however coordinates and sums are rounded.
     fn longest_mm(&self, steps: f32) -> f32 {
         steps * (1.01 * self.step_mm + 1e-4)
     }
@@ -214,7 +214,7 @@ impl Joined {
         lines.points.push(at);
         lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
-        let short = points.len() < 2 || length_mm(points) < limits.min_length_mm;
+        let short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
         let fate = if plan.fate == Fate::Kept && short {
             Fate::TooShort
         } else {
@@ -233,10 +233,4 @@ impl Joined {
             self.reached([head.target, tail.target]);
         }
     }
-}
-
-/// As [`crate::data::Tractogram::length_mm`].
-fn length_mm(points: &[[f32; 3]]) -> f32 {
-    let length = |w: &[[f32; 3]]| Vec3::from(w[0]).distance(Vec3::from(w[1]));
-    points.windows(2).map(length).sum()
 }

@@ -85,7 +85,7 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     if !(2..=MOST_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {nodes} nodes, expected 2 to {MOST_NODES}"
+            "Found {nodes} nodes, expected 2 to {MOST_NODES}; choose 100, say"
         )));
     }
     for along in wanted {
@@ -98,7 +98,7 @@ pub fn profile(
                 false => format!("one of {}, or an image to sample", known.join(", ")),
             };
             return Err(Error::Input(format!(
-                "The streamlines have no value \"{name}\" per point, expected {known}"
+                "The streamlines have no value \"{name}\" per point, expected {known}; name one of them"
             )));
         }
     }
@@ -116,7 +116,8 @@ pub fn profile(
     let passed_over = chosen.len() - coarse.len();
     if coarse.is_empty() {
         return Err(Error::Input(
-            "Found no streamline with a length, expected at least one".to_owned(),
+            "Found no streamline with a length, expected at least one; choose other streamlines"
+                .to_owned(),
         ));
     }
     let mut turned = directions(&coarse);

@@ -35,7 +35,7 @@ pub fn draft(state: &State) -> Draft {
     make(state, None, None)
 }
 
-/// The same for recovery: with the session it is of.
+/// A draft for recovery, which names the session that it belongs to.
 pub fn autosave(state: &State) -> Draft {
     let saving = &state.session.saving;
     make(state, saving.file.clone(), saving.seen.clone())

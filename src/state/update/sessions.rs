@@ -298,7 +298,10 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind(found) => state.session.saving.left_behind = found,
+        SessionOutput::LeftBehind { found, held } => {
+            state.session.saving.left_behind.extend(found);
+            state.session.saving.looks_again = held;
+        }
         SessionOutput::Done => {}
     }
 }
@@ -348,7 +351,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     };
     say_lost(state);
     let saving = &mut state.session.saving;
-    // Of several saves that wait the last may be of another revision.
+    // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
         saving.base = base;
     }
@@ -526,7 +529,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         saving.file.clone_from(&content.origin);
         saving.seen.clone_from(&content.origin_sha256);
         saving.left_behind.retain(|l| l.session != read.path);
-        // Of what this version does not know, nothing replaces the copy.
+        // Nothing replaces the copy of what this version does not know.
         saving.recovered = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
@@ -542,7 +545,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         }
         format!("Recovered {name}")
     } else {
-        // Those of the fit come later.
+        // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);
         let path = read.path.clone();
         opening::remember(state, path, RecentKind::Session, summary, effects);

@@ -11,6 +11,7 @@ use crate::solvers::level_set::Sphere;
 use crate::state::{
     Action, Hand, Pane, Phase, SegmentAction, State, Surfaced, Task, Tool, defaults,
 };
+use crate::ui::format;
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
@@ -118,6 +119,46 @@ fn taken(
     })
 }
 
+/// What to say of a keep-out sphere under the pointer that cannot be moved any more.
+fn fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> Option<String> {
+    if state.view.task != Task::Segment || state.view.tool != Tool::Crosshair {
+        return None;
+    }
+    let live = state.session.segment.live.as_ref()?;
+    let spheres = state.document.segment.spheres.iter().rev();
+    let mut under = spheres.filter(|(number, sphere)| {
+        let near = |(middle, radius): (Pos2, f32)| middle.distance(at) - radius <= RIM;
+        !sphere.add && !is_loose(state, *number) && seen(sphere).is_some_and(near)
+    });
+    let (number, _) = under.next()?;
+    let step = live
+        .placed
+        .iter()
+        .find(|(n, _)| n == number)
+        .map_or(0, |p| p.1);
+    let step = format::count(step);
+    Some(format!(
+        "Fixed since step {step} · take it back under Spheres to place another"
+    ))
+}
+
+/// The same, beside the pointer.
+pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
+    let words = at.and_then(|at| fixed(slice.state, at, |s| crossing(slice, s)).zip(Some(at)));
+    if let Some((words, at)) = words {
+        ink::tool_word(painter, at, slice.rect, &words, ADD);
+    }
+}
+
+/// The same in 3-D.
+pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
+    let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
+    let words = at.and_then(|at| fixed(scene.state, at, seen).zip(Some(at)));
+    if let Some((words, at)) = words {
+        ink::tool_word(painter, at, scene.rect, &words, ADD);
+    }
+}
+
 fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3, DVec3)>) -> Kind {
     let shape = data::Shape::Sphere {
         centre: sphere.centre,
@@ -131,7 +172,7 @@ fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3,
     }
 }
 
-/// What a press takes into the hand.
+/// The sphere that a press holds.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
     let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(held(taken, slice.world(at), None))
@@ -145,7 +186,7 @@ pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
 
-/// The hand is at another place.
+/// The pointer is at another place.
 pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
     let Kind::Held {
         number, add, grip, ..
@@ -193,7 +234,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
     }
 }
 
-/// It stays in the hand, and says how it is put away.
+/// The tool, and the key that puts it away.
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",

@@ -6,7 +6,8 @@
 //! iteration costs one A x and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries
 //! for any w > 0 (separable surrogates: Erdogan and Fessler 1999, Phys Med Biol 44:2835); responses are
 //! positive but for what degree 12 leaves out, and each step is checked: where |A (x⁺ − x̂)|² is above
-//! Σ h (x⁺ − x̂)², h grows.
+//! Σ h (x⁺ − x̂)², h grows. Steps in which columns that overlap change against one another meet far less than this
+//! bound; where they meet less than half, h shrinks by a tenth, so that the next step is longer.
 //!
 //! *Second phase*, without groups: conjugate gradients for the weights above 0 alone, preconditioned by h, and
 //! a search along the path that is bent at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the
@@ -38,6 +39,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations over which the fall of the objective is judged.
 pub const JUDGED: usize = 50;
+
+/// h shrinks where a step meets less than this share of its bound …
+const SLACK: f64 = 0.5;
+/// … to this share of itself.
+const SHRINK: f64 = 0.9;
 
 /// When it is good enough; the first that holds ends it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -245,6 +251,8 @@ fn run(
     let (mut t, mut beta) = (1.0f64, 0.0f32);
     let mut free = free::Free::new();
     let mut iterations = 0;
+    // How much of the metric's h is left.
+    let mut left = 1.0f64;
     let ended = loop {
         if control.is_cancelled() {
             break Ended::Cancelled;
@@ -262,6 +270,7 @@ fn run(
         if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
             let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
             engine.grow(factor)?;
+            left *= f64::from(factor);
             if made.objective > objective {
                 // From the last point again, with a shorter step.
                 engine.take_back()?;
@@ -283,8 +292,13 @@ fn run(
         beta = ((t - 1.0) / next) as f32;
         t = next;
         engine.follow(beta)?;
-        if stop.kkt > 0.0 && made.step.sqrt() <= stop.kkt * made.size.sqrt() {
+        // In the metric as it was given, whatever h has become.
+        if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
+        }
+        if method == Method::Own && made.moved < SLACK * made.step {
+            engine.grow(SHRINK as f32)?;
+            left *= SHRINK;
         }
         let before = reached.len().checked_sub(1 + JUDGED).map(|i| reached[i]);
         // Where single precision ends it rises as often as it falls.
@@ -310,6 +324,7 @@ fn run(
             }
         }
     };
+    engine.grow((1.0 / left) as f32)?;
     let last = engine.finish()?;
     Ok(Solution {
         x: last.x,

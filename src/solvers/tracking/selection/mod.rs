@@ -44,7 +44,7 @@ pub struct Rules {
     pub stop: Option<StopReason>,
     /// Keeps just those that the rules above drop.
     pub invert: bool,
-    /// Of those left so many at random, and what starts the random numbers.
+    /// Of those left this many at random, and what starts the random numbers.
     pub at_most: Option<(usize, u64)>,
 }
 
@@ -150,7 +150,7 @@ pub fn select(
     control: &Control,
 ) -> Result<Selection, super::Error> {
     for within in &rules.values {
-        if value(tractogram, &within.name, 0).is_none() && !tractogram.is_empty() {
+        if !tractogram.is_empty() && value(tractogram, &within.name, 0).is_none() {
             return Err(super::Error::Input(unknown(tractogram, &within.name)));
         }
     }
@@ -160,14 +160,14 @@ pub fn select(
         .find(|g| g.values.len() != tractogram.len())
     {
         return Err(super::Error::Input(format!(
-            "Found {} values for {} streamlines, expected one for each",
+            "Found {} values for {} streamlines, expected one for each; choose the values that belong to them",
             given.values.len(),
             tractogram.len()
         )));
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
         return Err(super::Error::Input(format!(
-            "The streamlines do not say why they stopped, expected the values {} and {}",
+            "The streamlines do not say why they stopped, expected the values {} and {}; select without --stop, or track them with Arcuate",
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
     }
@@ -239,7 +239,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, super::Erro
             names => format!("one of {}", names.join(", ")),
         };
         return Err(super::Error::Input(format!(
-            "The streamlines have no group \"{name}\", expected {known}"
+            "The streamlines have no group \"{name}\", expected {known}; name it as `arcuate info` shows it"
         )));
     };
     let mut marks = vec![false; tractogram.len()];

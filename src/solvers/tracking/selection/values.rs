@@ -43,7 +43,7 @@ pub(super) fn unknown(tractogram: &Tractogram, name: &str) -> String {
     known.sort_unstable();
     known.dedup();
     format!(
-        "The streamlines have no value \"{name}\", expected one of {}",
+        "The streamlines have no value \"{name}\", expected one of {}; name one of them",
         [&[LENGTH], &known[..]].concat().join(", ")
     )
 }

@@ -29,6 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let standing = state.pathway_standing();
     let fact = match (&working.live, standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
+        (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
         (Some(live), _) => format!("E* {}", format::significant(live.pathway.least)),
         (None, _) => String::new(),
@@ -258,6 +259,9 @@ fn row(
             for (name, value) in statistics(found, epsilon) {
                 ui.label(format!("{name}: {value}"));
             }
+            if let Some(among) = kept.and_then(|k| k.compared) {
+                ui.label(among.words());
+            }
         }),
         None => response.on_hover_text("Its costs are not there: its menu solves it again"),
     };
@@ -282,6 +286,9 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         for (name, value) in statistics(found, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
+    }
+    if let Some(among) = &kept.compared {
+        rows::hint(ui, &among.words());
     }
     let joined_from = kept.found.as_ref().map(|f| f.pathway.joined_from);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);

@@ -1,0 +1,180 @@
+//! From one image format to another: values stay in the type in which they are stored, gradients go where the
+//! output keeps them.
+
+use super::super::format::Format;
+use super::super::gradients::{self, Rows};
+use super::super::stored::Stored;
+use super::super::words::counted;
+use super::super::{
+    Error, Told, atomic, colours, detect, image, in_world, label_table, misnamed, moved_grid,
+    nifti, nrrd, with_extension,
+};
+use crate::compute::Control;
+use crate::data::labels::Labels;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An image to be written, with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Image {
+    stored: Stored,
+    labels: Option<Arc<Labels>>,
+    gradients: Option<Rows>,
+    format: Format,
+    pub notes: Vec<String>,
+    /// What the output does not hold, one sentence each.
+    pub losses: Vec<String>,
+}
+
+/// Reads an image that is to be written as `output`.
+pub fn plan(
+    input: &Path,
+    output: &Path,
+    format: Format,
+    told: &Told,
+    control: &Control,
+) -> Result<Image, Error> {
+    let named = detect(input)?;
+    let read = image::stored(input, control);
+    let (mut stored, info) = read.map_err(|e| misnamed(input, named, e))?;
+    let labels = colours::of_stored(input, &stored, &info, told)?;
+    let labels = labels.filter(|l| !l.table.is_empty());
+    let (mut gradients, mut losses) = table(input, &stored);
+    let own = stored.grid.clone();
+    if let Some(by) = &told.affine {
+        let by = in_world(by, Some(&own), control)?;
+        stored.grid = moved_grid(input, &own, by)?.into();
+        gradients = gradients.map(|rows| rows.moved(&own, &stored.grid));
+    }
+    let single = |v: f64| f64::from(v as f32) == v;
+    let fits = |(slope, intercept)| single(slope) && single(intercept);
+    // NIfTI-1 holds slope and intercept as float32, NRRD not at all.
+    if format == Format::Nrrd || !stored.scaling.is_none_or(fits) {
+        let (whole, loss) = stored.worked_out();
+        stored = whole;
+        losses.extend(loss);
+    }
+    match format {
+        Format::Nrrd => {
+            losses.extend(nrrd::losses(&stored));
+            losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
+            if gradients.is_some() && !stored.grid.is_placed() {
+                losses.push(
+                    "NRRD holds gradients only of an image that says where it lies in the patient"
+                        .to_owned(),
+                );
+                gradients = None;
+            }
+        }
+        _ => losses.extend(nifti::losses(&stored)),
+    }
+    let mut notes = info.warnings;
+    notes.extend(foreign_table(output, &stored, gradients.as_ref()));
+    Ok(Image {
+        stored,
+        labels,
+        gradients,
+        format,
+        notes,
+        losses,
+    })
+}
+
+/// The gradients of a scan, else a sentence about why they are left out.
+fn table(input: &Path, stored: &Stored) -> (Option<Rows>, Vec<String>) {
+    let says = |why: &str| vec![format!("The gradients of this scan are left out: {why}")];
+    match gradients::rows_of(input, stored.frames) {
+        Ok(Some(rows)) => (Some(rows), Vec::new()),
+        Ok(None) => {
+            let half = gradients::alone_beside(input).filter(|_| stored.frames > 1);
+            (None, half.map_or(Vec::new(), |why| says(&why)))
+        }
+        Err(error) => (None, says(&error.to_string())),
+    }
+}
+
+/// A table beside the output that would be taken for its own.
+fn foreign_table(output: &Path, stored: &Stored, own: Option<&Rows>) -> Option<String> {
+    if own.is_some() || stored.frames == 1 {
+        return None;
+    }
+    let [there, _] = fsl_names(output);
+    there.exists().then(|| {
+        format!(
+            "A table of gradients lies beside the output and is not of this image; move it away: {}",
+            there.display()
+        )
+    })
+}
+
+fn fsl_names(image: &Path) -> [PathBuf; 2] {
+    ["bval", "bvec"].map(|ending| with_extension(image, ending))
+}
+
+impl Image {
+    /// The files beside the image that hold what it cannot.
+    fn beside(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
+        let mut files = Vec::new();
+        if self.gradients.is_some() && self.format == Format::Nifti {
+            files.extend(fsl_names(output).map(|path| (path, "the gradients of the scan")));
+        }
+        if self.labels.is_some() {
+            files.push((label_table::beside(output), "names of the labels"));
+        }
+        files
+    }
+
+    /// Writes the image and the files beside it: all or none. Returns what it is, and what was written.
+    pub fn write(
+        &self,
+        output: &Path,
+        replace: bool,
+        command: &str,
+        control: &Control,
+    ) -> Result<(String, Vec<PathBuf>), Error> {
+        let beside = self.beside(output);
+        if let Some((there, what)) = beside.iter().find(|(path, _)| !replace && path.exists()) {
+            return Err(Error::unsupported(
+                there,
+                format!("a file that is there already, which {what} would replace"),
+                "add --force to replace it",
+            ));
+        }
+        // Before the long work.
+        for (path, _) in &beside {
+            atomic::check_file(path)?;
+        }
+        let mut files = vec![match self.format {
+            Format::Nrrd => {
+                let rows = self.gradients.as_ref();
+                nrrd::prepare(output, &self.stored, rows, command, control)?
+            }
+            _ => nifti::prepare_stored(output, &self.stored, command, control)?,
+        }];
+        if let Some(rows) = self
+            .gradients
+            .as_ref()
+            .filter(|_| self.format != Format::Nrrd)
+        {
+            let [bval, bvec] = fsl_names(output);
+            files.extend(gradients::prepare(&bval, &bvec, rows, &self.stored.grid)?);
+        }
+        if let Some(labels) = &self.labels {
+            files.push(label_table::prepare_of(output, labels)?);
+        }
+        control.check()?;
+        atomic::put_together(files)?;
+        let values = self.stored.pixel.name();
+        let volumes = counted(self.stored.frames, "volume");
+        let what = match (self.stored.frames, &self.gradients) {
+            (_, Some(_)) => format!("a scan of {volumes} in {values}, with its gradients"),
+            (1, None) => format!("an image in {values}"),
+            _ => format!("an image of {volumes} in {values}"),
+        };
+        let paths = beside.into_iter().map(|(path, _)| path);
+        Ok((
+            what,
+            std::iter::once(output.to_owned()).chain(paths).collect(),
+        ))
+    }
+}

@@ -1,0 +1,68 @@
+//! Units of b-values. Tables are meant to be in s/mm²; some programs write s/m², ms/µm², or a value a thousand
+//! times too large.
+
+use crate::data::gradients::B0_LIMIT_S_PER_MM2;
+use glam::DVec3;
+
+/// Largest b-value that a scanner gives, with room above what is published, s/mm².
+const MOST: f64 = 2e5;
+/// Largest b-values of tables in other units, as the factor to s/mm² divides them. Between the rows, and beyond,
+/// no reading is plausible.
+const DIVIDED: [(f64, f64, f64, &str); 2] = [
+    (3e5, 5e7, 1e3, "were divided by 1000"),
+    (3e8, 5e10, 1e6, "are read as s/m²"),
+];
+/// Largest b-value of a table in ms/µm², and the largest of a volume without weighting in it.
+const MOST_MS_PER_UM2: f64 = 20.0;
+const B0_MS_PER_UM2: f64 = 0.05;
+/// Whole numbers above this are b-values of volumes that count as b = 0: 5 or 10 s/mm².
+const WHOLE_MS_PER_UM2: f64 = 4.0;
+/// Directions that a tensor needs.
+const LEAST: usize = 6;
+
+/// The b-values in s/mm², with a sentence where they are in another unit; what was found, where they can be in
+/// none.
+pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<String>), String> {
+    let most = b.iter().copied().fold(0.0, f64::max);
+    if most <= B0_LIMIT_S_PER_MM2 {
+        if !is_ms_per_um2(&b, vectors, most) {
+            return Ok((b, None));
+        }
+        let b: Vec<f64> = b.into_iter().map(|b| b * 1e3).collect();
+        return Ok((b, Some(said(most, most * 1e3, "are read as ms/µm²"))));
+    }
+    if most <= MOST {
+        return Ok((b, None));
+    }
+    let row = DIVIDED
+        .iter()
+        .find(|(low, high, ..)| (*low..=*high).contains(&most));
+    let Some((_, _, by, how)) = row else {
+        return Err(format!("b-values up to {most}"));
+    };
+    let b = b.into_iter().map(|b| b / by).collect();
+    Ok((b, Some(said(most, most / by, how))))
+}
+
+fn said(found: f64, most: f64, how: &str) -> String {
+    format!(
+        "The b-values reach {found}, which cannot be s/mm²; they {how}, so that the largest is {most} s/mm²"
+    )
+}
+
+/// Whether a table without a b-value above those of b = 0 holds ms/µm².
+fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], most: f64) -> bool {
+    let weighted = || b.iter().zip(vectors).filter(|(b, _)| **b > B0_MS_PER_UM2);
+    let directed = weighted().filter(|(_, v)| v.is_finite() && v.length() > 0.5);
+    let broken = weighted().any(|(b, _)| b.fract() != 0.0);
+    let unweighted = b.iter().any(|b| *b <= B0_MS_PER_UM2);
+    unweighted
+        && directed.count() >= LEAST
+        && most <= MOST_MS_PER_UM2
+        && (broken || most <= WHOLE_MS_PER_UM2)
+}
+
+/// What is expected of b-values.
+pub fn expected() -> String {
+    format!("s/mm², {MOST} at most; write the table in s/mm²")
+}

@@ -1,0 +1,152 @@
+//! Voxels in the type that their file stores: what a conversion moves, so that no value passes through a
+//! float32.
+
+use super::numbers::Type;
+use super::words::count;
+use crate::data::Grid;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a voxel holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pixel {
+    Number(Type),
+    /// Bytes of red, green and blue.
+    Rgb,
+    /// The same and opacity.
+    Rgba,
+}
+
+impl Pixel {
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Number(number) => number.bytes(),
+            Self::Rgb => 3,
+            Self::Rgba => 4,
+        }
+    }
+
+    /// Bytes whose order the machine decides.
+    pub fn word_bytes(self) -> usize {
+        match self {
+            Self::Number(number) => number.bytes(),
+            Self::Rgb | Self::Rgba => 1,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Number(number) => number.name(),
+            Self::Rgb => "RGB24",
+            Self::Rgba => "RGBA32",
+        }
+    }
+}
+
+/// An image as a file holds it.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    pub grid: Arc<Grid>,
+    pub frames: usize,
+    pub pixel: Pixel,
+    /// Little-endian, frame slowest, colours of a voxel together.
+    pub bytes: Arc<Vec<u8>>,
+    /// Slope and intercept; `None` where values are used as stored.
+    pub scaling: Option<(f64, f64)>,
+    pub meaning: Meaning,
+}
+
+/// What a header says of the values besides where they are.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Meaning {
+    /// Sizes of a NIfTI's axes after the third; none where the format has no such axes.
+    pub sizes: Vec<usize>,
+    /// Of a step along the fourth to the seventh axis; NaN where it is not said.
+    pub steps: [f64; 4],
+    /// NIfTI's code of their unit.
+    pub step_unit: u8,
+    /// NIfTI's code of what the values mean, its three numbers and its name.
+    pub intent: i16,
+    pub intent_numbers: [f64; 3],
+    pub intent_name: String,
+    /// Keys of an NRRD that no other format has.
+    pub keys: Vec<String>,
+}
+
+impl Stored {
+    /// Calls `see` with every value after slope and intercept, and whether double precision holds it.
+    pub fn each(&self, mut see: impl FnMut(f64, bool)) {
+        let Pixel::Number(number) = self.pixel else {
+            return;
+        };
+        match self.scaling {
+            None => number.each(&self.bytes, see),
+            Some((slope, intercept)) => number.each(&self.bytes, |raw, held| {
+                let value = raw * slope + intercept;
+                see(value, held && (value.is_finite() || !raw.is_finite()));
+            }),
+        }
+    }
+
+    /// The numbers above 0 of one volume of whole numbers; `None` where it has others, or more than `most`.
+    pub fn labels(&self, most: usize) -> Option<BTreeSet<u32>> {
+        if self.frames != 1 || !matches!(self.pixel, Pixel::Number(_)) {
+            return None;
+        }
+        let (mut found, mut whole, mut last) = (BTreeSet::new(), true, 0.0);
+        self.each(|value, _| {
+            if value == last || !whole {
+                return;
+            }
+            last = value;
+            whole = (0.0..=f64::from(u32::MAX)).contains(&value) && value.fract() == 0.0;
+            if whole && value > 0.0 {
+                found.insert(value as u32);
+                whole = found.len() <= most;
+            }
+        });
+        whole.then_some(found)
+    }
+
+    /// The same values for a format without slope and intercept: as float32 where that holds all of them,
+    /// else as float64. With it a sentence about those that it does not hold.
+    pub fn worked_out(&self) -> (Self, Option<String>) {
+        if self.scaling.is_none() || !matches!(self.pixel, Pixel::Number(_)) {
+            let scaling = None;
+            return (
+                Self {
+                    scaling,
+                    ..self.clone()
+                },
+                None,
+            );
+        }
+        let (mut single, mut lost) = (true, 0u64);
+        self.each(|value, held| {
+            single &= value.is_nan() || f64::from(value as f32) == value;
+            lost += u64::from(!held);
+        });
+        let number = if single { Type::F32 } else { Type::F64 };
+        let mut bytes = Vec::with_capacity(self.bytes.len() / self.pixel.bytes() * number.bytes());
+        self.each(|value, _| match single {
+            true => bytes.extend((value as f32).to_le_bytes()),
+            false => bytes.extend(value.to_le_bytes()),
+        });
+        let loss = (lost > 0).then(|| {
+            let them = if lost == 1 { "value" } else { "values" };
+            format!(
+                "float64 rounds {} {them}, or has no room for them, once slope and intercept are worked out",
+                count(lost)
+            )
+        });
+        (
+            Self {
+                pixel: Pixel::Number(number),
+                bytes: Arc::new(bytes),
+                scaling: None,
+                ..self.clone()
+            },
+            loss,
+        )
+    }
+}

@@ -1,0 +1,233 @@
+//! Gradients of a converted scan: where they go, how they turn, what of them is lost.
+
+use super::formats::grid;
+use super::kept::{Nifti, go, go_told};
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid};
+use arcuate::io::{self, Told, ToldAffine, gradients};
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::kept::gradients_there_and_back", there_and_back),
+        test("io::kept::gradients_turn_with_a_moved_image", moved),
+        test("io::kept::what_is_lost_is_said", losses),
+        test("io::kept::files_beside_obey_the_same_rules", rules),
+    ]
+}
+
+/// A scan of these b-values and directions in the world, with its table in FSL's axes.
+fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
+    let volumes = table.len();
+    let n = grid.voxel_count() * volumes;
+    let [x, y, z] = grid.shape.map(|n| n as i16);
+    let image = Nifti {
+        dims: vec![x, y, z, volumes as i16],
+        affine: grid.world_from_voxel,
+        ..Nifti::of(
+            512,
+            2,
+            (0..n as u16).flat_map(|v| v.to_le_bytes()).collect(),
+        )
+    };
+    std::fs::write(here.join(format!("{name}.nii")), image.file()).expect("written");
+    let fsl = arcuate::data::turn::world_from_fsl(grid).transpose();
+    let b: Vec<String> = table.iter().map(|(b, _)| b.to_string()).collect();
+    let row = |a: usize| {
+        let row = table.iter().map(|(_, v)| (fsl * *v)[a].to_string());
+        row.collect::<Vec<_>>().join(" ")
+    };
+    let vectors = [0, 1, 2].map(row).join("\n");
+    std::fs::write(here.join(format!("{name}.bval")), b.join(" ")).expect("written");
+    std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
+}
+
+/// b g gᵀ of every volume in the world, as a file and what lies beside it say; also of low b-values.
+fn matrices(path: &Path) -> Vec<DMat3> {
+    let rows = gradients::rows_of(path, 6).unwrap_or_else(|e| panic!("{e}"));
+    let rows = rows.expect("a table");
+    let grid = io::image::read_grid(path, &Control::new()).expect("a grid");
+    let all = rows.b.iter().zip(rows.directions(&grid));
+    all.map(|(b, g)| DMat3::from_cols(g * g.x, g * g.y, g * g.z) * *b)
+        .collect()
+}
+
+fn there_and_back() {
+    let mut random = Random::fresh("gradients there and back");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let mut handed = [false; 2];
+    for order in 0..48 {
+        let grid = grid(order, true, &mut random);
+        let grid =
+            Grid::new([3, 4, 2], grid.world_from_voxel, AffineSource::Sform).expect("regular");
+        handed[usize::from(grid.world_from_voxel.matrix3.determinant() > 0.0)] = true;
+        let b = [0.0, 5.0, 700.0, 1000.0, 3000.0, 2995.0];
+        let table: Vec<(f64, DVec3)> = b.iter().map(|b| (*b, random.direction())).collect();
+        scan(here, "a", &grid, &table);
+        let force = |from: &str, to: &str| {
+            let done = go_told(here, from, to, &Told::default(), true);
+            let done = done.unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(done.losses, [""; 0], "{order} {from}");
+            done
+        };
+        let done = force("a.nii", "same.nii.gz");
+        let beside = [here.join("same.bval"), here.join("same.bvec")];
+        assert_eq!(done.written[1..], beside, "named");
+        assert!(
+            done.what
+                .contains("6 volumes in uint16, with its gradients"),
+            "{}",
+            done.what
+        );
+        force("a.nii", "b.nrrd");
+        force("b.nrrd", "c.nrrd");
+        force("c.nrrd", "d.nii.gz");
+        for name in ["a.nii", "same.nii.gz", "b.nrrd", "c.nrrd", "d.nii.gz"] {
+            let found = matrices(&here.join(name));
+            for (volume, ((b, g), found)) in table.iter().zip(found).enumerate() {
+                let wanted = DMat3::from_cols(*g * g.x, *g * g.y, *g * g.z) * *b;
+                // The header's float32 affine turns a vector by less than 1e-6.
+                assert!(
+                    found.abs_diff_eq(wanted, 1e-6 * b.max(1.0)),
+                    "{order} {name} {volume}: {found} {wanted}"
+                );
+            }
+        }
+        // A pair of FSL's stays letter by letter where the image does not move.
+        let text = |name: &str| std::fs::read_to_string(here.join(name)).expect("text");
+        assert_eq!(text("a.bvec").trim(), text("same.bvec").trim());
+        // MRtrix's rows are in the world.
+        let rows: Vec<String> = table
+            .iter()
+            .map(|(b, v)| format!("{} {} {} {b}\n", v.x, v.y, v.z))
+            .collect();
+        std::fs::copy(here.join("a.nii"), here.join("m.nii")).expect("copied");
+        std::fs::write(here.join("m.b"), rows.concat()).expect("written");
+        force("m.nii", "n.nii.gz");
+        for (a, b) in matrices(&here.join("n.nii.gz"))
+            .iter()
+            .zip(matrices(&here.join("m.nii")))
+        {
+            assert!(a.abs_diff_eq(b, 1e-9 * 3000.0), "{order}");
+        }
+    }
+    assert_eq!(handed, [true; 2], "both handednesses");
+}
+
+fn moved() {
+    let mut random = Random::fresh("gradients moved");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for order in [0, 7, 30, 41] {
+        let grid = grid(order, true, &mut random);
+        let grid =
+            Grid::new([3, 4, 2], grid.world_from_voxel, AffineSource::Sform).expect("regular");
+        let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
+        scan(here, "a", &grid, &table);
+        let turn = DMat3::from_quat(random.rotation());
+        let by = DAffine3::from_mat3_translation(turn, DVec3::new(3.0, -5.0, 7.0));
+        let told = Told {
+            affine: Some(Box::new(ToldAffine::matrix(by))),
+            ..Told::default()
+        };
+        for to in ["b.nii.gz", "b.nrrd"] {
+            let done = go_told(here, "a.nii", to, &told, true).expect("converted");
+            assert!(
+                done.losses.iter().all(|l| l.contains("which space")),
+                "{:?}",
+                done.losses
+            );
+            for ((b, g), found) in table.iter().zip(matrices(&here.join(to))) {
+                let g = turn * *g;
+                let wanted = DMat3::from_cols(g * g.x, g * g.y, g * g.z) * *b;
+                assert!(
+                    found.abs_diff_eq(wanted, 2e-3),
+                    "{order} {to}: {found} {wanted}"
+                );
+            }
+        }
+    }
+}
+
+fn losses() {
+    let mut random = Random::fresh("losses");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = grid(5, true, &mut random);
+    let grid = Grid::new([3, 4, 2], grid.world_from_voxel, AffineSource::Sform).expect("regular");
+    let mut table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
+    table[2].1 = DVec3::ZERO;
+    scan(here, "trace", &grid, &table);
+    let says = |from: &str, to: &str, words: &str| {
+        let done = go_told(here, from, to, &Told::default(), true).expect("converted");
+        assert!(
+            done.losses.iter().any(|l| l.contains(words)),
+            "{from}: {:?}",
+            done.losses
+        );
+    };
+    says("trace.nii", "a.nrrd", "1 volume become b = 0");
+    assert_eq!(
+        go(here, "trace.nii", "b.nii").losses,
+        [""; 0],
+        "FSL's pair holds it"
+    );
+    table[2].1 = 2.0 * random.direction();
+    scan(here, "long", &grid, &table);
+    says("long.nii", "a.nrrd", "1 length become 1");
+    // A table that cannot be read, or is half there, is no reason to be silent.
+    std::fs::write(here.join("long.bvec"), "1 2 x").expect("written");
+    says("long.nii", "c.nii", "gradients of this scan are left out");
+    assert!(!here.join("c.bval").exists());
+    std::fs::remove_file(here.join("long.bvec")).expect("removed");
+    says("long.nii", "c.nii", "without its .bvec");
+    std::fs::write(here.join("long.bval"), "0 1000").expect("written");
+    std::fs::write(here.join("long.bvec"), "0 1\n0 0\n0 0").expect("written");
+    says("long.nii", "c.nii", "2 b-values and 2 vectors");
+    // A folder's table of another scan is not this one's.
+    for name in ["bvals", "bvecs"] {
+        let from = name
+            .replace("bvals", "long.bval")
+            .replace("bvecs", "long.bvec");
+        std::fs::rename(here.join(from), here.join(name)).expect("renamed");
+    }
+    assert_eq!(go(here, "long.nii", "d.nii").losses, [""; 0]);
+    // Keys of an NRRD.
+    go(here, "trace.nii", "e.nrrd");
+    let file = std::fs::read(here.join("e.nrrd")).expect("written");
+    let text = [b"NRRD0005\npatient weight:=70\n", &file[9..]].concat();
+    std::fs::write(here.join("f.nrrd"), text).expect("written");
+    says("f.nrrd", "f.nii", "patient weight");
+}
+
+fn rules() {
+    let mut random = Random::fresh("rules");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = grid(5, true, &mut random);
+    let grid = Grid::new([3, 4, 2], grid.world_from_voxel, AffineSource::Sform).expect("regular");
+    let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
+    scan(here, "a", &grid, &table);
+    std::fs::write(here.join("b.bvec"), "mine").expect("written");
+    let told = Told::default();
+    let error = go_told(here, "a.nii", "b.nii", &told, false).expect_err("refused");
+    assert!(error.to_string().contains("--force"), "{error}");
+    assert!(!here.join("b.nii").exists() && !here.join("b.bval").exists());
+    assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    go_told(here, "a.nii", "b.nii", &told, true).expect("replaced");
+    assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
+    // A table that is there would be taken for that of an image without one.
+    for ending in ["bval", "bvec"] {
+        std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
+    }
+    let done = go_told(here, "a.nii", "b.nii", &told, true).expect("replaced");
+    assert!(
+        done.notes.iter().any(|n| n.contains("not of this image")),
+        "{:?}",
+        done.notes
+    );
+}
