@@ -13,12 +13,11 @@ pub use start::run;
 use crate::compute::Backend;
 use crate::jobs::{Jobs, Request, Slot, session::SessionRequest};
 use crate::render::Faults;
-use crate::state::{Action, Effect, Job, State, report, update};
+use crate::state::{Action, Effect, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
-use std::time::Instant;
 
 pub struct App {
     state: State,
@@ -47,7 +46,7 @@ impl App {
             memory: Memory::new(),
             views: Views::default(),
             autosave: autosave::Clock::default(),
-            look: look::Look::begun(Instant::now()),
+            look: look::Look::begun(std::time::Instant::now()),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
@@ -95,14 +94,10 @@ impl eframe::App for App {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
         let due = self.autosave.due(&self.state, ctx);
-        let look = self.look.due(&self.state, ctx, Instant::now());
+        let look = self.look.due(&self.state, ctx, std::time::Instant::now());
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
         self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
-        // One frame of a turn at a time, and none while the one before is being drawn or written.
-        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
-            self.act(vec![Action::NextFrame], ctx);
-        }
+        self.go_on_turning(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_shots(gpu, ctx);
