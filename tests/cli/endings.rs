@@ -215,10 +215,18 @@ fn too_large() {
     assert!(!here.join("out.trx").exists());
 }
 
+/// A file that is described at once.
+fn small(folder: &Path) {
+    let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
+    tck::save(&folder.join("small.tck"), &lines, "made", &Control::new()).expect("saved");
+}
+
 fn full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small(folder.path());
     let cases: [&[&str]; 5] = [
-        &["info", "phantom:1", "--json"],
-        &["info", "phantom:1"],
+        &["info", "small.tck", "--json"],
+        &["info", "small.tck"],
         &["--help"],
         &["track", "--help"],
         &["--version"],
@@ -228,8 +236,12 @@ fn full() {
             .write(true)
             .open("/dev/full")
             .expect("there");
-        let output = Command::new(PROGRAM).args(arguments).stdout(full).output();
-        let output = output.expect("the binary starts");
+        let output = Command::new(PROGRAM)
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdout(full)
+            .output()
+            .expect("the binary starts");
         let error = said(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
@@ -238,9 +250,12 @@ fn full() {
 }
 
 fn gone() {
-    for arguments in [&["info", "phantom:1"][..], &["--help"]] {
+    let folder = tempfile::tempdir().expect("a folder");
+    small(folder.path());
+    for arguments in [&["info", "small.tck"][..], &["--help"]] {
         let mut child = Command::new(PROGRAM)
             .args(arguments)
+            .current_dir(folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -275,7 +290,7 @@ fn names() {
         (&["info", &name], 0),
         (&["info", &name, "--json"], 0),
         (&["convert", &name, &tck], 0),
-        (&["select", &name, &tck, "--force"], 0),
+        (&["select", &name, &tck, "--number", "1", "--force"], 0),
         (&["info", &missing], 1),
         (&["convert", &name, &format!("{EVIL}.xyz")], 2),
         (&["info", &name, &format!("--{EVIL}")], 2),

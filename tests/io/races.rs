@@ -122,7 +122,10 @@ fn out_of_step() {
     let names_given = 3;
     for killed_at in 1..=names_given {
         save(&old).expect("saved");
-        let watch = disk::watch(folder.path(), before_name(killed_at, || panic!("killed")));
+        let watch = disk::watch(
+            folder.path(),
+            before_name(killed_at, || std::panic::resume_unwind(Box::new("killed"))),
+        );
         let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| save(&new)));
         drop(watch);
         assert!(killed.is_err(), "there are {names_given} names to give");

@@ -1,4 +1,4 @@
-//! What a small window shows without scrolling: 1280 × 800 less a title bar.
+//! Results are in sight without scrolling in a window of 1280 × 800 less a title bar.
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
@@ -48,7 +48,7 @@ fn results() {
             state.session.guide = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
-            // The head and what a histogram needs; of a surface that is not there yet one sentence.
+            // Room for the head and a histogram, or for one sentence where there is no surface yet.
             let room = FOOT - head.bottom();
             let needed = if task == Task::Segment { 24.0 } else { 100.0 };
             assert!(room >= needed, "{task:?} {guide:?}: {room}");

@@ -68,7 +68,7 @@ fn pauses() {
     window.act(Action::Settle);
     assert!(
         !window.state.waits_for_rest(),
-        "one rest, one action: else the window repaints until the drag ends"
+        "one action for one rest: otherwise the window repaints until the drag ends"
     );
     assert_eq!(
         coarse(&window, from),

@@ -80,7 +80,7 @@ fn on_white() {
     assert!(r.max(g).max(b) < 110, "{r} {g} {b}");
 }
 
-/// A processor learns with the first picture how much a piece may have.
+/// In software the first picture measures how large a piece may be; the next one starts with that size.
 fn fewer_pieces() {
     let mut studio = Studio::new();
     let mut state = state();

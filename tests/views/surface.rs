@@ -134,7 +134,7 @@ fn fixed() {
             Shape::Text(text) => Some(text.galley.text().to_owned()),
             _ => None,
         });
-        texts.filter(|t| t.starts_with("Fixed since step")).count()
+        texts.filter(|t| t.starts_with("Fixed ·")).count()
     };
     assert_eq!(words(&window.state), 0, "it can be moved");
     window.act(Action::Segment(SegmentAction::Step));

@@ -11,7 +11,6 @@ use crate::solvers::level_set::Sphere;
 use crate::state::{
     Action, Hand, Pane, Phase, SegmentAction, State, Surfaced, Task, Tool, defaults,
 };
-use crate::ui::format;
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
 
@@ -119,43 +118,38 @@ fn taken(
     })
 }
 
-/// What to say of a keep-out sphere under the pointer that cannot be moved any more.
-fn fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> Option<String> {
+/// Said of a keep-out sphere that cannot be moved any more: no longer than a small view is wide.
+const FIXED: &str = "Fixed · take it back under Spheres";
+
+/// Whether a keep-out sphere that cannot be moved is under the pointer.
+fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> bool {
     if state.view.task != Task::Segment || state.view.tool != Tool::Crosshair {
-        return None;
+        return false;
     }
-    let live = state.session.segment.live.as_ref()?;
-    let spheres = state.document.segment.spheres.iter().rev();
-    let mut under = spheres.filter(|(number, sphere)| {
-        let near = |(middle, radius): (Pos2, f32)| middle.distance(at) - radius <= RIM;
-        !sphere.add && !is_loose(state, *number) && seen(sphere).is_some_and(near)
-    });
-    let (number, _) = under.next()?;
-    let step = live
-        .placed
+    let near = |(middle, radius): (Pos2, f32)| middle.distance(at) - radius <= RIM;
+    state
+        .document
+        .segment
+        .spheres
         .iter()
-        .find(|(n, _)| n == number)
-        .map_or(0, |p| p.1);
-    let step = format::count(step);
-    Some(format!(
-        "Fixed since step {step} · take it back under Spheres to place another"
-    ))
+        .any(|(number, sphere)| {
+            !sphere.add && !is_loose(state, *number) && seen(sphere).is_some_and(near)
+        })
 }
 
-/// The same, beside the pointer.
+/// Why the sphere under the pointer stays where it is, beside the pointer.
 pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
-    let words = at.and_then(|at| fixed(slice.state, at, |s| crossing(slice, s)).zip(Some(at)));
-    if let Some((words, at)) = words {
-        ink::tool_word(painter, at, slice.rect, &words, ADD);
+    let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
+    if let Some(at) = at.filter(fixed) {
+        ink::tool_word(painter, at, slice.rect, FIXED, ADD);
     }
 }
 
 /// The same in 3-D.
 pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
-    let words = at.and_then(|at| fixed(scene.state, at, seen).zip(Some(at)));
-    if let Some((words, at)) = words {
-        ink::tool_word(painter, at, scene.rect, &words, ADD);
+    if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
+        ink::tool_word(painter, at, scene.rect, FIXED, ADD);
     }
 }
 

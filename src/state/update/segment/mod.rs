@@ -450,7 +450,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
 /// Brings the camera to a new surface, no further away than it is.
 fn frame(state: &mut State, live: &Surfaced) {
     /// Around a small surface this much is seen, mm.
-    const AROUND_MM: f64 = 55.0;
+    const AROUND_MM: f64 = 65.0;
     let Some(voxels) = live.field.extent() else {
         return;
     };
