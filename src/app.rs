@@ -2,7 +2,6 @@
 
 pub mod autosave;
 pub mod events;
-pub mod look;
 mod record;
 mod shots;
 mod start;
@@ -18,15 +17,13 @@ use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
 use std::sync::Arc;
-use std::time::Instant;
 
 pub struct App {
     state: State,
     jobs: Jobs,
     memory: Memory,
     views: Views,
-    autosave: autosave::Clock,
-    look: look::Look,
+    timers: autosave::Timers,
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
@@ -46,8 +43,7 @@ impl App {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             memory: Memory::new(),
             views: Views::default(),
-            autosave: autosave::Clock::default(),
-            look: look::Look::begun(Instant::now()),
+            timers: autosave::Timers::begun(),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
@@ -94,10 +90,9 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
-        let due = self.autosave.due(&self.state, ctx);
-        let look = self.look.due(&self.state, ctx, Instant::now());
+        let due = self.timers.due(&self.state, ctx);
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
-        self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
+        self.act(due.into_iter().chain(closing).collect(), ctx);
         // One frame of a turn at a time, and none while the one before is being drawn or written.
         let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
