@@ -24,6 +24,7 @@ use super::steer::{Steer, Steered};
 use super::{Loaded, Outcome, Values, Voice};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
+use crate::io::Format;
 use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
@@ -471,9 +472,12 @@ impl Request {
                     Some(marks) => selection::copied(&tractogram, &marks, memory_for_curves())?,
                     None => tractogram,
                 };
+                // The document names the grid; it is none of the streamlines' own data.
+                let grid = Format::named(&path).and_then(|f| f.grid_loss(&tractogram));
                 let done = save_with_values(tractogram, &path, &command, replace, control);
                 let done = done.map_err(|e| e.to_string())?;
-                let whole = all.filter(|_| done.losses.is_empty());
+                let lost = done.losses.iter().any(|l| Some(l) != grid.as_ref());
+                let whole = all.filter(|_| !lost);
                 Ok(Output::Converted(done, whole))
             }
             Self::PlanToConvert {
