@@ -196,8 +196,13 @@ fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     return sum / count;
 }
 
-@fragment
-fn fs_quad(in: OnQuad) -> Cut {
+// A layer's colour on a plane in space, and the share of the pixel that it covers.
+struct OnPlane {
+    colour: vec4<f32>,
+    share: f32,
+}
+
+fn on_quad(in: OnQuad) -> OnPlane {
     begin(in.position);
     let step = fwidth(in.at);
     var covered = 1.0;
@@ -219,5 +224,21 @@ fn fs_quad(in: OnQuad) -> Cut {
     if shaded.a < 0.004 || covered <= 0.0 {
         discard;
     }
-    return Cut(vec4<f32>(shaded.rgb, shaded.a), coverage_mask(covered));
+    return OnPlane(shaded, covered);
+}
+
+@fragment
+fn fs_quad(in: OnQuad) -> Cut {
+    let found = on_quad(in);
+    return Cut(found.colour, coverage_mask(found.share));
+}
+
+// For devices without sample masks: whole pixels or none.
+@fragment
+fn fs_quad_whole(in: OnQuad) -> @location(0) vec4<f32> {
+    let found = on_quad(in);
+    if found.share < 0.5 {
+        discard;
+    }
+    return found.colour;
 }

@@ -2,6 +2,7 @@
 
 pub mod autosave;
 pub mod events;
+pub mod look;
 mod record;
 mod shots;
 mod start;
@@ -10,9 +11,9 @@ pub mod store;
 pub use start::run;
 
 use crate::compute::Backend;
-use crate::jobs::session::SessionRequest;
-use crate::jobs::{Jobs, Request, Slot};
-use crate::state::{Action, Effect, Job, State, report, update};
+use crate::jobs::{Jobs, Request, Slot, session::SessionRequest};
+use crate::render::Faults;
+use crate::state::{Action, Effect, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
@@ -24,12 +25,15 @@ pub struct App {
     memory: Memory,
     views: Views,
     autosave: autosave::Clock,
+    look: look::Look,
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
     shots: shots::Shots,
     recent_changed: bool,
     title: String,
+    /// Errors of the device that draws the window.
+    faults: Faults,
     record: Option<record::Record>,
 }
 
@@ -42,11 +46,13 @@ impl App {
             memory: Memory::new(),
             views: Views::default(),
             autosave: autosave::Clock::default(),
+            look: look::Look::begun(std::time::Instant::now()),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
             recent_changed: false,
             title: String::new(),
+            faults: Faults::default(),
             record: record::Record::wanted(),
         };
         app.act(first, ctx);
@@ -88,13 +94,11 @@ impl eframe::App for App {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
         let due = self.autosave.due(&self.state, ctx);
+        let look = self.look.due(&self.state, ctx, std::time::Instant::now());
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
-        self.act(due.into_iter().chain(closing).collect(), ctx);
-        // One frame of a turn at a time, and none while the one before is being drawn or written.
-        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
-            self.act(vec![Action::NextFrame], ctx);
-        }
+        self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
+        self.go_on_turning(ctx);
+        self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_shots(gpu, ctx);
             if self.state.document.is_empty() && self.shots.is_idle() {

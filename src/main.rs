@@ -11,12 +11,18 @@ fn main() -> ExitCode {
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Error)
         .filter_module("rfd", log::LevelFilter::Off)
+        .filter_module("wgpu", log::LevelFilter::Off)
+        .filter_module("naga", log::LevelFilter::Off)
         .parse_default_env()
         .init();
+    cli::signals::watch();
     if let Err(failure) = cli::check_letters(std::env::args_os()) {
         return failed(&failure);
     }
-    let arguments = cli::Arguments::parse();
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(cli::output::say_usage(&error)),
+    };
     let global = &arguments.global;
     match arguments.command {
         Some(Command::Demo(options)) if options.wants_window() => window(Vec::new(), true, global),
@@ -43,6 +49,6 @@ fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
 }
 
 fn failed(failure: &Failure) -> ExitCode {
-    eprintln!("arcuate: {failure}");
+    cli::output::complain(&format!("arcuate: {failure}"));
     ExitCode::from(failure.code)
 }

@@ -59,7 +59,7 @@ pub fn head() -> &'static Head {
     })
 }
 
-/// Up to so many mm along and degrees about any axis.
+/// Up to this many mm along and degrees about any axis.
 pub fn random_move(random: &mut Random, mm: f64, degrees: f64) -> DAffine3 {
     let angle = random.uniform(0.3, 1.0) * degrees.to_radians();
     let turn = DQuat::from_axis_angle(random.direction(), angle);

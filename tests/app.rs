@@ -2,17 +2,20 @@
 
 use crate::support::{Random, Window, test};
 use arcuate::app::autosave::Clock;
+use arcuate::app::look::Look;
 use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
+use arcuate::jobs::session::{LeftBehind, SessionOutput};
+use arcuate::jobs::{Event, Outcome, Output, Slot};
 use arcuate::state::{Action, Convention, Mouse, SessionAction, Settings, State, update};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -22,6 +25,10 @@ pub fn tests() -> Vec<Trial> {
             clock,
         ),
         test("app::a job that ends asks to be saved", asked),
+        test(
+            "app::a lock that outlives its process is looked at again",
+            again,
+        ),
     ]
 }
 
@@ -184,4 +191,54 @@ fn asked() {
     window.state.session.saving.autosave_due = false;
     window.act(Action::Session(SessionAction::FindLeftBehind));
     assert!(!window.state.session.saving.autosave_due);
+}
+
+/// A look that finds a lock held is followed by others for a minute; what they find is added to the first.
+fn again() {
+    let left = |name: &str| LeftBehind {
+        session: PathBuf::from(name),
+        written_s: 1,
+        name: name.to_owned(),
+        regions: 1,
+        layers: 1,
+        origin: None,
+    };
+    let looked = |state: &mut State, found: Vec<LeftBehind>, held: bool| {
+        let output = Output::Session(SessionOutput::LeftBehind { found, held });
+        let event = Event {
+            slot: Slot::Recovery,
+            ticket: 0,
+            wall_ms: 1.0,
+            outcome: Outcome::Done(output),
+        };
+        update(state, Action::Event(event));
+    };
+    let ctx = Context::default();
+    let mut state = State::new(String::new());
+    let start = Instant::now();
+    let mut look = Look::begun(start);
+    let mut due = |state: &State, s: f64| {
+        let action = look.due(state, &ctx, start + Duration::from_secs_f64(s));
+        let find = format!("{:?}", Action::Session(SessionAction::FindLeftBehind));
+        assert!(action.iter().all(|a| format!("{a:?}") == find));
+        action.is_some()
+    };
+    assert!(!due(&state, 10.0), "nothing is held");
+    looked(&mut state, vec![left("a")], true);
+    assert!(due(&state, 11.0) && !due(&state, 12.0));
+    assert!(due(&state, 14.1) && due(&state, 59.0));
+    looked(&mut state, vec![left("b")], true);
+    let names = |state: &State| {
+        let left = state.session.saving.left_behind.iter();
+        left.map(|l| l.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&state), ["a", "b"]);
+    assert!(!due(&state, 63.0), "a window that lives");
+    looked(&mut state, Vec::new(), false);
+    let mut late = Look::begun(start);
+    assert!(
+        late.due(&state, &ctx, start + Duration::from_secs(9))
+            .is_none()
+    );
+    assert_eq!(names(&state), ["a", "b"]);
 }

@@ -1,5 +1,8 @@
 //! The choice of a backend, its words, and the accounting of what a card keeps.
 
+#[cfg(target_os = "linux")]
+mod refused;
+
 use crate::support::{Random, test};
 use arcuate::compute::cuda::{Error, gigabytes};
 use arcuate::compute::lru::Lru;
@@ -9,7 +12,7 @@ use libtest_mimic::Trial;
 use std::process::{Command, Output};
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("backend::names_are_read_and_printed", names),
         test("backend::cpu_is_always_there", cpu),
         test("backend::automatic_choice_never_fails", automatic),
@@ -20,7 +23,11 @@ pub fn tests() -> Vec<Trial> {
         test("backend::errors_are_sentences", sentences),
         test("backend::sizes_in_words", sizes),
         test("backend::least_recently_used_goes_first", eviction),
-    ]
+    ];
+    #[cfg(target_os = "linux")]
+    return own.into_iter().chain(refused::tests()).collect();
+    #[cfg(not(target_os = "linux"))]
+    own
 }
 
 fn names() {

@@ -3,7 +3,9 @@
 mod bundles;
 mod commit;
 mod cost;
+mod drivers;
 mod edges;
+mod endings;
 mod info;
 mod live;
 mod pictures;
@@ -70,8 +72,12 @@ pub fn tests() -> Vec<Trial> {
         data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
     ];
     let own = own.into_iter().chain(refusals::tests());
-    let own = own.chain(info::tests()).chain(pictures::tests());
-    own.chain(edges::tests()).collect()
+    own.chain(info::tests())
+        .chain(pictures::tests())
+        .chain(drivers::tests())
+        .chain(edges::tests())
+        .chain(endings::tests())
+        .collect()
 }
 
 fn arcuate(arguments: &[&str], folder: &Path) -> Output {

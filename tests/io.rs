@@ -15,6 +15,7 @@ pub mod made;
 mod masks;
 mod mutations;
 mod peers;
+mod races;
 mod scalars;
 mod surfaces;
 mod variants;
@@ -39,6 +40,7 @@ pub fn tests() -> Vec<Trial> {
         formats::tests(),
         mutations::tests(),
         peers::tests(),
+        races::tests(),
         surfaces::tests(),
         variants::tests(),
         volumes::tests(),

@@ -1,5 +1,7 @@
 //! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
 
+mod film;
+
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::shared::Bytes;
@@ -23,7 +25,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
         test("jobs::cancel_is_felt_at_once", cancel_is_felt_at_once),
@@ -41,7 +43,8 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::the_backend_changes_between_jobs", backends_change),
         test("jobs::memory_has_the_limit_that_was_set", limited),
         test("jobs::the window frees no streamlines", freed_by_a_worker),
-    ]
+    ];
+    own.into_iter().chain(film::tests()).collect()
 }
 
 fn jobs() -> Jobs {

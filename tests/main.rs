@@ -14,6 +14,7 @@ mod connectivity;
 mod data;
 mod density;
 mod eikonal;
+mod faults;
 mod geodesic;
 mod gradient_check;
 mod io;
@@ -43,6 +44,7 @@ mod views;
 
 fn main() {
     sessions::kill::child();
+    faults::child();
     let arguments = libtest_mimic::Arguments::from_args();
     match support::seed() {
         Ok(_) if arguments.list => {}
@@ -64,6 +66,7 @@ fn main() {
         data::tests(),
         density::tests(),
         eikonal::tests(),
+        faults::tests(),
         metric::tests(),
         geodesic::tests(),
         gradient_check::tests(),

@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
             extremes::very_many,
         ),
         test("selection::nothing of nothing", extremes::nothing),
-        test("selection::so many at random", chance),
+        test("selection::a number at random", chance),
         test("selection::no number of threads changes it", threads),
         test("selection::odd streamlines", odd),
         test("selection::by why they stopped", stops),

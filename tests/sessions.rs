@@ -1,5 +1,6 @@
 //! Sessions: what was saved comes back, what is gone is named, nothing is half written.
 
+mod checked;
 mod figures;
 mod files;
 mod filter;
@@ -13,6 +14,7 @@ mod replay;
 mod segment;
 mod snapshots;
 mod unsaved;
+mod unsaved_tasks;
 mod worker;
 
 use crate::support::test;
@@ -46,12 +48,13 @@ pub fn tests() -> Vec<Trial> {
         ),
     ];
     let own = own.into_iter().chain(files::tests());
+    let own = own.chain(checked::tests());
     let own = own.chain(figures::tests()).chain(masks::tests());
     let own = own.chain(mutations::tests()).chain(replay::tests());
     let own = own.chain(recovery::tests()).chain(kill::tests());
     let own = own.chain(snapshots::tests()).chain(worker::tests());
     let own = own.chain(segment::tests()).chain(filter::tests());
-    let own = own.chain(unsaved::tests());
+    let own = own.chain(unsaved::tests()).chain(unsaved_tasks::tests());
     own.chain(maps::tests()).chain(pathways::tests()).collect()
 }
 
@@ -348,7 +351,7 @@ fn not_started() {
     let status = &window.state.session.status;
     let why = (&window.state.session.live_error, window.said());
     assert_eq!(
-        status, "No streamline started (1\u{202F}500 tries)",
+        status, "No streamline started (1\u{202F}500 tries): the seeds lie outside the mask 'mask'",
         "{why:?}"
     );
 }

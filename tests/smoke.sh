@@ -4,7 +4,8 @@
 # shoots rays, sharpens and cuts them, steers a surface, weighs streamlines.
 # Judged by the files it writes and by the window's own record (ARCUATE_TRACE), not by pixels.
 #
-#   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture
+#   bash tests/smoke.sh [BINARY]     KEEP=1 keeps the folder with files, record and last picture,
+#                                    PATIENCE=5 waits five times as long on a busy machine
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=${1:-${CARGO_TARGET_DIR:-target}/release/arcuate}
@@ -35,7 +36,7 @@ trap finish EXIT
 
 # until_true SECONDS WHAT COMMAND...: repeats the command until it succeeds.
 until_true() {
-    local limit=$((SECONDS + $1)) what=$2
+    local limit=$((SECONDS + $1 * ${PATIENCE:-1})) what=$2
     shift 2
     until "$@" >/dev/null 2>&1; do
         kill -0 "$window" 2>/dev/null || [[ -z $window ]] || { echo "smoke: the window is gone"; return 1; }
@@ -52,7 +53,8 @@ holds() { awk "BEGIN { exit !($2) }" || { echo "smoke: $1: not ($2)"; return 1; 
 
 mkdir -p "$folder/home" "$folder/run"
 chmod 700 "$folder/run"
-Xvfb -displayfd 3 -screen 0 1280x1000x24 -nolisten tcp 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
+# Without -noreset it begins again when xdotool leaves, while the window connects.
+Xvfb -displayfd 3 -screen 0 1280x1000x24 -nolisten tcp -noreset 3>"$folder/display" >"$folder/xvfb.log" 2>&1 &
 server=$!
 until_true 20 "an X server" test -s "$folder/display"
 export DISPLAY=:$(<"$folder/display") HOME=$folder/home XDG_RUNTIME_DIR=$folder/run

@@ -295,7 +295,7 @@ fn streamlines() {
     }
 }
 
-/// Points in voxels that are known: so many of them are inside, of the first image and of each mask.
+/// Points in voxels that are known: this many of them are inside, of the first image and of each mask.
 fn shares() {
     let mut random = Random::fresh("space shares");
     let grid = Arc::new(grid(&mut random));

@@ -14,7 +14,7 @@ mod pathways;
 mod rays;
 mod regions;
 mod sample;
-mod segment;
+pub mod segment;
 mod sessions;
 mod settings;
 mod sliders;
@@ -74,8 +74,8 @@ fn window(state: State, size: [f32; 2]) -> Window {
         .with_size(size)
         // Two clicks within 0.3 s are a double click.
         .with_step_dt(1.0 / 60.0)
-        // A popup fades in by the clock: on a busy machine over more frames.
-        .with_max_steps(160)
+        // A window at rest is not painted again: what moves comes to rest within half a second.
+        .with_max_steps(30)
         .with_context_setup(ui::theme::install)
         .build_eframe(|_| app);
     window.run();

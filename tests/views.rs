@@ -16,6 +16,7 @@ mod sample;
 mod sampling;
 mod scene;
 mod scene_brush;
+mod surface;
 
 use libtest_mimic::Trial;
 
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         sampling::tests(),
         scene::tests(),
         scene_brush::tests(),
+        surface::tests(),
     ]
     .into_iter()
     .flatten()

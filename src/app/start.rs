@@ -3,12 +3,17 @@
 use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
 use crate::jobs;
-use crate::render::{backends, device_descriptor, lender, shortcoming};
+use crate::render::{
+    Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
+};
 use crate::state::{Action, SessionAction, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Names the program to the desktop, and its folder of what outlives the window.
+const APP_ID: &str = "arcuate";
 
 /// Opens the window, with files or with the demo, and comes back when it is closed. An error is a
 /// sentence.
@@ -37,6 +42,8 @@ pub fn run(
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
         Ok(Box::new(create(cc, opened, threads, first)?))
     };
+    // Which files were opened is nobody else's business; without the folder nothing is remembered.
+    let _ = eframe::storage_dir(APP_ID).map(|folder| jobs::make_private_folder(&folder));
     eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
 }
 
@@ -44,7 +51,7 @@ fn options() -> NativeOptions {
     let mut options = NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title("Arcuate")
-            .with_app_id("arcuate")
+            .with_app_id(APP_ID)
             // With its title bar it fits a screen of 1280 × 800.
             .with_inner_size([1280.0, 760.0])
             .with_clamp_size_to_monitor_size(true)
@@ -96,8 +103,18 @@ fn create(
     if let Some(sentence) = shortcoming(&gpu.adapter) {
         return Err(sentence);
     }
+    let faults = Faults::watch(&gpu.device);
     let resources = &mut gpu.renderer.write().callback_resources;
     paint_callback::install(resources, gpu.target_format, 1);
+    let info = gpu.adapter.get_info();
+    if info.backend == wgpu::Backend::Gl {
+        // Not every OpenGL driver takes all shaders: better known before there is a window.
+        let renderer = Renderer::new(gpu.device.clone(), gpu.queue.clone());
+        if let Some(why) = faults.take() {
+            return Err(unsuitable(&info, &why));
+        }
+        paint_callback::put_renderer(resources, renderer);
+    }
     let mut state = State::new(String::new());
     if let Some(storage) = cc.storage {
         store::load(storage, &mut state);
@@ -114,6 +131,9 @@ fn create(
             (kind, by_setting(&mut state, threads)?)
         }
     };
+    if let Some(shortage) = backend.shortage() {
+        state.session.say(Severity::Warning, shortage.to_owned());
+    }
     state.session.backend = backend.label();
     state.session.backend_reason = backend.reason();
     state.session.backend_kind = kind;
@@ -124,6 +144,7 @@ fn create(
         .chain(first);
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
+    app.faults = faults;
     if let Some(lend) = lender(&gpu.device, &gpu.queue) {
         app.jobs.lend_images(lend);
     }
@@ -133,6 +154,19 @@ fn create(
         app.memory = Memory::new().with_demo_picture(size, &picture.rgba);
     }
     Ok(app)
+}
+
+impl App {
+    /// Says what the device that draws the window has reported.
+    pub(super) fn report_faults(&mut self) {
+        if let Some(why) = self.faults.take() {
+            let sentence = format!(
+                "The graphics device failed while drawing ({why}), so pictures may be wrong; save the session, then \
+                 start again"
+            );
+            self.state.session.say(Severity::Error, sentence);
+        }
+    }
 }
 
 /// What stands in the way of a window, and what to do.

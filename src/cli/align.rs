@@ -1,6 +1,7 @@
 //! `arcuate align`: one image to another, by what they tell about each other.
 
 use super::options::noted_volume;
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
 use crate::jobs::{AlignImages, Fixed, Output, Request};
@@ -90,7 +91,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         output.before,
         output.evaluations,
         took(wall_ms),
-        options.out.display()
+        shown(&options.out)
     );
     let value = json!({
         "command": "align", "shifted_mm": output.shifted_mm,

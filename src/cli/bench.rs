@@ -1,6 +1,7 @@
 //! `arcuate bench`: measured speed as JSON lines, one per workload.
 
-use super::runner::{Failure, Runner, print_line};
+use super::output;
+use super::runner::{Failure, Runner};
 use super::{
     bench_commit, bench_eikonal, bench_fit, bench_geodesic, bench_io, bench_levelset, bench_render,
     bench_select, bench_tracking,
@@ -74,7 +75,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         for line in workload(choice, &runner.backend) {
             cases += 1;
             failed += usize::from(line.get("error").is_some());
-            print_line(&line.to_string());
+            output::print_json(&line);
         }
     }
     match failed {

@@ -3,7 +3,7 @@
 //! Made-up streamlines ([`crate::phantom::Arcs`]) in n³ voxels of 2 mm, 5 volumes of b = 0, 30 of b = 1000 and
 //! 60 of b = 2000, two peaks a voxel. The signal is that of weights on the bundles' streamlines alone and of
 //! free water, with noise (SNR 30). `a_x` and `at_y` are medians, on a graphics card without copies; a fit goes
-//! on for so many iterations (on a card as many as the thesis took), another until the objective settles, and
+//! on for this many iterations (on a card as many as the thesis took), another until the objective settles, and
 //! `refit_after_edit` from its weights without every tenth streamline. `plain_fista` takes as many iterations as
 //! the first in the way of other programs, one step length and no restarts, on the same operator, one A x and one
 //! Aᵀ y each; `to_same_objective` is ours from zero until its objective is that or less. `thesis` has the size of Hernandez-Fernandez 2018: 399,758
@@ -116,7 +116,7 @@ const SETTLED: Stop = Stop {
 };
 
 impl Case {
-    /// After so many iterations, and where the objective settles.
+    /// After this many iterations, and where the objective settles.
     fn stops(&self, choice: Choice, backend: &Backend) -> [Stop; 2] {
         let [iterations, most] = match backend {
             _ if choice.quick => [5, 20],

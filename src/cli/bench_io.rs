@@ -133,7 +133,7 @@ fn line(
     })
 }
 
-/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm: of so many points and up to 70
+/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm: of this many points and up to 70
 /// more.
 pub fn arcs(count: usize, points_at_least: usize) -> Tractogram {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());

@@ -5,6 +5,7 @@ use super::options::{
     ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
     whole,
 };
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
@@ -138,8 +139,8 @@ pub struct Options {
     /// Most iterations
     #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
-    /// End where the objective falls by less than this share over 50 iterations, or the optimality (KKT) is below
-    /// a tenth of it
+    /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
+    /// the end, or the optimality (KKT) is below a tenth of it
     #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]
     pub tolerance: f64,
     /// Start from these weights: text with a number for each streamline, or a file of them with weights as this
@@ -468,14 +469,14 @@ fn save(
             command: options.command(),
             replace: runner.force(),
         };
-        if let (Output::Converted(saved), _) = runner.run(request)? {
+        if let (Output::Converted(saved, _), _) = runner.run(request)? {
             files.extend(saved.written);
         }
     }
     Ok(files)
 }
 
-/// Of a group's streamlines those that are kept, with the sums of their weights and of weight × length.
+/// The streamlines of a group that are kept, with the sums of their weights and of weight × length.
 fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
     let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();
@@ -564,7 +565,7 @@ fn summary(
         );
     }
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     (value, text)
 }

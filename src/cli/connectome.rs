@@ -2,6 +2,7 @@
 
 use super::inputs::{image, must_be_csv, streamlines};
 use super::options::ToldOptions;
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::jobs::bundle::{Among, ConnectomeTable, ForBundle, Measure, OfBundle, SaveConnectome};
 use crate::jobs::{Output, Request};
@@ -127,7 +128,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         found.looked_at, found.one_end, found.no_end
     );
     for path in outputs {
-        text += &format!("{}\n", path.display());
+        text += &format!("{}\n", shown(path));
     }
     let value = json!({
         "command": "connectome", "streamlines": found.looked_at, "connecting": both,

@@ -1,6 +1,7 @@
 //! `arcuate convert`: from one file format to another.
 
 use super::options::ToldOptions;
+use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -75,7 +76,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::new();
     for (word, lines) in [("note", &plan.notes), ("left out", &plan.losses)] {
         for line in lines {
-            let _ = writeln!(text, "  {word:<11} {line}");
+            let _ = writeln!(text, "  {word:<11} {}", one_line(line));
         }
     }
     runner.tell(&text);
@@ -93,12 +94,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
-    let (Output::Converted(done), _) = runner.run(request)? else {
+    let (Output::Converted(done, _), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was converted"));
     };
     let mut text = format!("Converted {}\n", done.what);
     for path in &done.written {
-        let _ = writeln!(text, "  written     {}", path.display());
+        let _ = writeln!(text, "  written     {}", shown(path));
     }
     let value = json!({
         "command": "convert", "what": done.what, "files": done.written, "notes": done.notes,

@@ -1,6 +1,7 @@
 //! `arcuate cost`: cost fields of two regions, and the pathway between them.
 
 use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role};
@@ -12,6 +13,7 @@ use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
 use crate::solvers::pathway::Params;
 use crate::state::defaults;
+use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::words::{count, took};
@@ -89,7 +91,7 @@ pub struct Options {
     /// How much more than the least the pathway's voxels may cost
     #[arg(long, value_name = "X", default_value_t = defaults::EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub epsilon: f64,
-    /// Compare with the paths between so many random pairs of regions of this head (0: none); it takes
+    /// Compare with the paths between PAIRS random pairs of regions of this head (0: none); it takes
     /// about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = super::options::whole::<usize>)]
     pub null: usize,
@@ -313,7 +315,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     for file in &files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     runner.report(&value, &text);
     Ok(())
@@ -334,12 +336,10 @@ fn random_pairs(compared: &Compared) -> Value {
 fn compared_with(compared: &Compared) -> String {
     let joined = count(compared.known.pairs.rates.len() as u64);
     let wall = took(compared.wall_ms);
-    match compared.shares {
-        Some(shares) => format!(
-            "Beside {joined} random pairs of this head: weakest stretch higher than {:.0} %, cost per mm higher \
-             than {:.0} % (compared in {wall}); a path exists between almost any two regions\n",
-            100.0 * shares.weakest,
-            100.0 * shares.mean
+    match AmongPairs::of(compared) {
+        Some(among) => format!(
+            "{} (compared in {wall}); a path exists between almost any two regions\n",
+            among.words()
         ),
         None => format!(
             "Not compared: {joined} random pairs of this domain are joined, or the regions are not on double \

@@ -2,6 +2,7 @@
 
 use super::headless::Headless;
 use super::options::make_folder;
+use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::{Role, Shape};
@@ -148,7 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let mut said = format!("{kept} of {seeds} streamlines join the seed and the target. Files:\n");
     for file in &files {
-        let _ = writeln!(said, "  {}", file.display());
+        let _ = writeln!(said, "  {}", shown(file));
     }
     runner.report(&report, &said);
     Ok(())

@@ -1,6 +1,7 @@
 //! `arcuate density`: visit maps and track-density images.
 
 use super::options::{ToldOptions, positive, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -173,7 +174,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         output.outside_mm,
         output.voxels,
         took(wall_ms),
-        options.out.display()
+        shown(&options.out)
     );
     let value = json!({
         "command": "density", "streamlines": count, "shape": [x, y, z], "voxels": output.voxels,

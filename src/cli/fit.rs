@@ -1,6 +1,7 @@
 //! `arcuate fit`: diffusion tensors and their maps.
 
 use super::options::{FitOptions, Fitted, make_folder};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
 use crate::data::{Mask, Volume};
@@ -184,7 +185,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     for path in &written {
-        text += &format!("{}\n", path.display());
+        text += &format!("{}\n", shown(path));
     }
     runner.report(&report, &text);
     Ok(())

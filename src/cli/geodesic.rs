@@ -1,5 +1,6 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
@@ -44,7 +45,7 @@ pub struct RayOptions {
     /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)
     #[arg(long, value_enum, default_value = "f32")]
     pub precision: PrecisionName,
-    /// Keep one point in so many steps, and the last
+    /// Keep one point in N steps, and the last
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = keep_every)]
     pub keep_every: Option<usize>,
     /// Carry each ray on behind its seed
@@ -313,7 +314,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked, &curves.out);
     runner.report(&value, &text);

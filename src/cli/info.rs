@@ -1,12 +1,15 @@
 //! `arcuate info`: what files hold.
 
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
+use super::output::one_line;
 use super::runner::{Failure, Runner};
+use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
-use crate::io::Told;
 use crate::io::bids::{Folder, Kind, Visit};
-use crate::jobs::{Loaded, Output, Request};
+use crate::io::image::Overview;
+use crate::io::{self, Told};
+use crate::jobs::{Loaded, Output, Request, table};
 use crate::state::space::{Item, What, disagreements, shares_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
@@ -46,7 +49,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         match describe(file, &told, runner) {
             Ok((value, lines, data)) => {
                 values.push(value);
-                let _ = writeln!(text, "{file}\n{lines}");
+                let _ = writeln!(text, "{}\n{lines}", one_line(file));
                 let name = Path::new(file).file_name().unwrap_or_default();
                 kept.extend(data.map(|data| (name.to_string_lossy().into_owned(), data)));
             }
@@ -64,11 +67,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let percent = 100.0 * share;
             let _ = writeln!(
                 text,
-                "  inside      {percent:.1} % of {tracks} lie inside {of}"
+                "  inside      {percent:.1} % of {} lie inside {}",
+                one_line(tracks),
+                one_line(of)
             );
         }
         for sentence in &found {
-            let _ = writeln!(text, "  differs     {sentence}");
+            let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
         if found.is_empty() {
             text += "  agrees      nothing found that lies where it should not\n";
@@ -119,10 +124,15 @@ fn describe(
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
-        let (value, text) = image(file, &scan.dwi, scan.gradients.as_deref(), &[]);
+        let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref(), &[]);
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
+    if *told == Told::default()
+        && let Some((value, text, first)) = series(file, &path)?
+    {
+        return Ok((value, text, Some(Loaded::Image(first))));
+    }
     let (output, _) = runner.run(Request::OpenTold {
         path: path.clone(),
         told: told.clone(),
@@ -134,8 +144,8 @@ fn describe(
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
     let (value, text) = match &loaded {
-        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, gradients.as_deref(), &notes),
-        Loaded::Image(volume) => image(file, volume, None, &notes),
+        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref(), &notes),
+        Loaded::Image(volume) => image(file, volume, None, None, &notes),
         Loaded::Mask(mask) => {
             let (mut value, mut text) = grid(&path, &mask.grid, "mask", &notes);
             value["inside_voxels"] = json!(mask.count());
@@ -160,7 +170,7 @@ const SHEARED_DEG: f64 = 0.05;
 fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
         let inside = path.strip_prefix(&found.path).unwrap_or(path);
-        inside.display().to_string()
+        inside.to_string_lossy().into_owned()
     };
     let mut text = format!(
         "  kind        BIDS folder\n  subjects    {}\n",
@@ -169,18 +179,26 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let visits = found.visits();
     if visits.len() > 1 {
         let names: Vec<String> = visits.iter().map(Visit::name).collect();
-        let _ = writeln!(text, "  to choose from  {}", names.join(", "));
+        let _ = writeln!(text, "  to choose from  {}", one_line(&names.join(", ")));
     }
     for file in &found.found {
-        let _ = writeln!(text, "  {:<15} {}", file.kind.name(), relative(&file.path));
+        let place = one_line(&relative(&file.path));
+        let _ = writeln!(text, "  {:<15} {place}", file.kind.name());
         match (file.kind, file.gradients.as_slice()) {
             (Kind::Scan, []) => text += "  no gradients\n",
             (Kind::Scan, files) => {
                 let names: Vec<String> = files.iter().map(|p| relative(p)).collect();
-                let _ = writeln!(text, "                  {}", names.join(", "));
+                let _ = writeln!(text, "                  {}", one_line(&names.join(", ")));
             }
             _ => {}
         }
+    }
+    for folder in &found.unreadable {
+        let _ = writeln!(
+            text,
+            "  note        {} cannot be read, so what it holds is missing here; allow reading it",
+            relative(folder)
+        );
     }
     if found.cut {
         text += "  note        there is more than is looked at; open one subject's folder\n";
@@ -197,7 +215,8 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         .collect();
     let value = json!({
         "path": found.path, "kind": "BIDS folder", "subjects": found.subjects, "visits": visits.iter().map(Visit::name).collect::<Vec<_>>(), "files": files,
-        "complete": !found.cut,
+        "unreadable": found.unreadable,
+        "complete": !found.cut && found.unreadable.is_empty(),
     });
     (value, text, None)
 }
@@ -258,14 +277,38 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         );
     }
     for note in notes {
-        let _ = writeln!(text, "  note        {note}");
+        let _ = writeln!(text, "  note        {}", one_line(note));
     }
     (value, text)
 }
 
+/// A series of volumes, read with the memory of the first one, which comes with its description; `None` for
+/// anything else, and for a file that cannot be read: whoever opens it whole says why.
+fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Failure> {
+    if path.is_dir() {
+        return Ok(None);
+    }
+    let Ok(Some(series)) = io::image::overview(path, &Control::new()) else {
+        return Ok(None);
+    };
+    let (grid, frames) = (&series.first.grid, series.frames);
+    let mut notes = series.warnings.clone();
+    let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
+    let (value, text) = image(
+        name,
+        &series.first,
+        Some(&series),
+        gradients.as_deref(),
+        &notes,
+    );
+    Ok(Some((value, text, series.first)))
+}
+
+/// `series`: what `volume` is the first one of.
 fn image(
     path: &str,
     volume: &Volume,
+    series: Option<&Overview>,
     gradients: Option<&Gradients>,
     notes: &[String],
 ) -> (Value, String) {
@@ -280,23 +323,29 @@ fn image(
     let (low, high) = volume.range(0);
     let none_finite = !volume.frame(0).iter().any(|v| v.is_finite());
     let rgb = volume.kind == VolumeKind::Rgb;
-    value["volumes"] = json!(if rgb { 1 } else { volume.frames });
+    let frames = series.map_or(volume.frames, |series| series.frames);
+    value["volumes"] = json!(if rgb { 1 } else { frames });
     value["range"] = json!([low, high]);
     let _ = match rgb {
         true => writeln!(text, "  volumes     1 in colour; red from {low} to {high}"),
         false if none_finite => writeln!(
             text,
             "  volumes     {}; first without a finite number",
-            count(volume.frames as u64)
+            count(frames as u64)
         ),
         false => writeln!(
             text,
             "  volumes     {}; first from {low} to {high}",
-            count(volume.frames as u64)
+            count(frames as u64)
         ),
     };
-    let none = volume.values.iter().filter(|v| v.is_nan()).count();
-    let infinite = volume.values.iter().filter(|v| v.is_infinite()).count();
+    let (none, infinite) = match series {
+        Some(series) => (series.not_a_number, series.infinite),
+        None => (
+            volume.values.iter().filter(|v| v.is_nan()).count(),
+            volume.values.iter().filter(|v| v.is_infinite()).count(),
+        ),
+    };
     (value["not_a_number"], value["infinite"]) = (json!(none), json!(infinite));
     let odd = [(none, "not a number"), (infinite, "infinite")];
     let odd = odd.into_iter().filter(|(n, _)| *n > 0);
@@ -418,11 +467,11 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         ("per group", of_groups.into_iter().collect()),
     ] {
         if !names.is_empty() {
-            let _ = writeln!(text, "  {what:<11} {}", names.join(", "));
+            let _ = writeln!(text, "  {what:<11} {}", one_line(&names.join(", ")));
         }
     }
     for note in notes {
-        let _ = writeln!(text, "  note        {note}");
+        let _ = writeln!(text, "  note        {}", one_line(note));
     }
     (value, text)
 }

@@ -3,6 +3,12 @@
 //! Every command submits the requests the window submits and waits for them, so that both give the
 //! same result. Standard output carries the result, standard error progress and complaints.
 
+/// A complaint is one line without control characters, whatever the names in it hold: in this module and those
+/// below it the macro of this name goes through [`output::complain`].
+macro_rules! eprintln {
+    ($($words:tt)*) => { $crate::cli::output::complain(&format!($($words)*)) };
+}
+
 mod align;
 mod bench;
 mod bench_commit;
@@ -32,6 +38,7 @@ mod info;
 mod inputs;
 mod methods;
 mod options;
+pub mod output;
 mod phantom;
 mod pictures;
 mod profile;
@@ -41,6 +48,7 @@ mod replay;
 mod runner;
 mod segment;
 mod select;
+pub mod signals;
 mod table;
 mod track;
 
@@ -84,9 +92,10 @@ A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to
 y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phantom:SEED is the built-in
 head made from that seed.
 
-Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked.
-A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command never leaves half a file
-under the name asked for.";
+Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
+129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.
+A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command leaves the file of
+before. Without --force no file is replaced, also none that appeared while the command ran.";
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]
@@ -276,7 +285,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Demo(options) => demo::run(&options, &mut runner),
         Command::Bench(options) => bench::run(&options, &mut runner),
     });
-    match outcome {
+    match outcome.and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("arcuate: {failure}");

@@ -293,7 +293,7 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
 }
 
-/// What is to be said of a mask that was found from the scan, to standard error.
+/// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
     if let Some(doubt) = mask::doubtful(found) {
         eprintln!("arcuate: {doubt}");

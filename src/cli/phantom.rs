@@ -1,6 +1,7 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
 use super::options::{positive, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control};
 use crate::data::labels::Labels;
@@ -224,7 +225,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let said = format!(
         "Head {} in {}: scan ({}){}, {fibres} true fibres",
         options.seed,
-        options.out.display(),
+        shown(&options.out),
         gradients.summary(),
         if options.scan_only {
             ""

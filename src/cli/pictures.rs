@@ -2,8 +2,8 @@
 
 use super::runner::{Failure, Runner};
 use crate::jobs::Request;
-use crate::render::Renderer;
 use crate::render::offscreen::Offscreen;
+use crate::render::{Faults, Renderer};
 use crate::state::{Pane, State, report};
 use crate::ui::snapshot::{self, Frame};
 use crate::ui::{Memory, show};
@@ -12,6 +12,7 @@ use std::path::Path;
 
 pub struct Pictures {
     renderer: Option<Renderer>,
+    faults: Faults,
     device: String,
 }
 
@@ -21,6 +22,7 @@ impl Pictures {
         let device = offscreen.device_name().to_owned();
         Ok(Self {
             renderer: Some(offscreen.renderer),
+            faults: offscreen.faults,
             device,
         })
     }
@@ -63,6 +65,7 @@ impl Pictures {
                 )
             }
         };
+        let picture = self.faults.instead_of(picture);
         let picture = picture.map_err(|e| Failure::new(e.to_string()))?;
         runner.run(Request::SavePng {
             size: picture.size_px,

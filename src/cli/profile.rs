@@ -2,6 +2,7 @@
 
 use super::inputs::{images, must_be_csv, streamlines};
 use super::options::{PassingOptions, RegionOptions, ToldOptions};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
 use crate::jobs::{Output, Request};
@@ -108,7 +109,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if profile.passed_over > 0 {
         text += &format!("  {} without length left out\n", profile.passed_over);
     }
-    text += &format!("{}\n", options.output.display());
+    text += &format!("{}\n", shown(&options.output));
     let value = json!({
         "command": "profile", "streamlines": profile.lines, "left_out": profile.passed_over,
         "nodes": options.nodes, "length_mm": profile.length_mm, "values": names,

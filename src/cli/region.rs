@@ -1,6 +1,7 @@
 //! `arcuate region`: what the window does with regions, as masks and label maps.
 
 use super::options::{not_reversed, shape, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
@@ -191,7 +192,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "region", "voxels": count, "volume_ml": ml, "file": options.out,
     });
-    let text = format!("{count} voxels, {ml:.2} ml: {}", options.out.display());
+    let text = format!("{count} voxels, {ml:.2} ml: {}", shown(&options.out));
     runner.report(&value, &text);
     Ok(())
 }
@@ -378,7 +379,7 @@ fn save_labels(
     let value = json!({"command": "region", "labels": names, "files": files});
     runner.report(
         &value,
-        &format!("Saved {}: {}", saved.what, options.out.display()),
+        &format!("Saved {}: {}", saved.what, shown(&options.out)),
     );
     Ok(())
 }

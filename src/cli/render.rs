@@ -2,6 +2,7 @@
 
 use super::headless::Headless;
 use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions};
+use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::jobs::{Ffmpeg, Request};
@@ -41,13 +42,13 @@ pub struct Options {
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub scale: u32,
-    /// Slices of the view in rows, so many mm apart
+    /// Slices of the view in rows, MM mm apart
     #[arg(long, value_name = "MM", value_parser = super::options::positive)]
     pub mosaic: Option<f64>,
     /// Nothing where nothing is drawn (3-D view)
     #[arg(long)]
     pub transparent: bool,
-    /// So many pictures of a whole turn (3-D view): NAME-001.png and so on
+    /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
     #[arg(long, value_name = "PICTURES", value_parser = clap::value_parser!(u32).range(2..=i64::from(Turn::MOST_FRAMES)))]
     pub turntable: Option<u32>,
     /// Of the turn also NAME.mp4, by ffmpeg
@@ -263,11 +264,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "drawn_by": pictures.device(),
     });
     let mut text = match files.as_slice() {
-        [first, .., last] => format!("{} to {}", first.display(), last.display()),
-        _ => options.out.display().to_string(),
+        [first, .., last] => format!("{} to {}", shown(first), shown(last)),
+        _ => shown(&options.out),
     };
     if let Some(film) = &film {
-        text += &format!("\n{}", film.display());
+        text += &format!("\n{}", shown(film));
     }
     runner.report(&report, &text);
     Ok(())

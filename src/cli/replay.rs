@@ -118,7 +118,8 @@ impl Replayed {
             }
             _ => format!("{number} {}", self.what),
         };
-        format!("{:28} {:18} {counted}\n", self.name, self.words())
+        let name = super::output::one_line(&self.name);
+        format!("{name:28} {:18} {counted}\n", self.words())
     }
 
     fn json(&self) -> Value {
@@ -364,7 +365,7 @@ fn segments(window: &mut Headless) -> Outcomes {
 /// share of a weight is as good.
 fn weights(window: &mut Headless) -> Outcomes {
     /// Changes of the objective that would still follow, each smaller than the one that ended the fit: two fits
-    /// of the same end within so many of each other.
+    /// of the same end within this many of each other.
     const CHANGES: f64 = 100.0;
     let document = window.state.document.clone();
     let mut all = Vec::new();

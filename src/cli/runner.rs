@@ -1,12 +1,12 @@
 //! Runs requests one after the other, with a progress bar on a terminal.
 
-use super::Global;
+use super::{Global, output};
 use crate::compute::{Backend, Progress};
 use crate::io;
 use crate::jobs::{Event, Jobs, Outcome, Output, Request};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,7 +52,11 @@ pub struct Runner {
 impl Runner {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let backend = global.backend()?;
+        if let Some(shortage) = backend.shortage() {
+            eprintln!("arcuate: {shortage}");
+        }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
+        io::atomic::keep_what_exists(!global.force);
         let bars = !global.quiet && std::io::stderr().is_terminal();
         Ok(Self {
             backend,
@@ -81,11 +85,8 @@ impl Runner {
                 bar.set_position(progress.done.min(progress.total));
             }
             let unnamed = progress.stage.is_empty();
-            bar.set_message(if unnamed {
-                job.label.clone()
-            } else {
-                progress.stage.clone()
-            });
+            let message = if unnamed { &job.label } else { &progress.stage };
+            bar.set_message(output::one_line(message));
         });
         bar.finish_and_clear();
         event
@@ -127,22 +128,17 @@ impl Runner {
     /// Says in words what is about to be done; [`Self::report`] says it to programs afterwards.
     pub fn tell(&self, text: &str) {
         if !self.json && !text.is_empty() {
-            print_line(text.trim_end());
+            output::print_text(text.trim_end());
         }
     }
 
     /// Prints the result: the JSON object, or the text.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         match (self.json, text.trim_end()) {
-            (true, _) => print_line(&json.to_string()),
+            (true, _) => output::print_json(json),
             // An error follows, and no empty line before it.
             (false, "") => {}
-            (false, text) => print_line(text),
+            (false, text) => output::print_text(text),
         }
     }
-}
-
-/// Prints a line; a reader that went away (`| head`) is no error.
-pub fn print_line(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -205,6 +205,14 @@ impl Options {
         }
         let probe = || Probe::new(image, self.volume, &voxels);
         let probe = runner.backend.install(probe).map_err(Failure::new)?;
+        if probe.mixed {
+            eprintln!(
+                "arcuate: The probe holds several tissues ({} voxels, standard deviation {:.4}), and so will the \
+                 surface: probe a smaller part",
+                count(probe.count as u64),
+                probe.spread
+            );
+        }
         Ok((
             self.target.unwrap_or(probe.target),
             self.tolerance.unwrap_or(probe.tolerance),

@@ -2,6 +2,7 @@
 
 use super::inputs::{image, streamlines};
 use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::io::quoted;
@@ -56,7 +57,7 @@ pub struct Options {
     /// Keep just those that the rules so far drop
     #[arg(long)]
     pub invert: bool,
-    /// Of those left keep so many at random
+    /// Keep N of those left, at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub number: Option<u32>,
     #[command(flatten)]
@@ -239,7 +240,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: options.command(),
         replace: runner.force(),
     };
-    let (Output::Converted(saved), _) = runner.run(request)? else {
+    let (Output::Converted(saved, _), _) = runner.run(request)? else {
         return Err(Failure::new("Nothing was written"));
     };
     let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
@@ -252,7 +253,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let _ = writeln!(text, "  left out: {loss}");
     }
     for path in &saved.written {
-        let _ = writeln!(text, "{}", path.display());
+        let _ = writeln!(text, "{}", shown(path));
     }
     let reasons: Map<String, Value> = dropped()
         .map(|(reason, n)| (format!("{reason:?}"), json!(n)))

@@ -2,6 +2,7 @@
 
 use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ToldOptions;
+use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::jobs::bundle::{ForBundle, Measure, Named, OfBundle, SaveTable};
 use crate::jobs::{Output, Request};
@@ -104,11 +105,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "table", "streamlines": count, "columns": names, "file": options.output,
     });
-    let list = names.join(", ");
-    let text = format!(
-        "{count} streamlines: {list}\n{}\n",
-        options.output.display()
-    );
+    let list = one_line(&names.join(", "));
+    let text = format!("{count} streamlines: {list}\n{}\n", shown(&options.output));
     runner.report(&value, &text);
     Ok(())
 }

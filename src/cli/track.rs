@@ -1,6 +1,7 @@
 //! `arcuate track`: streamlines between regions.
 
 use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
@@ -110,7 +111,7 @@ pub struct TrackOptions {
     /// Curves stop at this length, mm, or off; of rays both ways, each half does
     #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
     pub max_length: Option<Limit>,
-    /// Each half stops after so many steps
+    /// Each half stops after N steps
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub max_steps: Option<usize>,
     /// How steps are taken; rk2 is the midpoint rule
@@ -492,7 +493,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {

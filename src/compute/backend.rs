@@ -2,26 +2,35 @@
 
 use super::choice::{BackendChoice, BackendKind, Which};
 use super::cuda::{self, Device};
-use super::simd;
+use super::{simd, thread};
 use rayon::ThreadPool;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where solvers run. Chosen once; cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Backend {
     /// All cores of this machine, through a pool of our own.
     Cpu {
-        pool: Arc<ThreadPool>,
+        pool: Arc<Pool>,
         /// Why no graphics card computes, in words.
         reason: Arc<str>,
     },
     /// NVIDIA graphics cards, at least one; solvers that have no kernel use the pool.
     Cuda {
-        pool: Arc<ThreadPool>,
+        pool: Arc<Pool>,
         devices: Arc<[Device]>,
     },
+}
+
+/// Worker threads.
+#[derive(Debug)]
+pub struct Pool {
+    threads: ThreadPool,
+    /// The sentence about threads that were wanted and could not be started.
+    shortage: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -81,19 +90,24 @@ impl Backend {
         }
     }
 
-    fn pool(&self) -> &ThreadPool {
+    fn pool(&self) -> &Pool {
         match self {
             Self::Cpu { pool, .. } | Self::Cuda { pool, .. } => pool,
         }
     }
 
+    /// One sentence if the operating system started fewer worker threads than were wanted.
+    pub fn shortage(&self) -> Option<&str> {
+        self.pool().shortage.as_deref()
+    }
+
     /// Runs `work` with every rayon call inside it on this backend's threads.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.pool().install(work)
+        self.pool().threads.install(work)
     }
 
     pub fn threads(&self) -> usize {
-        self.pool().current_num_threads()
+        self.pool().threads.current_num_threads()
     }
 
     /// The graphics cards in use; none on the CPU.
@@ -104,7 +118,7 @@ impl Backend {
         }
     }
 
-    /// Equal shares of so many things, one a card, in order.
+    /// Equal shares of this many things, one a card, in order.
     pub fn shares(&self, count: usize) -> Vec<Range<usize>> {
         let cards = self.devices().len();
         let share = count.div_ceil(cards.max(1));
@@ -125,11 +139,19 @@ impl Backend {
                 std::thread::scope(|scope| {
                     let each = devices.iter().enumerate();
                     let started: Vec<_> = each
-                        .map(|(i, device)| scope.spawn(move || work(i, device)))
+                        .map(|(i, device)| {
+                            let builder = std::thread::Builder::new();
+                            builder.spawn_scoped(scope, move || work(i, device))
+                        })
                         .collect();
-                    let finished = started.into_iter().map(|thread| match thread.join() {
-                        Ok(result) => result,
-                        Err(panic) => std::panic::resume_unwind(panic),
+                    let finished = started.into_iter().zip(devices).enumerate();
+                    let finished = finished.map(|(i, (thread, device))| match thread {
+                        Ok(thread) => match thread.join() {
+                            Ok(result) => result,
+                            Err(panic) => std::panic::resume_unwind(panic),
+                        },
+                        // No thread could be started: this card's work waits for the others.
+                        Err(_) => work(i, device),
                     });
                     finished.collect()
                 })
@@ -181,18 +203,39 @@ impl Backend {
     }
 }
 
-fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, BackendError> {
+/// As many threads as are wanted, or as the operating system starts; an error where it starts none.
+fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = threads.unwrap_or(cores).max(1);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(wanted)
-        .thread_name(|i| format!("solver-{i}"))
-        .build()
-        .map_err(|e| BackendError::Threads {
-            wanted,
-            why: e.to_string(),
-        })?;
-    Ok(Arc::new(pool))
+    let mut next = wanted;
+    loop {
+        let built = rayon::ThreadPoolBuilder::new()
+            .num_threads(next)
+            .thread_name(|i| format!("solver-{i}"))
+            .build();
+        match built {
+            Ok(threads) => {
+                let shortage = (next < wanted).then(|| {
+                    format!(
+                        "Started {next} of {wanted} worker threads, the operating system refused more; raise the \
+                         limit of processes (ulimit -u), or ask for fewer with --threads"
+                    )
+                });
+                return Ok(Arc::new(Pool { threads, shortage }));
+            }
+            Err(_) if next > 1 => {
+                next /= 2;
+                // The threads that were started meanwhile count until they have ended.
+                thread::pause(Duration::from_millis(50));
+            }
+            Err(e) => {
+                return Err(BackendError::Threads {
+                    wanted,
+                    why: e.to_string(),
+                });
+            }
+        }
+    }
 }
 
 /// Equal cards once, with their number.

@@ -14,6 +14,7 @@ pub mod lanes;
 pub mod lru;
 mod memory;
 pub mod simd;
+pub mod thread;
 
 pub use backend::{Backend, BackendError};
 pub use choice::{BackendChoice, BackendKind, UnknownBackend, Which};

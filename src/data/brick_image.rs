@@ -30,7 +30,7 @@ pub struct Pages {
 }
 
 impl BrickImage {
-    /// Parts of a buffer that shaders read begin at multiples of so many bytes at most.
+    /// Parts of a buffer that shaders read begin at multiples of this many bytes at most.
     pub const ALIGNED: u64 = 256;
     pub const OUTSIDE: u32 = 0;
     pub const INSIDE: u32 = 1;
@@ -53,7 +53,7 @@ impl BrickImage {
         }
     }
 
-    /// Whose values, so many, lie on a graphics card.
+    /// Whose values, this many, lie on a graphics card.
     pub fn on_device(
         grid: Arc<Grid>,
         (most, shift): (f32, u32),
@@ -106,7 +106,7 @@ impl BrickImage {
         Self::pages_after(self.bricks())
     }
 
-    /// The same after a table of so many bricks.
+    /// The same after a table of this many bricks.
     pub fn pages_after(bricks: usize) -> u64 {
         (4 * bricks as u64).next_multiple_of(Self::ALIGNED)
     }

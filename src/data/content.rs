@@ -2,13 +2,13 @@
 
 use super::volume::{Block, Volume};
 
-/// What lies above this share of the range between the image's low and high values is no background.
+/// Values above this share of the range between the image's low and high values are no background.
 const GROUND: f32 = 0.12;
 /// A plane of voxels shows something if this share of them does.
 const SHARE: f64 = 0.004;
 /// Voxels that are left around it.
 const MARGIN: usize = 2;
-/// Every so many voxels along each axis are looked at.
+/// Every this many voxels along each axis are looked at.
 const STRIDE: usize = 2;
 
 /// First and last voxel of the block that holds what an image shows, on every axis; the whole image where that

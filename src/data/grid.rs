@@ -55,7 +55,7 @@ pub struct Grid {
     qform: Option<DAffine3>,
 }
 
-/// Of what is used; a second opinion of the header makes no other grid.
+/// Compares what is used; a second opinion of the header makes no other grid.
 impl PartialEq for Grid {
     fn eq(&self, other: &Self) -> bool {
         let used = |g: &Self| (g.shape, g.world_from_voxel, g.source, g.space_code);

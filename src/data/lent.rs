@@ -58,13 +58,13 @@ impl LendImage {
         }
     }
 
-    /// Of so many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
+    /// Of this many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
     /// asked by who computes on the same.
     pub fn image(&self, size: [u32; 3]) -> Option<LentImage> {
         (self.image)(size)
     }
 
-    /// A buffer of so many bytes that shaders read; `None` where that cannot be.
+    /// A buffer of this many bytes that shaders read; `None` where that cannot be.
     pub fn buffer(&self, bytes: u64) -> Option<LentBuffer> {
         (self.buffer)(bytes)
     }

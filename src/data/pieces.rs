@@ -92,7 +92,7 @@ impl Part<'_> {
     }
 }
 
-/// Segments of a streamline of so many points; a single point is one without length.
+/// Segments of a streamline of this many points; a single point is one without length.
 fn segments(points: usize) -> usize {
     if points == 1 {
         1
@@ -109,7 +109,7 @@ impl Pieces {
         })
     }
 
-    /// The same, filled by the caller in parts of so many streamlines: who has several threads uses them.
+    /// The same, filled by the caller in parts of this many streamlines: who has several threads uses them.
     pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Part>)) -> Self {
         let mut end = 0;
         let ends = offsets.windows(2).map(|w| {

@@ -64,6 +64,29 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Whether two are the same place: whoever reads a session makes each of them again.
+    pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
+        match (&**a, &**b) {
+            _ if Arc::ptr_eq(a, b) => true,
+            (Self::Mask(a), Self::Mask(b)) => a.id() == b.id(),
+            (
+                Self::Sphere { centre, radius_mm },
+                Self::Sphere {
+                    centre: c,
+                    radius_mm: r,
+                },
+            ) => (centre, radius_mm) == (c, r),
+            (
+                Self::Box { centre, half_mm },
+                Self::Box {
+                    centre: c,
+                    half_mm: h,
+                },
+            ) => (centre, half_mm) == (c, h),
+            _ => false,
+        }
+    }
+
     /// On whole micrometres: a hand is no finer, and commands stay short.
     pub fn snapped(self) -> Self {
         let whole = |mm: f64| (mm * 1e3).round() / 1e3;

@@ -35,7 +35,7 @@ pub struct Volume {
     texels: Option<Arc<[[u8; 4]]>>,
     painted: Arc<OnceLock<Volume>>,
     percentiles: Arc<Mutex<Vec<Percentiles>>>,
-    /// Of one frame: where it shows something.
+    /// The part of one frame that shows something.
     content: Arc<Mutex<Option<(usize, Block)>>>,
 }
 

@@ -45,7 +45,7 @@ fn small(path: &Path) -> Result<Vec<u8>, Error> {
     if plain_file(path, EXPECTED)?.len() > MOST_BYTES {
         return Err(Error::malformed(path, "more than 1 MB", EXPECTED));
     }
-    std::fs::read(path).map_err(|e| Error::reading(path, &e))
+    super::disk::read(path).map_err(|e| Error::reading(path, &e))
 }
 
 /// One that has an inverse and no number that is none.

@@ -1,13 +1,13 @@
 //! Bare numbers in the order of memory, as other programs hand them to a benchmark.
 
-use super::{Error, atomic};
+use super::{Error, atomic, disk};
 use bytemuck::{NoUninit, Pod};
 use std::io::Write as _;
 use std::path::Path;
 
 /// A whole file of them, in this machine's byte order.
 pub fn read<T: Pod>(path: &Path) -> Result<Vec<T>, Error> {
-    let bytes = std::fs::read(path).map_err(|e| Error::reading(path, &e))?;
+    let bytes = disk::read(path).map_err(|e| Error::reading(path, &e))?;
     if bytes.len() % size_of::<T>() != 0 {
         return Err(Error::malformed(
             path,
@@ -23,7 +23,7 @@ pub fn write<T: NoUninit>(path: &Path, values: &[T]) -> Result<(), Error> {
     atomic::write_verified(
         path,
         |file| Ok(file.write_all(bytes)?),
-        |written| match std::fs::read(written) {
+        |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             _ => Err("it reads back differently".to_owned()),
         },

@@ -81,6 +81,8 @@ pub struct Folder {
     pub found: Vec<Found>,
     /// There was more than is looked at.
     pub cut: bool,
+    /// Folders inside that could not be read.
+    pub unreadable: Vec<PathBuf>,
 }
 
 /// Whether a folder is a BIDS data set, one subject or session of it, the files of one kind, or the
@@ -184,15 +186,17 @@ fn is_dicom(path: &Path) -> bool {
     // Opening a pipe would wait for its other end.
     let mut start = [0; 132];
     path.is_file()
-        && std::fs::File::open(path).is_ok_and(|mut f| f.read_exact(&mut start).is_ok())
+        && super::disk::File::open(path).is_ok_and(|mut f| f.read_exact(&mut start).is_ok())
         && start.ends_with(b"DICM")
 }
 
 /// What is in a folder.
 pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut files = Vec::new();
+    let mut unreadable = Vec::new();
     let mut left = MOST_ENTRIES;
-    walk(path, DEEPEST, &mut left, &mut files)?;
+    let names = names_in(path)?;
+    walk(names, DEEPEST, &mut left, &mut files, &mut unreadable);
     let mut found: Vec<Found> = files.iter().filter_map(|f| classify(f, &files)).collect();
     found.sort_by(|a, b| {
         let key = |f: &Found| {
@@ -216,6 +220,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
         subjects,
         found,
         cut: left == 0,
+        unreadable,
     })
 }
 
@@ -281,14 +286,15 @@ impl Folder {
 }
 
 fn walk(
-    folder: &Path,
+    names: Vec<PathBuf>,
     depth: usize,
     left: &mut usize,
     files: &mut Vec<PathBuf>,
-) -> Result<(), Error> {
-    for path in names_in(folder)? {
+    unreadable: &mut Vec<PathBuf>,
+) {
+    for path in names {
         if *left == 0 {
-            return Ok(());
+            return;
         }
         *left -= 1;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -298,10 +304,13 @@ fn walk(
         if path.is_file() || Format::named(&path).is_some_and(|f| f == Format::Trx) {
             files.push(path);
         } else if depth > 1 && path.is_dir() {
-            walk(&path, depth - 1, left, files)?;
+            match names_in(&path) {
+                Ok(names) => walk(names, depth - 1, left, files, unreadable),
+                // The rest of the data set is as good as without it.
+                Err(_) => unreadable.push(path),
+            }
         }
     }
-    Ok(())
 }
 
 fn classify(path: &Path, files: &[PathBuf]) -> Option<Found> {

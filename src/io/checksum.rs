@@ -1,13 +1,12 @@
 //! SHA-256 (FIPS 180-4) of files and of results: what a session knows them by.
 
-use super::Error;
 use super::source::plain_file;
+use super::{Error, disk};
 use crate::compute::Control;
 use crate::data::{TensorField, Tractogram};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -94,7 +93,7 @@ fn add_folder(
 fn add_file(path: &Path, sum: &mut Sha256, control: &Control) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
     plain_file(path, "a file")?;
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = disk::File::open(path).map_err(failed)?;
     let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         control.check()?;

@@ -109,6 +109,14 @@ pub enum Error {
     FolderInPlace {
         path: PathBuf,
     },
+    /// Something took the name of the file while it was made.
+    Appeared {
+        path: PathBuf,
+    },
+    /// Larger than the system, or the user's own limit, allows.
+    TooLarge {
+        path: PathBuf,
+    },
     /// The disk is full.
     Full {
         path: PathBuf,
@@ -142,7 +150,7 @@ fn has_folder(path: &Path) -> bool {
 }
 
 /// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         b if b >= 0.95e9 => (b / 1e9, "GB"),
         b if b >= 0.95e6 => (b / 1e6, "MB"),
@@ -198,6 +206,7 @@ impl Error {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
             ErrorKind::IsADirectory => Self::FolderInPlace { path },
+            ErrorKind::FileTooLarge => Self::TooLarge { path },
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
@@ -261,6 +270,8 @@ impl Error {
             | Self::ReadOnly { path }
             | Self::Protected { path }
             | Self::FolderInPlace { path }
+            | Self::Appeared { path }
+            | Self::TooLarge { path }
             | Self::Full { path }
             | Self::NoRoomToCompare { path, .. }
             | Self::Unwritable { path, .. }
@@ -388,6 +399,14 @@ impl Error {
             Self::FolderInPlace { .. } => {
                 f.write_str("A folder has this name and was left as it is; choose another name")
             }
+            Self::Appeared { .. } => f.write_str(
+                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                 replace it, or choose another name",
+            ),
+            Self::TooLarge { .. } => f.write_str(
+                "The file is larger than the disk or your limit (ulimit -f) allows and nothing was changed; \
+                 raise the limit or choose another folder",
+            ),
             Self::Full { .. } => f.write_str(
                 "The disk is full and nothing was changed; make room or choose another folder",
             ),
@@ -420,7 +439,12 @@ impl Display for Error {
             f.write_char(if c.is_control() { '·' } else { c })?;
         }
         match self.path() {
-            Some(path) => write!(f, ": {}", path.display()),
+            // Whoever named the file may have put anything into its name, too.
+            Some(path) => {
+                let plain = |c: char| if c.is_control() { '·' } else { c };
+                let name: String = path.to_string_lossy().chars().map(plain).collect();
+                write!(f, ": {name}")
+            }
             None => Ok(()),
         }
     }

@@ -35,7 +35,7 @@ const PAIRS: [(u32, u32, &str, Rgb); 20] = [
     (5001, 5002, "UnsegmentedWhiteMatter", [20, 30, 40]),
 ];
 
-/// Those whose right side has another colour than the left.
+/// Labels whose right side has another colour than the left.
 const RIGHT: [(u32, Rgb); 2] = [(52, [13, 48, 255]), (63, [0, 200, 221])];
 
 const MIDDLE: [(u32, &str, Rgb); 13] = [
@@ -54,7 +54,7 @@ const MIDDLE: [(u32, &str, Rgb); 13] = [
     (255, "CC_Anterior", [0, 0, 255]),
 ];
 
-/// Of the cortex, in the order of their numbers from the first of a side on: Desikan's.
+/// Desikan's labels of the cortex, in the order of their numbers from the first of a side on.
 const DESIKAN: [(&str, Rgb); 36] = [
     ("unknown", [25, 5, 25]),
     ("bankssts", [25, 100, 40]),
@@ -183,35 +183,34 @@ struct Parcels {
     colour: fn(u32, Rgb) -> Rgb,
 }
 
+impl Parcels {
+    /// Labels of the cortex, which have the colours of the list.
+    const fn cortex(
+        first: [u32; 2],
+        prefixes: [&'static str; 2],
+        names: &'static [(&'static str, Rgb)],
+    ) -> Self {
+        Self {
+            first,
+            prefixes,
+            names,
+            colour: |_, rgb| rgb,
+        }
+    }
+}
+
 const PARCELS: [Parcels; 4] = [
+    Parcels::cortex([1000, 2000], ["ctx-lh-", "ctx-rh-"], &DESIKAN),
     Parcels {
-        first: [1000, 2000],
-        prefixes: ["ctx-lh-", "ctx-rh-"],
-        names: &DESIKAN,
-        colour: |_, rgb| rgb,
-    },
-    Parcels {
-        first: [3000, 4000],
-        prefixes: ["wm-lh-", "wm-rh-"],
-        names: &DESIKAN,
+        // White matter has the complement of its cortex's colour, but for the insula.
         colour: |i, rgb| match i {
-            // White matter has the complement of its cortex's colour, but for the insula.
             35 => [20, 220, 160],
             _ => rgb.map(|level| 255 - level),
         },
+        ..Parcels::cortex([3000, 4000], ["wm-lh-", "wm-rh-"], &DESIKAN)
     },
-    Parcels {
-        first: [11100, 12100],
-        prefixes: ["ctx_lh_", "ctx_rh_"],
-        names: &DESTRIEUX,
-        colour: |_, rgb| rgb,
-    },
-    Parcels {
-        first: [13100, 14100],
-        prefixes: ["wm_lh_", "wm_rh_"],
-        names: &DESTRIEUX,
-        colour: |_, rgb| rgb,
-    },
+    Parcels::cortex([11100, 12100], ["ctx_lh_", "ctx_rh_"], &DESTRIEUX),
+    Parcels::cortex([13100, 14100], ["wm_lh_", "wm_rh_"], &DESTRIEUX),
 ];
 
 /// All of them.

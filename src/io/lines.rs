@@ -1,7 +1,7 @@
 //! A growing text file: one line at a time, on disk as soon as it is written.
 
 use super::Error;
-use std::fs::File;
+use super::disk::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 

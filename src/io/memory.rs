@@ -10,6 +10,11 @@ pub fn limit_memory(bytes: Option<u64>) {
     LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
+/// Whether the user has said how much memory the process may take.
+pub(super) fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) != u64::MAX
+}
+
 /// What the user allows the whole process, where that leaves less than the machine.
 pub(super) fn allowed() -> Option<u64> {
     let most = LIMIT.load(Ordering::Relaxed);
@@ -52,6 +57,16 @@ pub fn held_bytes() -> Option<(u64, u64)> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let bytes = |name| field(&status, name).map(|kib| kib << 10);
     Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
+}
+
+/// Signals that the process was started to ignore, as bits from the first on; `None` where the system does not
+/// say.
+pub fn ignored_signals() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let bits = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(bits.trim(), 16).ok()
 }
 
 /// Counts the most that the process holds anew, where the system can.

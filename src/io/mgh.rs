@@ -14,7 +14,7 @@ use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
-/// As [`SpaceInfo`] calls it.
+/// The name that [`SpaceInfo`] has for it.
 pub(super) const VERSION: &str = "FreeSurfer MGH";
 const HEADER_BYTES: usize = 284;
 /// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
@@ -198,7 +198,7 @@ fn grid(
         Error::malformed(
             path,
             "voxel axes that are flat or not finite",
-            "three independent axes; convert it anew",
+            "three independent axes; convert it again",
         )
     })
 }

@@ -13,6 +13,8 @@ pub mod bids;
 pub mod checksum;
 pub mod colours;
 pub mod convert;
+pub mod disk;
+pub mod ending;
 mod error;
 pub mod fibres;
 mod format;
@@ -56,7 +58,7 @@ pub use error::Error;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
-pub use memory::{available_bytes, forget_peak, held_bytes, limit_memory};
+pub use memory::{available_bytes, forget_peak, held_bytes, ignored_signals, limit_memory};
 pub use nifti::SpaceInfo;
 pub use told::{Space, Told, ToldAffine, quoted};
 
@@ -157,7 +159,7 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
 
 /// Everything in a folder, in the order of the names.
 pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
+    let entries = disk::list(folder).map_err(|e| Error::reading(folder, &e))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     paths.sort();
     Ok(paths)

@@ -342,7 +342,7 @@ impl Layout {
             Error::malformed(
                 path,
                 "space directions that are flat or not finite",
-                "three independent axes; save it anew",
+                "three independent axes; save it again",
             )
         };
         let direction = |i: usize| {

@@ -1,10 +1,9 @@
 //! Pictures with what made them inside.
 
 use super::source::{CHUNK_BYTES, Source};
-use super::{Error, atomic};
+use super::{Error, atomic, disk};
 use crate::compute::Control;
 use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError};
-use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
@@ -75,7 +74,7 @@ fn sorted(metadata: &[(String, String)]) -> Vec<&(String, String)> {
 }
 
 fn encode(
-    file: &mut BufWriter<File>,
+    file: &mut BufWriter<disk::File>,
     [width, height]: [u32; 2],
     rgba: &[u8],
     metadata: &[(String, String)],
@@ -105,7 +104,7 @@ pub fn read(path: &Path) -> Result<Picture, Error> {
     };
     // Checks that it is a regular file and gives the sentences for those that are not.
     drop(Source::open(path, &Control::new())?);
-    let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
+    let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
     let mut decoder = Decoder::new(BufReader::with_capacity(CHUNK_BYTES, file));
     decoder.set_limits(png::Limits {
         bytes: PIXEL_LIMIT_BYTES,

@@ -85,13 +85,13 @@ impl Polydata {
         if !sound {
             return wrong(
                 "lines that do not cut the list of their points".to_owned(),
-                "offsets that rise from 0 to its length; write the file anew",
+                "offsets that rise from 0 to its length; write the file again",
             );
         }
         if let Some(index) = self.connectivity.iter().find(|&i| i >= points) {
             return wrong(
                 format!("a line through point {index} of {points}"),
-                "points that exist; write the file anew",
+                "points that exist; write the file again",
             );
         }
         let arrays = self.of_points.iter().chain(&self.of_cells);
@@ -110,7 +110,7 @@ impl Polydata {
         if bytes > allowed {
             return wrong(
                 format!("lines that use {points} points {uses} times"),
-                "lines with points of their own; write the file anew",
+                "lines with points of their own; write the file again",
             );
         }
         self.place(told, info);

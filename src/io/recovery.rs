@@ -4,8 +4,9 @@
 //! it lives: the system lets go of the lock when the process ends, however it ends. A folder that is
 //! not locked belongs to nobody; whoever locks it may take it over, and no other window can meanwhile.
 
-use super::Error;
-use std::fs::{File, TryLockError};
+use super::disk::{self, File};
+use super::{Error, atomic};
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,13 +47,15 @@ impl Desk {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |d| d.as_nanos());
         let folder = root.join(format!("{now}-{}", std::process::id()));
-        super::atomic::make_folder(&folder)?;
+        // Others on this machine are not to read what somebody works on.
+        atomic::make_private_folder(root)?;
+        atomic::make_folder(&folder)?;
         let failed = |e: std::io::Error| Error::writing(&folder, &e);
         // Locked before it has its name: nobody can come in between.
         let unnamed = folder.join("new");
-        let lock = File::create(&unnamed).map_err(failed)?;
-        lock.try_lock().map_err(|e| failed(e.into()))?;
-        std::fs::rename(&unnamed, folder.join(LOCK)).map_err(failed)?;
+        let lock = File::create_new(&unnamed, 0o600).map_err(failed)?;
+        lock.inner().try_lock().map_err(|e| failed(e.into()))?;
+        disk::rename(&unnamed, &folder.join(LOCK)).map_err(failed)?;
         Ok(Self {
             folder,
             _lock: lock,
@@ -73,8 +76,8 @@ impl Desk {
     /// Nobody needs it any more.
     pub fn remove(self) {
         // The session first: what is left, should the rest fail, is nothing to recover.
-        let _ = std::fs::remove_file(self.session());
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = disk::remove_file(&self.session());
+        let _ = disk::remove_folder_with_all(&self.folder);
     }
 }
 
@@ -83,11 +86,11 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
     let mut found = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {
         let path = folder.join(LOCK);
-        let Ok(lock) = File::options().read(true).write(true).open(&path) else {
+        let Ok(lock) = File::open_to_write(&path) else {
             remove_unfinished(&folder);
             continue;
         };
-        match lock.try_lock() {
+        match lock.inner().try_lock() {
             Ok(()) => {}
             // Its window lives; or nobody can tell whether it does.
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
@@ -110,13 +113,15 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
     found
 }
 
-/// Whether another process holds a folder with a session in it: a window that lives, or one that is
-/// just ending.
-pub fn are_held(root: &Path) -> bool {
-    let folders = super::names_in(root).unwrap_or_default();
+/// Whether a folder with a session in it is held elsewhere than here: by a window that lives, or by one that
+/// was killed and is not gone yet.
+pub fn are_held(root: &Path, here: &[&Desk]) -> bool {
+    let mut folders = super::names_in(root).unwrap_or_default();
+    folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {
-        let lock = File::open(folder.join(LOCK));
-        let held = lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let lock = File::open(&folder.join(LOCK));
+        let held = lock
+            .is_ok_and(|l| matches!(l.inner().try_lock_shared(), Err(TryLockError::WouldBlock)));
         held && folder.join(SESSION).is_file()
     })
 }
@@ -125,6 +130,6 @@ fn remove_unfinished(folder: &Path) {
     let age = std::fs::metadata(folder).and_then(|m| m.modified());
     let age = age.ok().and_then(|m| m.elapsed().ok());
     if folder.is_dir() && age.is_some_and(|age| age > MAKING) {
-        let _ = std::fs::remove_dir_all(folder);
+        let _ = disk::remove_folder_with_all(folder);
     }
 }

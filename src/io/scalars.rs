@@ -9,7 +9,7 @@ use super::source::read_text;
 use super::surface::one_line;
 use super::whole::Whole;
 use super::words::{self, counted};
-use super::{DISCLAIMER, Error, atomic, little_endian, tck, with_extension};
+use super::{DISCLAIMER, Error, atomic, disk, little_endian, tck, with_extension};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::key_line;
@@ -159,7 +159,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::Ready, Error> {
     atomic::prepare(
         path,
         |file| Ok(file.write_all(bytes)?),
-        |written| match std::fs::read(written) {
+        |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its values differ".to_owned()),
             Err(error) => Err(error.to_string()),
@@ -213,7 +213,7 @@ pub(super) fn beside(
     );
     let folder = tck.parent().filter(|f| !f.as_os_str().is_empty());
     // A folder that cannot be listed has nothing to add.
-    let entries = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
+    let entries = disk::list(folder.unwrap_or(Path::new(".")))
         .into_iter()
         .flatten();
     let names = entries
@@ -328,7 +328,7 @@ fn points(
     Ok((info.property("name").map(str::to_owned), values))
 }
 
-/// A file of one number for each of so many streamlines.
+/// A file of one number for each of this many streamlines.
 pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
     let read = weights(path, streamlines).map(|(values, _)| values);
     read.map_err(|why| {

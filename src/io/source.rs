@@ -1,10 +1,11 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::Error;
+use super::error::size;
+use super::{Error, disk, memory};
 use crate::compute::Control;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,9 @@ const GREATEST_EXPANSION: u64 = 1032;
 /// measurement do not shrink further, and what does is made to fill the memory.
 pub(super) const MOST_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+
+/// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
+const ROOMY_BYTES: u64 = 256 << 20;
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -36,7 +40,7 @@ pub(super) struct Source {
 
 /// Reports what was read from the disk to the job.
 struct Counted {
-    file: File,
+    file: disk::File,
     control: Control,
 }
 
@@ -72,7 +76,7 @@ impl Source {
     ) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
         let metadata = plain_file(path, "a file")?;
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = disk::File::open(path).map_err(failed)?;
         let mut magic = [0; 2];
         let looks = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
         let compressed = compressed.unwrap_or(looks);
@@ -132,6 +136,7 @@ impl Source {
             None => most_unpacked(self.file_bytes),
         };
         let mut bytes = Vec::new();
+        disk::allocate(&self.path).map_err(|e| self.failed(&e))?;
         if !self.compressed {
             bytes.reserve_exact(limit as usize);
         }
@@ -185,6 +190,16 @@ impl Source {
                 short(self.file_bytes)
             };
         }
+        if bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes) && !memory::is_limited() {
+            return Err(Error::malformed(
+                &self.path,
+                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
+                format!(
+                    "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
+                     (--memory GB, or the setting)"
+                ),
+            ));
+        }
         if bytes / GREATEST_EXPANSION <= self.file_bytes
             && self.trailer_length()? == (bytes & 0xffff_ffff) as u32
         {
@@ -207,7 +222,7 @@ impl Source {
     /// ISIZE, the last four bytes of a gzip file (RFC 1952).
     fn trailer_length(&self) -> Result<u32, Error> {
         let failed = |e: std::io::Error| Error::reading(&self.path, &e);
-        let mut file = File::open(&self.path).map_err(failed)?;
+        let mut file = disk::File::open(&self.path).map_err(failed)?;
         let mut length = [0; 4];
         if self.file_bytes >= 4 {
             file.seek(SeekFrom::End(-4)).map_err(failed)?;

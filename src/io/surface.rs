@@ -1,7 +1,7 @@
 //! Surfaces: what their formats share. All are written in world mm, RAS+.
 
 use super::format::{Content, Format};
-use super::{DISCLAIMER, Error, atomic, gifti, obj, ply, stl};
+use super::{DISCLAIMER, Error, atomic, disk, gifti, obj, ply, stl};
 use crate::compute::Control;
 use crate::data::Surface;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ pub fn save(
     atomic::write_verified(
         path,
         |file| Ok(file.write_all(&bytes)?),
-        |written| match std::fs::read(written) {
+        |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its bytes differ".to_owned()),
             Err(e) => Err(e.to_string()),

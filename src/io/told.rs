@@ -117,6 +117,20 @@ impl fmt::Display for Told {
 /// A word for the shell, quoted where it must be.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
+    if text.contains(char::is_control) {
+        // As bash and zsh read it: a command is one line, and changes no terminal that shows it.
+        let escape = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                let bytes = c.encode_utf8(&mut bytes).bytes();
+                bytes.map(|b| format!("\\x{b:02x}")).collect()
+            }
+            c => c.to_string(),
+        };
+        let escaped: String = text.chars().map(escape).collect();
+        return format!("$'{escaped}'");
+    }
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {

@@ -7,12 +7,11 @@
 use super::memory::available_bytes;
 use super::numbers::Type;
 use super::source::Source;
-use super::{Error, mmap};
+use super::{Error, disk, mmap};
 use crate::compute::Control;
 use crate::data::Shared;
 use crate::data::shared::Bytes;
 use rayon::prelude::*;
-use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
@@ -148,8 +147,9 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
     }
 }
 
-/// Makes sure that so many bytes can be had.
+/// Makes sure that this many bytes can be had.
 fn room(path: &Path, bytes: u64) -> Result<(), Error> {
+    disk::allocate(path).map_err(|_| short_of_memory(path, bytes))?;
     match available_bytes() {
         Some(free) if free < bytes => Err(short_of_memory(path, bytes)),
         _ => Ok(()),
@@ -173,13 +173,13 @@ fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::M
 /// A file from some byte on, for one of several readers.
 struct Place<'a> {
     path: &'a Path,
-    file: File,
+    file: disk::File,
 }
 
 impl<'a> Place<'a> {
     fn at(path: &'a Path, byte: u64) -> Result<Self, Error> {
         let failed = |e: std::io::Error| Error::reading(path, &e);
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = disk::File::open(path).map_err(failed)?;
         file.seek(SeekFrom::Start(byte)).map_err(failed)?;
         Ok(Self { path, file })
     }

@@ -16,7 +16,7 @@ pub struct SumBundles {
     pub weights: Arc<[f32]>,
     /// What an earlier fit or sum found of the same streamlines.
     pub course: Option<Arc<Dictionary>>,
-    /// Of each bundle.
+    /// The sums of each bundle.
     pub rules: Vec<Rules>,
 }
 
@@ -25,7 +25,7 @@ pub struct SumBundles {
 pub struct Summed {
     pub marks: Arc<[bool]>,
     pub count: u64,
-    /// Of weight times length, mm.
+    /// The sum of weight times length, mm.
     pub sum: f64,
 }
 

@@ -81,7 +81,7 @@ pub struct Committed {
     pub without: usize,
     /// Their voxels, where what was not explained before is known.
     pub there: Option<There>,
-    /// Of what is not explained, now and before.
+    /// The unexplained signal, now and before.
     pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
     /// After each iteration, from the start's on.
@@ -187,7 +187,7 @@ impl FitCommit {
             .before
             .as_ref()
             .map(|before| difference(&fit.maps.rmse, before));
-        // Those that are gone already are nobody's loss.
+        // Streamlines that are gone already are no loss.
         let out = without.map_or_else(Vec::new, |marks| {
             let is_left = |i: usize| left.as_ref().is_none_or(|left| left[i]);
             let each = marks.iter().enumerate();
@@ -228,7 +228,7 @@ impl FitCommit {
         control: &Control,
     ) -> Result<Option<Vec<bool>>, Fault> {
         let now = self.left.as_ref().unwrap_or(&self.tractogram);
-        // Of those that are left by now.
+        // Weights of the streamlines that are left.
         let marks: Option<Vec<bool>> = match &self.without {
             Without::Nobody => None,
             Without::Marked(marks) => Some(marks.to_vec()),

@@ -15,7 +15,7 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 pub struct ComparePathway {
     pub tensors: Tensors,
-    /// Those that take part.
+    /// The regions that take part.
     pub regions: Vec<Region>,
     pub params: Params,
     /// How many random pairs.
@@ -48,7 +48,7 @@ pub struct Compared {
     pub wall_ms: f64,
 }
 
-/// As many as tell shares to 3 % (one standard deviation at the median, of independent pairs).
+/// Enough for shares within 3 % (one standard deviation at the median, of independent pairs).
 pub const RANDOM_PAIRS: usize = 200;
 
 impl ComparePathway {

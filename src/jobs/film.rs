@@ -1,39 +1,30 @@
 //! Films of pictures, by ffmpeg where it is installed.
 
 use crate::compute::Control;
-use crate::io::Error;
 use crate::io::atomic::{self, Scratch};
+use crate::io::{Error, ending};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// How often a running ffmpeg is looked at.
 const TICK: Duration = Duration::from_millis(50);
+/// The largest picture takes a few seconds; the end of a long film is written in less than this, too.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Bytes of what it says that are remembered.
+const REMEMBERED: usize = 4096;
+/// What it said last arrives within this once it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The program that makes films.
-pub struct Ffmpeg;
-
-impl Ffmpeg {
-    pub fn is_there() -> bool {
-        ffmpeg().is_some()
-    }
-}
-
-/// Where ffmpeg is; looked for once.
-fn ffmpeg() -> Option<&'static Path> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let find = || {
-        let path = std::env::var_os("PATH")?;
-        let name = if cfg!(windows) {
-            "ffmpeg.exe"
-        } else {
-            "ffmpeg"
-        };
-        let mut all = std::env::split_paths(&path).map(|folder| folder.join(name));
-        all.find(|file| file.is_file())
-    };
-    FOUND.get_or_init(find).as_deref()
+#[derive(Clone, Debug)]
+pub struct Ffmpeg {
+    pub program: PathBuf,
+    /// It is ended once it has not gone on for this long.
+    pub patience: Duration,
 }
 
 /// What a film needs of its frames: transparent ones stand on black, both sides are even, and colours are
@@ -41,76 +32,224 @@ fn ffmpeg() -> Option<&'static Path> {
 const FILTERS: &str = "premultiply=inplace=1,pad=ceil(iw/2)*2:ceil(ih/2)*2,\
                        scale=out_color_matrix=bt709:out_range=tv,format=yuv420p";
 
-/// Writes pictures of equal size as an H.264 film (MP4).
-pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
-    let failed = |why: String| Error::Unwritable {
-        path: path.to_owned(),
-        why,
-    };
-    let Some(ffmpeg) = ffmpeg() else {
-        return Err(Error::Unsupported {
-            path: path.to_owned(),
-            found: "no ffmpeg on this machine, which makes films of pictures".to_owned(),
-            instead: "install ffmpeg, or use the pictures, which are there".to_owned(),
-        });
-    };
-    let scratch = Scratch::new()?;
-    // Names of our own: those of the frames may hold what ffmpeg reads as a pattern.
-    for (i, frame) in frames.iter().enumerate() {
-        scratch.link(frame, &format!("{:06}.png", i + 1))?;
-    }
-    let film = scratch.path().join("film.mp4");
-    let mut child = Command::new(ffmpeg)
-        .args(["-nostdin", "-y", "-loglevel", "error", "-framerate"])
-        .arg(per_s.to_string())
-        .arg("-i")
-        .arg(scratch.path().join("%06d.png"))
-        .args(["-vf", FILTERS])
-        .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
-        .args(["-color_trc", "bt709"])
-        .args([
-            "-c:v",
-            "libx264",
-            "-crf",
-            "16",
-            "-movflags",
-            "+faststart",
-            "-f",
-            "mp4",
-        ])
-        .arg(&film)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| failed(format!("ffmpeg did not start: {e}")))?;
-    wait(&mut child, control).map_err(|why| why.map_or(Error::Cancelled, failed))?;
-    atomic::copy(&film, path)
+/// Why there is no film.
+enum Stopped {
+    Cancelled,
+    /// The end of a sentence.
+    Failed(String),
 }
 
-/// Until it ends well; else what it said, or `None` if it was cancelled.
-fn wait(child: &mut Child, control: &Control) -> Result<(), Option<String>> {
-    loop {
-        if control.check().is_err() {
-            // If it has just ended there is nothing left to stop.
+impl Ffmpeg {
+    pub fn is_there() -> bool {
+        Self::find().is_some()
+    }
+
+    /// Where it is; looked for once.
+    pub fn find() -> Option<Self> {
+        static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let find = || {
+            let path = std::env::var_os("PATH")?;
+            let name = match cfg!(windows) {
+                true => "ffmpeg.exe",
+                false => "ffmpeg",
+            };
+            let mut all = std::env::split_paths(&path).map(|folder| folder.join(name));
+            all.find(|file| file.is_file())
+        };
+        let program = FOUND.get_or_init(find).clone()?;
+        let patience = PATIENCE;
+        Some(Self { program, patience })
+    }
+
+    /// Writes pictures of equal size as an H.264 film (MP4).
+    pub fn save(
+        &self,
+        path: &Path,
+        frames: &[PathBuf],
+        per_s: u32,
+        control: &Control,
+    ) -> Result<(), Error> {
+        let scratch = Scratch::new()?;
+        // Names of our own: those of the frames may hold what ffmpeg reads as a pattern.
+        for (i, frame) in frames.iter().enumerate() {
+            scratch.link(frame, &format!("{:06}.png", i + 1))?;
+        }
+        let film = scratch.path().join("film.mp4");
+        let mut command = Command::new(&self.program);
+        command
+            .args([
+                "-nostdin",
+                "-y",
+                "-loglevel",
+                "error",
+                "-progress",
+                "pipe:1",
+            ])
+            .args(["-framerate", &per_s.to_string(), "-i"])
+            .arg(scratch.path().join("%06d.png"))
+            .args(["-vf", FILTERS])
+            .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
+            .args(["-color_trc", "bt709", "-c:v", "libx264", "-crf", "16"])
+            .args(["-movflags", "+faststart", "-f", "mp4"])
+            .arg(&film);
+        control.begin("Making the film", frames.len() as u64);
+        let made = Running::start(command).and_then(|r| r.wait(&film, self.patience, control));
+        made.map_err(|stopped| match stopped {
+            Stopped::Cancelled => Error::Cancelled,
+            Stopped::Failed(why) => Error::Unwritable {
+                path: path.to_owned(),
+                why,
+            },
+        })?;
+        atomic::copy(&film, path)
+    }
+}
+
+/// As [`Ffmpeg::save`], by the ffmpeg of this machine.
+pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
+    let ffmpeg = Ffmpeg::find().ok_or_else(|| Error::Unsupported {
+        path: path.to_owned(),
+        found: "no ffmpeg on this machine, which makes films of pictures".to_owned(),
+        instead: "install ffmpeg, or use the pictures, which are there".to_owned(),
+    })?;
+    ffmpeg.save(path, frames, per_s, control)
+}
+
+/// The last of what a program says. All of it is taken from the program: one whose words nobody takes stops
+/// when the pipe is full.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Heard {
+    fn listen(&self, mut pipe: impl Read + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+        let heard = self.clone();
+        Builder::new().spawn(move || {
+            let mut buffer = [0; REMEMBERED];
+            // A pipe that cannot be read has nothing more to say.
+            while let Ok(n @ 1..) = pipe.read(&mut buffer) {
+                let mut words = heard.lock();
+                words.extend_from_slice(&buffer[..n]);
+                let old = words.len().saturating_sub(REMEMBERED);
+                words.drain(..old);
+            }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last line that is not empty.
+    fn last_line(&self) -> String {
+        let text = String::from_utf8_lossy(&self.lock()).into_owned();
+        let mut lines = text.lines().rev().map(str::trim);
+        let last = lines.find(|line| !line.is_empty());
+        last.unwrap_or_default().to_owned()
+    }
+
+    /// How many frames are done, as `-progress` tells it.
+    fn frames(&self) -> u64 {
+        let text = String::from_utf8_lossy(&self.lock()).into_owned();
+        let mut told = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
+        told.find_map(|n| n.trim().parse().ok()).unwrap_or(0)
+    }
+}
+
+/// A program at work; it ends with this, and when this process is told to end.
+struct Running {
+    child: Arc<Mutex<Child>>,
+    progress: Heard,
+    complaints: Heard,
+    listener: JoinHandle<()>,
+    _at_end: ending::AtEnd,
+}
+
+fn locked(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running {
+    fn start(mut command: Command) -> Result<Self, Stopped> {
+        let failed = |e: std::io::Error| Stopped::Failed(format!("ffmpeg did not start: {e}"));
+        let command = command.stdin(Stdio::null());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (progress, complaints) = (Heard::default(), Heard::default());
+        let heard = match (child.stdout.take(), child.stderr.take()) {
+            (Some(out), Some(err)) => progress.listen(out).and_then(|_| complaints.listen(err)),
+            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
+        };
+        let listener = heard.map_err(|e| {
+            // Nobody hears it: it would stop by itself.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(None);
-        }
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(TICK),
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => {
-                let mut said = String::new();
-                if let Some(stderr) = &mut child.stderr {
-                    use std::io::Read as _;
-                    // Without words the status must do.
-                    let _ = stderr.take(4096).read_to_string(&mut said);
-                }
-                let last = said.lines().last().unwrap_or_default().trim().to_owned();
-                return Err(Some(format!("ffmpeg ended with {status}: {last}")));
+            failed(e)
+        })?;
+        let child = Arc::new(Mutex::new(child));
+        let own = child.clone();
+        Ok(Self {
+            _at_end: ending::at_end(move || drop(locked(&own).kill())),
+            child,
+            progress,
+            complaints,
+            listener,
+        })
+    }
+
+    /// Until it ends well.
+    fn wait(self, film: &Path, patience: Duration, control: &Control) -> Result<(), Stopped> {
+        let mut before = (0, None);
+        let mut since = Instant::now();
+        loop {
+            if control.check().is_err() {
+                return Err(Stopped::Cancelled);
             }
-            Err(e) => return Err(Some(e.to_string())),
+            let now = (self.progress.frames(), crate::io::length_of(film));
+            if now != before {
+                control.advance(now.0.saturating_sub(before.0));
+                (before, since) = (now, Instant::now());
+            }
+            if since.elapsed() > patience {
+                return Err(Stopped::Failed(format!(
+                    "ffmpeg did not go on for {} s after {} pictures and was ended{}",
+                    patience.as_secs(),
+                    now.0,
+                    said(&self.complaints.last_line())
+                )));
+            }
+            let status = locked(&self.child).try_wait();
+            match status {
+                Ok(None) => std::thread::sleep(TICK),
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => {
+                    let ended = Instant::now();
+                    while !self.listener.is_finished() && ended.elapsed() < LAST_WORDS {
+                        std::thread::sleep(TICK);
+                    }
+                    let last = said(&self.complaints.last_line());
+                    return Err(Stopped::Failed(format!("ffmpeg ended with {status}{last}")));
+                }
+                Err(e) => return Err(Stopped::Failed(e.to_string())),
+            }
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut child = locked(&self.child);
+        // If it has ended there is nothing left to stop.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+fn said(line: &str) -> String {
+    match line {
+        "" => String::new(),
+        line => format!(": {line}"),
     }
 }

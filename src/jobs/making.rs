@@ -53,7 +53,7 @@ pub enum OfRegions {
         masks: Vec<(i64, Mask)>,
     },
     Pathway {
-        /// Of the tensors that it was found in.
+        /// The tensors that it was found in.
         field: DataId,
         name: String,
         role: Role,

@@ -24,6 +24,8 @@ mod shoot;
 mod steer;
 mod trace;
 
+/// For what the window keeps for itself.
+pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
@@ -37,13 +39,13 @@ pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use open::Loaded;
+pub use open::{Loaded, table};
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
 pub use place::{Placed, sentence};
-pub use request::{FitKey, Output, Request, Saved};
+pub use request::{FitKey, Output, Request, Saved, Whole};
 pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
@@ -56,7 +58,7 @@ pub use trace::Trace;
 /// In the words of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, Which};
 
-use crate::compute::{Backend, Control, Progress};
+use crate::compute::{Backend, Control, Progress, thread};
 use crate::data::LendImage;
 use place::Place;
 use reclaim::Reclaim;
@@ -67,8 +69,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake` and
-/// `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
+/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake`,
+/// `Verify` and `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
 /// those that wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
@@ -136,6 +138,8 @@ pub enum Slot {
     Save,
     /// Kept streamlines of a session that are made again, one after the other.
     Remake,
+    /// Whether files are those of a session, byte by byte.
+    Verify,
     /// What a window leaves behind should it end without a word.
     Recovery,
     /// A picture: the window draws it itself, a piece a frame.
@@ -143,7 +147,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 34] = [
+    const ALL: [Self; 35] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -177,6 +181,7 @@ impl Slot {
         Self::Device,
         Self::Save,
         Self::Remake,
+        Self::Verify,
         Self::Recovery,
     ];
 
@@ -284,6 +289,7 @@ struct Queue {
     running: Option<Job>,
     /// How the running job stands, until somebody looks.
     partial: Option<Event>,
+    has_worker: bool,
     closed: bool,
 }
 
@@ -329,6 +335,9 @@ pub struct Jobs {
     place: Arc<Place>,
     lanes: Vec<(Slot, Arc<Lane>)>,
     events: Receiver<Event>,
+    /// For the workers that are still to be started, and for jobs whose worker cannot be.
+    sender: Sender<Event>,
+    wake: Arc<dyn Fn() + Send + Sync>,
     next_ticket: u64,
     /// What the window does itself.
     own: Option<Job>,
@@ -343,25 +352,16 @@ impl Jobs {
     /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
-        let mut savers = Vec::new();
-        let place = Arc::new(Place::new(backend));
-        let lanes = Slot::ALL.map(|slot| {
-            let lane = Arc::new(Lane::default());
-            let (l, p, s, w) = (lane.clone(), place.clone(), sender.clone(), wake.clone());
-            let worker = std::thread::spawn(move || work(&l, &p, &s, &*w));
-            if slot.writes() {
-                savers.push(worker);
-            }
-            (slot, lane)
-        });
         Self {
-            place,
-            lanes: lanes.into(),
+            place: Arc::new(Place::new(backend)),
+            lanes: Slot::ALL.map(|slot| (slot, Arc::default())).into(),
             events,
+            sender,
+            wake,
             next_ticket: 1,
             own: None,
             newest: Vec::new(),
-            savers,
+            savers: Vec::new(),
             reclaim: Reclaim::new(),
         }
     }
@@ -404,7 +404,18 @@ impl Jobs {
             self.newest.retain(|(s, _)| *s != slot);
             self.newest.push((slot, job.ticket));
         }
-        if let Some(lane) = self.lane(slot) {
+        if let Some(lane) = self.lane(slot).cloned() {
+            if let Err(sentence) = self.start(slot, &lane) {
+                // The receiver is this struct's own.
+                let _ = self.sender.send(Event {
+                    slot,
+                    ticket: job.ticket,
+                    wall_ms: 0.0,
+                    outcome: Outcome::Failed(sentence),
+                });
+                (self.wake)();
+                return job;
+            }
             let mut queue = lane.lock();
             if slot.latest_wins() {
                 queue.waiting.clear();
@@ -419,6 +430,22 @@ impl Jobs {
             lane.changed.notify_one();
         }
         job
+    }
+
+    /// Starts the worker of a slot unless it runs.
+    fn start(&mut self, slot: Slot, lane: &Arc<Lane>) -> Result<(), String> {
+        let mut queue = lane.lock();
+        if queue.has_worker {
+            return Ok(());
+        }
+        let (place, sender) = (self.place.clone(), self.sender.clone());
+        let (own, wake) = (lane.clone(), self.wake.clone());
+        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake))?;
+        queue.has_worker = true;
+        if slot.writes() {
+            self.savers.push(worker);
+        }
+        Ok(())
     }
 
     /// What jobs take together with the window, bytes; estimates keep within it.

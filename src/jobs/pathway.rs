@@ -136,7 +136,7 @@ pub struct Weakest {
     /// Its middle, world mm.
     pub at: DVec3,
     pub cost_per_mm: f64,
-    /// Of the whole way between the regions.
+    /// The mean over the whole way between the regions.
     pub mean_per_mm: f64,
     pub length_mm: f64,
     /// Where it begins along the path, mm.

@@ -3,6 +3,7 @@
 
 use super::session::{Restored, SessionOutput};
 use super::{Event, Loaded, Outcome, Output, bundle::OfBundle};
+use crate::compute::thread;
 use crate::data::Tractogram;
 use std::sync::mpsc::{Sender, channel};
 
@@ -18,7 +19,8 @@ pub(super) struct Reclaim {
 impl Reclaim {
     pub fn new() -> Self {
         let (gone, unwanted) = channel::<Tractogram>();
-        std::thread::spawn(move || unwanted.into_iter().for_each(drop));
+        // Without the thread nothing receives, and memory is freed where it is sent.
+        let _ = thread::start("reclaim", move || unwanted.into_iter().for_each(drop));
         Self {
             held: Vec::new(),
             gone,

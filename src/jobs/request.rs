@@ -28,6 +28,7 @@ use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
 use crate::{io, phantom};
+pub use saving::Whole;
 use saving::{save_shape, saved};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -211,13 +212,13 @@ pub enum Request {
 }
 
 /// A written file, read back and found equal.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Saved {
     pub path: PathBuf,
     /// `450 streamlines`.
     pub what: String,
     /// The data that the file holds in full: nothing of it would be lost with the window.
-    pub whole: Option<DataId>,
+    pub whole: Option<Whole>,
 }
 
 #[derive(Clone, Debug)]
@@ -293,7 +294,7 @@ pub enum Output {
     Saved(Saved),
     /// What is left out of a conversion.
     Planned(Box<io::convert::Plan>),
-    Converted(io::convert::Converted),
+    Converted(io::convert::Converted, Option<Whole>),
     Session(SessionOutput),
     Regions(OfRegions),
     /// Names in the driver's order, or why there are none.
@@ -453,10 +454,10 @@ impl Request {
                 command,
                 values,
             } => {
-                let id = tractogram.id();
+                let all = Whole::from(&tractogram);
                 let (what, whole) = save_tractogram(tractogram, &values, &path, &command, control)
                     .map_err(|e| e.to_string())?;
-                saved(path, what, whole.then_some(id))
+                saved(path, what, whole.then_some(all))
             }
             Self::SaveWithValues {
                 tractogram,
@@ -465,12 +466,15 @@ impl Request {
                 command,
                 replace,
             } => {
+                let all = only.is_none().then(|| Whole::from(&tractogram));
                 let tractogram = match only {
                     Some(marks) => selection::copied(&tractogram, &marks, memory_for_curves())?,
                     None => tractogram,
                 };
                 let done = save_with_values(tractogram, &path, &command, replace, control);
-                Ok(Output::Converted(done.map_err(|e| e.to_string())?))
+                let done = done.map_err(|e| e.to_string())?;
+                let whole = all.filter(|_| done.losses.is_empty());
+                Ok(Output::Converted(done, whole))
             }
             Self::PlanToConvert {
                 input,
@@ -487,7 +491,10 @@ impl Request {
                 replace,
             } => {
                 let converted = plan.write(replace, &command, control);
-                Ok(Output::Converted(converted.map_err(|e| e.to_string())?))
+                Ok(Output::Converted(
+                    converted.map_err(|e| e.to_string())?,
+                    None,
+                ))
             }
             Self::SaveValues {
                 tractogram,
@@ -509,7 +516,7 @@ impl Request {
                     Some(_) => "label map, with its names beside it",
                     None => "volume",
                 };
-                saved(path, what.to_owned(), Some(volume.id()))
+                saved(path, what.to_owned(), Some(volume.id().into()))
             }
             Self::SaveMask {
                 mask,
@@ -519,7 +526,7 @@ impl Request {
                 let id = mask.id();
                 let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
                 // A surface is not the mask's voxels.
-                let whole = what.is_none().then_some(id);
+                let whole = what.is_none().then(|| id.into());
                 saved(path, what.unwrap_or("mask").to_owned(), whole)
             }
             Self::SavePathway {

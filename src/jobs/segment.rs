@@ -197,6 +197,7 @@ impl Segment {
             })
             .map_err(Error::Input)?;
         let (start, script) = (&self.start, &self.script);
+        script.check(inputs.len()).map_err(Error::Input)?;
         let begun = Instant::now();
         let (made, ended) = if self.again {
             Evolution::replay(&inputs, start, script, backend, control)?

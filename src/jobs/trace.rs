@@ -1,6 +1,7 @@
 //! A record of what was done and what came of it, for tests and bug reports; written by a thread of
 //! its own, so that the window does not wait for the disk.
 
+use crate::compute::thread;
 use crate::io::lines::Lines;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
@@ -11,7 +12,7 @@ pub struct Trace(Sender<String>);
 impl Trace {
     pub fn to(path: PathBuf) -> Self {
         let (sender, lines) = channel::<String>();
-        std::thread::spawn(move || {
+        let started = thread::start("trace", move || {
             let mut file = match Lines::create(&path) {
                 Ok(file) => file,
                 Err(error) => return log::warn!("No trace: {error}"),
@@ -22,6 +23,9 @@ impl Trace {
                 }
             }
         });
+        if let Err(sentence) = started {
+            log::warn!("No trace: {sentence}");
+        }
         Self(sender)
     }
 

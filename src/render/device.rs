@@ -49,12 +49,24 @@ pub fn shortcoming(adapter: &wgpu::Adapter) -> Option<String> {
     let flags = adapter.get_downlevel_capabilities().flags;
     let needed = wgpu::DownlevelFlags::COMPUTE_SHADERS | wgpu::DownlevelFlags::VERTEX_STORAGE;
     let storage_buffers = adapter.limits().max_storage_buffers_per_shader_stage;
-    (!flags.contains(needed) || storage_buffers < 3).then(|| {
-        let info = adapter.get_info();
-        format!(
-            "The graphics device {} ({}) has no compute shaders; install a Vulkan driver \
-             (mesa-vulkan-drivers draws without a graphics card)",
-            info.name, info.backend
-        )
-    })
+    let lacks = !flags.contains(needed) || storage_buffers < 3;
+    lacks.then(|| unsuitable(&adapter.get_info(), "it has no compute shaders"))
+}
+
+/// The sentence about a device that draws slices and no 3-D view, as OpenGL does: its shaders cannot read depths.
+pub fn without_scenes(info: &wgpu::AdapterInfo) -> String {
+    format!(
+        "The graphics device {} ({}) draws slices only; install a Vulkan driver for 3-D views \
+         (mesa-vulkan-drivers draws without a graphics card)",
+        info.name, info.backend
+    )
+}
+
+/// The sentence about a device that cannot draw our views.
+pub fn unsuitable(info: &wgpu::AdapterInfo, why: &str) -> String {
+    format!(
+        "The graphics device {} ({}) cannot draw the views ({why}); install a Vulkan driver \
+         (mesa-vulkan-drivers draws without a graphics card)",
+        info.name, info.backend
+    )
 }

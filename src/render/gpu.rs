@@ -114,6 +114,8 @@ pub(super) struct Gpu {
     pub software: bool,
     /// Samplers interpolate between single-precision texels.
     pub filters: bool,
+    /// Shaders say which samples of a pixel they cover. naga 30 writes GLSL for it that does not compile.
+    pub sample_masks: bool,
 }
 
 /// One binding of a group, in order.
@@ -140,7 +142,9 @@ pub(super) enum Slot {
 impl Gpu {
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = device.limits();
-        let software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
+        let info = device.adapter_info();
+        let software = info.device_type == wgpu::DeviceType::Cpu;
+        let sample_masks = info.backend != wgpu::Backend::Gl;
         let filters = device
             .features()
             .contains(wgpu::Features::FLOAT32_FILTERABLE);
@@ -150,6 +154,7 @@ impl Gpu {
             limits,
             software,
             filters,
+            sample_masks,
         }
     }
 

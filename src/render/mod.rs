@@ -14,6 +14,7 @@ pub mod colour_map;
 mod darkening;
 mod device;
 pub mod draw_list;
+mod faults;
 mod glyphs;
 mod gpu;
 mod line_buffers;
@@ -44,7 +45,8 @@ mod volume_bricks;
 mod volume_image;
 
 pub use blit::Surface;
-pub use device::{backends, device_descriptor, instance, shortcoming};
+pub use device::{backends, device_descriptor, instance, shortcoming, unsuitable};
+pub use faults::Faults;
 pub use gpu::{cleared, shader_sources};
 pub use shared::lender;
 pub use volume::March;
@@ -95,6 +97,8 @@ pub struct Renderer {
     stills: bool,
     /// Of the last picture for a file.
     known: Option<Known>,
+    /// The sentence about a device that draws slices and no 3-D view.
+    no_scenes: Option<String>,
 }
 
 /// What a pane shows now.
@@ -130,12 +134,17 @@ impl Renderer {
     /// The device should have been made with [`device_descriptor`].
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let gpu = Gpu::new(device, queue);
+        let (scenes, why) = faults::caught(&gpu.device, || Scenes::new(&gpu));
+        let no_scenes = why.map(|why| {
+            log::warn!("No 3-D view: {why}");
+            device::without_scenes(&gpu.device.adapter_info())
+        });
         Self {
             textures: Textures::new(&gpu),
             store: LineStore::new(&gpu),
             slices: slice::Slices::new(&gpu),
             lines: lines::LinePipelines::new(&gpu),
-            scenes: Scenes::new(&gpu),
+            scenes,
             blit: blit::Blit::new(&gpu),
             panes: HashMap::new(),
             clock: 0,
@@ -148,6 +157,7 @@ impl Renderer {
             touched: None,
             stills: false,
             known: None,
+            no_scenes,
             gpu,
         }
     }
@@ -176,6 +186,11 @@ impl Renderer {
     /// How rays go through volumes in pictures that follow.
     pub fn set_march(&mut self, how: March) {
         self.scenes.volumes.how = how;
+    }
+
+    /// One sentence if the device draws slices and no 3-D view.
+    pub fn no_scenes(&self) -> Option<&str> {
+        self.no_scenes.as_deref()
     }
 
     pub fn device(&self) -> &wgpu::Device {
@@ -279,6 +294,9 @@ impl Renderer {
         list.size_px = self.possible(list.size_px);
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
+        if self.no_scenes.is_some() {
+            return self.view(id);
+        }
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
         let owes = self.textures.owes;
         let (owed, time) = match self.stills {

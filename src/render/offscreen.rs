@@ -2,7 +2,7 @@
 
 use super::darkening::reach_px;
 use super::draw_list::{ScenePane, SlicePane};
-use super::{PaneId, Renderer, device_descriptor, instance, shortcoming};
+use super::{Faults, PaneId, Renderer, device_descriptor, instance, shortcoming, unsuitable};
 use glam::{DMat4, DVec3, DVec4};
 use std::ops::Range;
 
@@ -78,6 +78,8 @@ const PANE: PaneId = PaneId(u32::MAX);
 /// A renderer with a device of its own.
 pub struct Offscreen {
     pub renderer: Renderer,
+    /// Errors of its device: to be asked after what the renderer draws without this.
+    pub faults: Faults,
     adapter: wgpu::AdapterInfo,
 }
 
@@ -103,10 +105,15 @@ impl Offscreen {
         descriptor.required_limits = limit(descriptor.required_limits);
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|e| Error::Refused(e.to_string()))?;
+        let faults = Faults::watch(&device);
         let mut renderer = Renderer::new(device, queue);
         renderer.load_at_once();
+        if let Some(why) = faults.take() {
+            return Err(Error::Unsuitable(unsuitable(&adapter.get_info(), &why)));
+        }
         Ok(Self {
             renderer,
+            faults,
             adapter: adapter.get_info(),
         })
     }
@@ -127,11 +134,13 @@ impl Offscreen {
     }
 
     pub fn slice(&mut self, list: &SlicePane) -> Result<Picture, Error> {
-        self.renderer.slice_picture(list)
+        let picture = self.renderer.slice_picture(list);
+        self.faults.instead_of(picture)
     }
 
     pub fn scene(&mut self, list: &ScenePane) -> Result<Picture, Error> {
-        self.renderer.scene_picture(list)
+        let picture = self.renderer.scene_picture(list);
+        self.faults.instead_of(picture)
     }
 }
 
@@ -150,6 +159,9 @@ impl Renderer {
 
     /// The 3-D view as bytes, never coarse; waits for the device.
     pub fn scene_picture(&mut self, list: &ScenePane) -> Result<Picture, Error> {
+        if let Some(sentence) = self.no_scenes() {
+            return Err(Error::Unsuitable(sentence.to_owned()));
+        }
         let whole = list.size_px.map(f64::from);
         let margin = reach_px(list.scale);
         self.tiled(list.size_px, margin, |renderer, corner, size_px| {

@@ -111,9 +111,13 @@ impl Slices {
             };
             gpu.render_pipeline((&module, &layout), entries, drawing)
         };
+        let quad = match gpu.sample_masks {
+            true => "fs_quad",
+            false => "fs_quad_whole",
+        };
         Self {
             pane: make(["vs_pane", "fs_pane"], 1, false),
-            quad: [1, 4].map(|n| make(["vs_quad", "fs_quad"], n, true)),
+            quad: [1, 4].map(|n| make(["vs_quad", quad], n, true)),
             layout,
         }
     }

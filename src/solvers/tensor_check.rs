@@ -80,7 +80,7 @@ impl Output {
                 "The six volumes are no tensors in any of the known orders".to_owned()
             }
             None => {
-                "How the six volumes hold tensors cannot be told: no reading is clearly the best"
+                "How the six volumes hold tensors cannot be found out: no reading is clearly the best"
                     .to_owned()
             }
         }

@@ -72,7 +72,7 @@ pub enum Action {
     Compare(Option<usize>),
     /// Compares with the last snapshot, or no more.
     ToggleComparing,
-    /// Of a pane's width.
+    /// A share of the pane's width.
     MoveDivider(f32),
     /// The window has room for the next frame of a turn.
     NextFrame,
@@ -278,14 +278,14 @@ pub enum Action {
     // Where solvers run
     /// Their list is about to be seen.
     FindCards,
-    /// Of graphics cards that were opened at the start.
+    /// Loads the kernels of graphics cards that were opened at the start.
     LoadKernels,
     ChooseBackend(BackendKind),
     /// What a graphics card failed to do.
     RunOnCpu,
     // Everything else
     CopyCommand(super::Recipe),
-    /// Of a picture as it would be taken.
+    /// Copies a picture as it would be taken.
     CopyPicture(Option<Pane>, Look),
     /// The key was pressed where there is no result: said, since an older command may be pasted.
     NothingToCopy,

@@ -61,7 +61,7 @@ pub fn fit_b_range(gradients: &Gradients) -> (f64, f64) {
     }
 }
 
-/// Of these gradients.
+/// The fit of a scan with these gradients.
 pub fn fit_of(gradients: Option<&Gradients>) -> tensor_fit::Params {
     let usual = fit();
     tensor_fit::Params {
@@ -83,7 +83,7 @@ pub fn track() -> tracking::Params {
         max_length_mm: Some(300.0),
         // A guard only: the length limit ends a streamline long before.
         max_steps: 10_000,
-        // As the roles say: reach one of the targets, pass through all of the includes.
+        // The roles say so: reach one of the targets, pass through all of the includes.
         targets: tracking::Match::Any,
         includes: tracking::Match::All,
         both_ways: true,
@@ -124,7 +124,7 @@ pub fn geodesic() -> geodesic::Params {
     }
 }
 
-/// As the gradients' axes are compared, by tensors that are repaired as little as can be.
+/// The comparison of gradient axes, with the least repair of tensors.
 pub fn tensor_check() -> tensor_check::Params {
     tensor_check::Params {
         fit: fit(),
@@ -134,7 +134,7 @@ pub fn tensor_check() -> tensor_check::Params {
     }
 }
 
-/// As many fibres as make the mean length steady to a few percent, in a second or two.
+/// Enough fibres to make the mean length steady to a few percent, in a second or two.
 pub fn gradient_check() -> gradient_check::Params {
     gradient_check::Params {
         seeds: 3_000,
@@ -211,10 +211,11 @@ pub fn segment() -> super::segment::Settings {
         curve: false,
         dims: false,
         fade_mm: None,
+        shown: true,
     }
 }
 
-/// Of a sphere that a click places, mm.
+/// The radius of a sphere that a click places, mm.
 pub const SPHERE_MM: f64 = 4.0;
 
 /// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within

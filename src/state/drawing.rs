@@ -45,7 +45,7 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// The brush larger or smaller by so many steps: finer where it is fine.
+    /// The brush larger or smaller by this many steps: finer where it is fine.
     pub fn resized(&self, steps: i32) -> Self {
         let mm = self.radius_mm;
         let step = match mm {

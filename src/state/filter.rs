@@ -52,9 +52,9 @@ pub enum Shown {
     /// All of them.
     #[default]
     Before,
-    /// Those that the cut leaves.
+    /// The streamlines that the cut leaves.
     After,
-    /// Those that it takes away.
+    /// The streamlines that the cut takes away.
     Difference,
 }
 
@@ -120,7 +120,7 @@ impl Filtering {
         }
     }
 
-    /// As a limit of weights: what has none goes.
+    /// The limit of weights: a streamline without weight goes.
     pub fn least(&self) -> f32 {
         self.cut.max(f32::MIN_POSITIVE)
     }
@@ -210,7 +210,7 @@ pub struct Figures {
     pub fit_ms: f64,
     /// Sums of weight times length, mm, of named groups.
     pub bundles: BTreeMap<String, f64>,
-    /// Of those in no group.
+    /// The same sum of streamlines in no group.
     pub rest: f64,
 }
 
@@ -222,7 +222,7 @@ pub struct Lesion {
     /// Before and after, the other weights fitted anew.
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
-    /// Of the voxels that they run through.
+    /// The voxels that they run through.
     #[serde(default)]
     pub there: Option<There>,
     pub ended: Ended,
@@ -246,7 +246,7 @@ pub struct Weighed {
     pub figures: Figures,
     /// The objective after each iteration, from the start's on.
     pub curve: Arc<[f64]>,
-    /// Those above 0, ascending.
+    /// The weights above 0, ascending.
     pub sorted: Arc<[f32]>,
     pub lesions: Vec<Lesion>,
 }
@@ -284,7 +284,7 @@ pub fn sorted(weights: &[f32]) -> Arc<[f32]> {
 /// Streamlines that a fit is to do without.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Lesioned {
-    /// Of the streamlines' groups.
+    /// One of the streamlines' groups.
     Group(String),
     Chosen,
     /// All that pass it.

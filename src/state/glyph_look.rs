@@ -34,7 +34,7 @@ pub struct GlyphLook {
     pub shape: GlyphShape,
     /// Longest axis over a voxel's edge.
     pub size: f32,
-    /// One voxel in so many, along each axis.
+    /// One voxel in this many, along each axis.
     pub every: usize,
 }
 

@@ -129,7 +129,14 @@ impl State {
         standing.is_some_and(|standing| standing != Standing::Final) && !working
     }
 
-    /// What is seen instead of the live curves: those of which an end stopped for one reason.
+    /// Whether [`Action::Settle`] has something to do. After one it has not, until something moves again.
+    pub fn waits_for_rest(&self) -> bool {
+        let (session, pathways) = (&self.session, &self.session.pathways);
+        let pathway = pathways.unsettled && pathways.rested != self.document.wanted_pathway();
+        self.view.moving || session.unsettled && !session.full_next || pathway
+    }
+
+    /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
         let known = self.session.stopped.known();

@@ -69,7 +69,7 @@ impl Document {
         self.moved.get(&id).map_or(DAffine3::IDENTITY, |m| m.by)
     }
 
-    /// Of a layer as it was opened.
+    /// The content of a layer as it was opened.
     pub fn unmoved(&self, id: LayerId) -> Option<&Content> {
         let moved = self.moved.get(&id).map(|m| &m.original);
         moved.or_else(|| self.layer(id).map(|l| &l.content))
@@ -121,7 +121,7 @@ impl Document {
     }
 }
 
-/// Streamlines on their way to where they are moved: so many that a worker moves them.
+/// Streamlines on their way to where they are moved: too many to be moved within a frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shifting {
     pub layer: LayerId,

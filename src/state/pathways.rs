@@ -6,6 +6,7 @@ use super::derived::Derived;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
+use super::words::{counted, fixed};
 use crate::data::{DataId, Region, Role};
 pub use crate::jobs::Weakest;
 use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
@@ -64,7 +65,7 @@ pub struct Settings {
     /// The cost as a cloud in 3-D.
     #[serde(default)]
     pub cloud: bool,
-    /// Of the cloud, over the shares of E* that are shown.
+    /// Opacity and colour of the cloud, over the shares of E* that are shown.
     #[serde(default = "Transfer::cost")]
     pub transfer: Transfer,
     /// Of the cloud and of all surfaces, those of kept ones too.
@@ -74,7 +75,7 @@ pub struct Settings {
 
 impl Settings {
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
-    /// Of the share that is the last colour.
+    /// Limits of the share that is the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
 
     fn usual_range() -> f32 {
@@ -180,6 +181,51 @@ pub struct KeptPathway {
     pub params: Params,
     /// `None` until it was solved again.
     pub found: Option<Arc<FoundPathway>>,
+    /// `None`: it was not compared.
+    pub compared: Option<AmongPairs>,
+}
+
+/// Where a pathway stands among random pairs of the same head; shares of the pairs that cost less, 0..1.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AmongPairs {
+    pub pairs: usize,
+    /// On its weakest stretch.
+    pub weakest: f64,
+    /// Per mm of the whole path.
+    pub mean: f64,
+}
+
+impl AmongPairs {
+    /// `None` where nothing could be compared.
+    pub fn of(compared: &Compared) -> Option<Self> {
+        let shares = compared.shares?;
+        Some(Self {
+            pairs: compared.known.pairs.rates.len(),
+            weakest: shares.weakest,
+            mean: shares.mean,
+        })
+    }
+
+    /// With numbers that make sense, whatever a file says.
+    pub fn sound(self) -> Option<Self> {
+        let share = |v: f64| (0.0..=1.0).contains(&v);
+        (share(self.weakest) && share(self.mean)).then_some(self)
+    }
+
+    /// `percentile 13 of 200 random pairs`.
+    pub fn percentile(share: f64, pairs: usize) -> String {
+        let pairs = counted(pairs, "random pair");
+        format!("percentile {} of {pairs}", fixed(100.0 * share, 0))
+    }
+
+    /// `Weakest stretch at percentile 13, cost per mm at percentile 22 of 200 random pairs in this head`.
+    pub fn words(&self) -> String {
+        format!(
+            "Weakest stretch at percentile {}, cost per mm at {} in this head",
+            fixed(100.0 * self.weakest, 0),
+            Self::percentile(self.mean, self.pairs)
+        )
+    }
 }
 
 // Where no path leads is in no set, and beyond the last colour.
@@ -188,7 +234,7 @@ const _: () = assert!(*Settings::RANGE.end() < FoundPathway::MOST_EXCESS);
 
 /// The cost that is the last colour as a rule: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
-/// Of the live one.
+/// The colour of the live pathway.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
 /// While something is dragged a coarse result lags behind it by this much at most without being dimmed.
@@ -211,7 +257,7 @@ pub enum PathwayAction {
     Rename(LayerId, String),
     Delete(LayerId),
     Select(Option<LayerId>),
-    /// Of a kept pathway, or of the live one.
+    /// Saves a kept pathway, or the live one.
     Save {
         of: Option<LayerId>,
         what: PathwayFile,
@@ -301,7 +347,7 @@ pub struct Working {
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
     /// Streamlines were not asked for, since they are not seen where pathways are.
     pub tracks_due: bool,
-    /// Those on their way of a document that was left: their events come first.
+    /// Jobs of a document that was left and are on their way: their events come first.
     pub left: usize,
 }
 

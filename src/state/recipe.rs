@@ -58,7 +58,7 @@ pub struct RegionSpec {
 pub enum Recipe {
     /// Opened from a file.
     File(PathBuf),
-    /// As the user says, where the file is silent.
+    /// A file with what the user says where the file is silent.
     FileAs {
         file: PathBuf,
         told: Told,
@@ -142,7 +142,7 @@ impl Recipe {
         }
     }
 
-    /// Of a file, with what the user says of it.
+    /// The recipe of a file, with what the user says of it.
     pub fn opened(file: PathBuf, told: Told) -> Self {
         match told.is_nothing() {
             true => Self::File(file),
@@ -150,7 +150,7 @@ impl Recipe {
         }
     }
 
-    /// Of a scan that was opened, with the gradients that do not lie beside it.
+    /// The recipe of an opened scan, with the gradients that do not lie beside it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {
             return self;
@@ -197,7 +197,7 @@ impl Source {
         }
     }
 
-    /// Of the scan's own layer.
+    /// The recipe of the scan's own layer.
     pub fn recipe(self) -> Recipe {
         match self {
             Self::Phantom { seed } => Recipe::Phantom { seed },
@@ -324,7 +324,7 @@ fn track_arguments(p: &tracking::Params) -> String {
 
 /// The options of `arcuate geodesic` for these parameters.
 fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> String {
-    // Rays go one way unless told otherwise.
+    // By default rays go one way.
     let walk = tracking::Params {
         both_ways: true,
         deflection: None,

@@ -47,7 +47,7 @@ fn layer(layer: &Layer) -> Value {
     })
 }
 
-/// The surface in the hand.
+/// The surface that is segmented.
 fn segment(state: &State) -> Value {
     let (segment, working) = (&state.document.segment, &state.session.segment);
     let params = &segment.settings.params;
@@ -60,7 +60,9 @@ fn segment(state: &State) -> Value {
             "step": live.step,
             "inside": live.inside,
             "active": live.figures.as_ref().map(|f| f.active),
-            "ended": format!("{:?}", live.ended),
+            "ended": live.ended.key(),
+            "leaks_from": live.leak.map(|l| l.leak.from),
+            "leaks_by": live.leak.map(|l| l.leak.cause.key()),
             "events": live.script.events.len(),
             "steps_per_s": live.steps_per_s,
             "ml": figures.map(|f| f.measures.volume_ml),
@@ -205,7 +207,7 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         ("Title".to_owned(), state_shown.document.name.clone()),
         ("Arcuate".to_owned(), state(state_shown).to_string()),
     ];
-    // Of what the task is about.
+    // The recipe of the task's subject.
     let recipe = match state_shown.view.task {
         Task::Pathways => pathway_recipe(state_shown, None),
         Task::Segment => segment_recipe(state_shown),

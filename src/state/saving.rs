@@ -29,6 +29,8 @@ pub enum Leaving {
 pub enum SessionAction {
     /// Asks first where work would be lost.
     Leave(Leaving),
+    /// The answer to the question whether a session that somebody else has changed is replaced.
+    Overwrite,
     /// Work may be lost: the answer to the question.
     Discard,
     /// Stays; also takes back what was to follow.
@@ -76,7 +78,7 @@ pub enum SessionAction {
     },
     /// Takes what is not here out of the session.
     Drop(LayerId),
-    /// The same for regions or pathways.
+    /// Takes regions or pathways that are not here out of the session.
     DropLeftOut(saved::Group),
 }
 
@@ -99,7 +101,7 @@ pub struct Opening {
     pub asking: bool,
     /// The user has pointed to files.
     pub moved: bool,
-    /// Of changed files, by their numbers.
+    /// Answers about changed files, by their numbers.
     pub answers: BTreeMap<usize, Changed>,
     /// This version leaves out some of it.
     pub unknown: bool,
@@ -114,7 +116,7 @@ impl Opening {
         files.filter(|(_, f)| f.standing != Standing::Same)
     }
 
-    /// Those that the user has not decided about.
+    /// The number of files that the user has not decided about.
     pub fn open_questions(&self) -> usize {
         let open = |(index, found): &(usize, &Found)| {
             matches!(found.standing, Standing::Missing(_)) || !self.answers.contains_key(index)
@@ -131,10 +133,44 @@ impl Opening {
     }
 }
 
+/// A session that somebody else has changed since it was read or written here: nothing was saved yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChangedSince {
+    pub path: PathBuf,
+    /// Follows once it is saved.
+    pub then: Option<Leaving>,
+}
+
+/// Whether the files of the session that was opened hold what they held when it was saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verified {
+    /// So many are being read.
+    Running(usize),
+    Same(usize),
+    /// Names of those that do not.
+    Differ(Vec<String>),
+}
+
+impl Verified {
+    pub fn words(&self) -> String {
+        let files = |n: usize| super::words::counted(n, "file");
+        match self {
+            Self::Running(n) => format!("{} being verified", files(*n)),
+            Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),
+            Self::Differ(names) => format!("Not what it was: {}", names.join(", ")),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
     /// The session file of the document.
     pub file: Option<PathBuf>,
+    /// Its checksum as it was read or written here last.
+    pub seen: Option<String>,
+    /// A question is open: that file is not what it was.
+    pub changed_since: Option<ChangedSince>,
+    pub verified: Option<Verified>,
     /// What is in that file, or was there when the first file was opened.
     pub base: Arc<Base>,
     /// What will be in a file that is being written.
@@ -159,6 +195,8 @@ pub struct Saving {
     /// A job has ended since.
     pub autosave_due: bool,
     pub left_behind: Vec<LeftBehind>,
+    /// Another process held something at the last look, and may be ending.
+    pub looks_again: bool,
     /// The document was left behind there: kept until it is saved here.
     pub recovered: Option<PathBuf>,
     /// The session that is being read, if it was left behind.

@@ -34,6 +34,8 @@ pub struct Settings {
     pub dims: bool,
     /// How far from the cut of the image's volume the surface is seen, mm; none: everywhere.
     pub fade_mm: Option<f32>,
+    /// The surface is drawn.
+    pub shown: bool,
 }
 
 impl Default for Settings {
@@ -186,6 +188,13 @@ pub enum SegmentAction {
     },
 }
 
+/// What a surface waits for.
+pub const CANNOT_SEGMENT: [&str; 3] = [
+    "There is no image of numbers: open one",
+    "Hold P and drag over what you look for, or set T",
+    "Press A, then click in what you look for",
+];
+
 /// What of a surface can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentFile {
@@ -248,6 +257,8 @@ pub struct Working {
     pub begins: bool,
     /// All that was sampled.
     pub sample: Option<Sample>,
+    /// T and ε of a sample that holds more than one tissue.
+    pub mixed: Option<(f32, f32)>,
     /// Where the script of the run as it was then is, and how many steps and changes that had.
     pub written: Option<(PathBuf, Script)>,
 }
@@ -268,6 +279,7 @@ impl Default for Working {
             keeps: false,
             begins: false,
             sample: None,
+            mixed: None,
             written: None,
         }
     }
@@ -351,16 +363,22 @@ impl State {
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
         if self.document.segmented_image().is_none() {
-            return Some("There is no image of numbers: open one");
+            return Some(CANNOT_SEGMENT[0]);
         }
         if !segment.settings.told {
-            return Some("Hold P and drag over what you look for, or set T");
+            return Some(CANNOT_SEGMENT[1]);
         }
         let begins = !matches!(segment.start, Start::Spheres);
         if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {
-            return Some("Press A, then click in what you look for");
+            return Some(CANNOT_SEGMENT[2]);
         }
         None
+    }
+
+    /// T and ε still are those of a sample that holds more than one tissue.
+    pub fn samples_many_tissues(&self) -> bool {
+        let params = &self.document.segment.settings.params;
+        self.session.segment.mixed == Some((params.target, params.tolerance))
     }
 
     pub fn segment_standing(&self) -> Option<Standing> {

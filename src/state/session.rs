@@ -252,7 +252,7 @@ pub struct Session {
     /// The status that was about the live result.
     pub said_live: Option<String>,
     pub live: Option<Live>,
-    /// Those of the kept and of the missed curves.
+    /// The stopped ends of the kept and of the missed curves.
     pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
@@ -287,7 +287,7 @@ pub struct Session {
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: Exports,
-    /// The same before what is being exported: a place that took no file is not remembered.
+    /// The places before the present export: a place that took no file is not remembered.
     pub exports_before: Option<Exports>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,

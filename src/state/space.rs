@@ -251,7 +251,7 @@ fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
     comparable.then(|| points.iter().filter(inside).count() as f64 / points.len() as f64)
 }
 
-/// Of each tractogram how much of it lies inside the first image and each mask.
+/// How much of each tractogram lies inside the first image and each mask.
 pub fn shares_inside<'a>(items: &[Item<'a>]) -> Vec<(&'a str, &'a str, f64)> {
     let image = items.iter().find(|i| matches!(i.what, What::Image(_)));
     let masks = items.iter().filter(|i| matches!(i.what, What::Mask(_)));

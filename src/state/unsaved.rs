@@ -2,16 +2,18 @@
 //! before a document is left all ask here.
 
 use super::document::{Content, Document, Layer, LayerId};
-use super::filter::Weighed;
+use super::filter::{Times, WEIGHT, Weighed};
 use super::recipe::MediumRecipe;
+use super::segment::Start;
 use super::whole_brain::WholeBrain;
 use super::words::{counted, fixed, with_unit};
-use super::{Recipe, State};
+use super::{Recipe, State, defaults};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape, Tractogram};
+use crate::jobs::Whole;
 use crate::jobs::session::Store;
 use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::{pathway, tensor_fit, tracking};
+use crate::solvers::{commit, level_set, pathway, tensor_fit, tracking};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,20 +27,20 @@ pub enum Thing {
         layer: LayerId,
         words: String,
     },
-    /// Weights of the streamlines of so many layers.
+    /// Weights of the streamlines of this many layers.
     Weights(usize),
     Pathways(usize),
-    /// The surface in the task Segment, from so many spheres.
+    /// The surface in the task Segment, and its number of spheres.
     Surface(usize),
     Measurements(usize),
     Snapshots(usize),
-    /// Gradient axes of so many scans that were exchanged or flipped.
+    /// Gradient axes of this many scans that were exchanged or flipped.
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
     Absent(usize),
-    /// Parameters of the fit, of tracking, of rays or of pathways.
+    /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
-    /// Of a session: anything else that it stores.
+    /// Anything else that a session stores.
     Other,
 }
 
@@ -49,6 +51,7 @@ impl Thing {
             Self::Layer { words, .. } => words.clone(),
             Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
             Self::Pathways(n) => counted(*n, "kept pathway"),
+            Self::Surface(0) => "The surface in Segment".to_owned(),
             Self::Surface(n) => format!("The surface in Segment, from {}", counted(*n, "sphere")),
             Self::Measurements(n) => counted(*n, "measurement"),
             Self::Snapshots(n) => counted(*n, "snapshot"),
@@ -57,7 +60,9 @@ impl Thing {
                 "{} of the session that could not be read",
                 counted(*n, "result")
             ),
-            Self::Parameters => "Parameters of the fit, tracking or pathways".to_owned(),
+            Self::Parameters => {
+                "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
+            }
             Self::Other => "Changes of names, display, order or settings".to_owned(),
         }
     }
@@ -105,12 +110,64 @@ struct Parameters {
     whole_brain: WholeBrain,
     rays: (MediumRecipe, geodesic::Params, Cut),
     pathways: pathway::Params,
+    filter: Filtered,
+    segment: Segment,
+}
+
+/// Parameters of the task Filter.
+#[derive(Clone, PartialEq, Debug)]
+struct Filtered {
+    /// `None`: those that the scan's shells ask for.
+    params: Option<commit::Params>,
+    mask: Option<LayerId>,
+    peaks: Option<LayerId>,
+    times: Times,
+    cut: f32,
+}
+
+impl Filtered {
+    fn of(document: &Document) -> Self {
+        let filter = &document.filter;
+        let usual = |p: &commit::Params| *p == defaults::commit(document.filter_shells());
+        Self {
+            params: filter.params.clone().filter(|p| !usual(p)),
+            mask: filter.mask,
+            peaks: filter.peaks,
+            times: filter.times.clone(),
+            cut: filter.cut,
+        }
+    }
+}
+
+/// Parameters of the task Segment; how the surface is shown is none of them.
+#[derive(Clone, PartialEq, Debug)]
+struct Segment {
+    params: level_set::Params,
+    watched: bool,
+}
+
+impl Segment {
+    fn of(document: &Document) -> Self {
+        let settings = &document.segment.settings;
+        let mut params = settings.params.clone();
+        if !settings.told {
+            // The image's window gave them, not the user.
+            let usual = defaults::segment().params;
+            (params.target, params.tolerance) = (usual.target, usual.tolerance);
+        }
+        Self {
+            params,
+            watched: settings.watched,
+        }
+    }
 }
 
 impl Parameters {
     fn of(document: &Document) -> Self {
         let rays = &document.rays;
         Self {
+            filter: Filtered::of(document),
+            segment: Segment::of(document),
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
             track: document.track.clone(),
@@ -133,6 +190,7 @@ pub struct Base {
     layers: BTreeMap<LayerId, DataId>,
     weighed: BTreeMap<LayerId, Arc<Weighed>>,
     pathways: Vec<LayerId>,
+    start: Start,
     spheres: usize,
     measurements: usize,
     snapshots: usize,
@@ -159,6 +217,7 @@ impl Base {
             layers: kept.map(|l| (l.id, data(&l.content))).collect(),
             weighed: document.weighed.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
+            start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
             measurements: document.bundle.measurements.len(),
             snapshots: state.session.snapshots.len(),
@@ -194,19 +253,33 @@ impl Base {
 
 /// Data that files hold in full, by their paths.
 #[derive(Clone, Debug, Default)]
-pub struct InFiles(BTreeMap<PathBuf, DataId>);
+pub struct InFiles(BTreeMap<PathBuf, Whole>);
 
 impl InFiles {
     /// A file was written; `whole`: the data that it holds in full.
-    pub fn written(&mut self, path: &Path, whole: Option<DataId>) {
+    pub fn written(&mut self, path: &Path, whole: Option<Whole>) {
         match whole {
-            Some(id) => self.0.insert(path.to_owned(), id),
+            Some(whole) => self.0.insert(path.to_owned(), whole),
             None => self.0.remove(path),
         };
     }
 
     fn holds(&self, id: DataId) -> bool {
-        self.0.values().any(|known| *known == id)
+        self.0.values().any(|known| known.id == id)
+    }
+
+    /// Whether one file holds all streamlines of a layer with their weights as they are now.
+    fn holds_weights(&self, layer: &Layer) -> bool {
+        let Content::Tractogram(tractogram) = &layer.content else {
+            return false;
+        };
+        let Some(weights) = tractogram.per_streamline.get(WEIGHT) else {
+            return false;
+        };
+        self.0.values().any(|known| {
+            let written = known.per_streamline.get(WEIGHT);
+            known.id == tractogram.id() && written.is_some_and(|w| Arc::ptr_eq(w, weights))
+        })
     }
 }
 
@@ -232,26 +305,19 @@ fn absent(document: &Document) -> usize {
 }
 
 fn same(a: &Region, b: &Region) -> bool {
-    let shape = Arc::ptr_eq(&a.shape, &b.shape)
-        || match (&*a.shape, &*b.shape) {
-            (Shape::Mask(a), Shape::Mask(b)) => a.id() == b.id(),
-            (
-                Shape::Sphere { centre, radius_mm },
-                Shape::Sphere {
-                    centre: c,
-                    radius_mm: r,
-                },
-            ) => (centre, radius_mm) == (c, r),
-            (
-                Shape::Box { centre, half_mm },
-                Shape::Box {
-                    centre: c,
-                    half_mm: h,
-                },
-            ) => (centre, half_mm) == (c, h),
-            _ => false,
-        };
-    shape && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
+    Shape::same(&a.shape, &b.shape) && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
+}
+
+fn same_start(a: &Start, b: &Start) -> bool {
+    match (a, b) {
+        (Start::Spheres, Start::Spheres) => true,
+        (Start::Mask(_, a), Start::Mask(_, b)) => a.id() == b.id(),
+        (Start::Values { low, high }, Start::Values { low: l, high: h }) => (low, high) == (l, h),
+        (Start::Filled { at, within }, Start::Filled { at: a, within: w }) => {
+            (at, within) == (a, w)
+        }
+        _ => false,
+    }
 }
 
 impl Document {
@@ -331,9 +397,14 @@ impl State {
             before.is_some_and(|b| Arc::ptr_eq(b, r) || same(b, r))
         };
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
+        let in_files = &self.session.saving.in_files;
         let weighed = document.weighed.iter().filter(|(id, weighed)| {
             let before = base.weighed.get(id);
-            document.layer(**id).is_some() && !before.is_some_and(|b| Arc::ptr_eq(b, weighed))
+            let known = before.is_some_and(|b| Arc::ptr_eq(b, weighed));
+            // No streamline file holds what is said of bundles that were left out.
+            let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
+            let layer = document.layer(**id);
+            layer.is_some_and(|l| !known && !exported(l))
         });
         let pathways = document.kept_pathways.iter();
         let counts = [
@@ -345,10 +416,6 @@ impl State {
             (
                 pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
                 Thing::Pathways,
-            ),
-            (
-                new(document.segment.spheres.len(), base.spheres),
-                Thing::Surface,
             ),
             (
                 new(document.bundle.measurements.len(), base.measurements),
@@ -366,7 +433,7 @@ impl State {
             let exported = || {
                 // The file of a scan lacks its gradients.
                 let whole = !matches!(layer.content, Content::Scan { .. });
-                whole && self.session.saving.in_files.holds(id)
+                whole && in_files.holds(id)
             };
             let known = base.layers.get(&layer.id) == Some(&id);
             if !(document.is_in_a_file(layer) || known || exported()) {
@@ -378,6 +445,11 @@ impl State {
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
         things.extend(counts.map(|(n, thing)| thing(n)));
+        let segment = &document.segment;
+        let spheres = segment.spheres.len();
+        if spheres != base.spheres || !same_start(&segment.start, &base.start) {
+            things.push(Thing::Surface(spheres));
+        }
         let parameters = base.parameters.as_ref();
         if parameters.is_some_and(|p| *p != Parameters::of(document)) {
             things.push(Thing::Parameters);

@@ -33,7 +33,7 @@ impl WholeBrain {
         }
     }
 
-    /// As streamlines of regions, from seeds of its own. A grid, or points in each voxel, hold for any area:
+    /// The parameters of streamlines of regions, with its own seeds. A grid, or points in each voxel, hold for any area:
     /// those are the same.
     pub fn params(&self, track: &tracking::Params) -> tracking::Params {
         let seeding = match track.seeding {

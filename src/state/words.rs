@@ -18,7 +18,7 @@ pub fn counted(n: usize, one: &str) -> String {
     format!("{} {one}{plural}", count(n as u64))
 }
 
-/// `a, b, c and 5 more`: so many of them by name.
+/// `a, b, c and 5 more`: this many of them by name.
 pub fn some_of(names: &[&str], most: usize) -> String {
     let named = names[..names.len().min(most)].join(", ");
     match names.len().saturating_sub(most) {
@@ -138,6 +138,13 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
         }
     };
     Some((words, worst))
+}
+
+/// Why nothing started, as the end of a sentence; `None` where something did, or no seed was tried.
+pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<String> {
+    let tried = output.fates.iter().sum::<u64>();
+    let none = tried > 0 && output.fates[Fate::NoStart as usize] == tried;
+    none.then(|| why_no_start(output, min_fa, mask))
 }
 
 fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {

@@ -15,6 +15,7 @@ use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
+use crate::compute::thread;
 use crate::state::filter::FilterFile;
 use crate::state::update::losses;
 use crate::state::{Action, Completed, Look, Severity, State};
@@ -127,7 +128,7 @@ impl Files {
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        std::thread::spawn(move || {
+        thread::beside("files", move || {
             let room = purpose.saves().then(|| elsewhere(&suggested, &folder));
             let suggested = room.flatten().unwrap_or(suggested);
             let answer = match dialog(&purpose, &suggested) {
@@ -150,7 +151,7 @@ impl Files {
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        std::thread::spawn(move || {
+        thread::beside("files", move || {
             if let Some(better) = elsewhere(&suggested, &folder) {
                 let _ = sender.send(Answer::Elsewhere(suggested, better));
                 ctx.request_repaint();
@@ -262,7 +263,7 @@ impl Files {
             ..sheet.clone()
         });
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        std::thread::spawn(move || {
+        thread::beside("files", move || {
             let why = paths.iter().find_map(|path| wrong(&sheet.purpose, path));
             let saves = sheet.purpose.saves();
             let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
@@ -281,7 +282,7 @@ impl Files {
     fn complete(&self, ctx: &egui::Context, typed: &str) {
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (typed, folder) = (typed.to_owned(), self.folder.clone());
-        std::thread::spawn(move || {
+        thread::beside("files", move || {
             let found = completed(&typed, &folder);
             let _ = sender.send(Answer::Completed(typed, found));
             ctx.request_repaint();

@@ -9,6 +9,7 @@ use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::bundle::Drawer;
+use crate::state::segment::{SegmentAction, Settings};
 use crate::state::update::sifted_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,
@@ -119,8 +120,18 @@ fn surface_row(ui: &mut Ui, state: &State, live: &Surfaced, actions: &mut Vec<Ac
     const NAME: &str = "Surface, live";
     let ml = format::with_unit(&format::fixed(volume_ml(state, live), 2), "ml");
     let response = rows::list_row(ui, &format!("{NAME}, {ml}"), "surface", false);
-    let seen = state.view.task == Task::Segment;
+    let settings = &state.document.segment.settings;
+    let seen = settings.shown && state.view.task == Task::Segment;
     paint_row(ui, response.rect, icons::REGION, NAME, &ml, seen);
+    let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
+    if eye(ui, place, NAME, settings.shown) {
+        let settings = Settings {
+            shown: !settings.shown,
+            ..settings.clone()
+        };
+        let phase = Phase::Done;
+        actions.push(Action::Segment(SegmentAction::Set { settings, phase }));
+    }
     if response.clicked() {
         actions.push(Action::SelectTask(Task::Segment));
     }

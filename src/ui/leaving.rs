@@ -5,6 +5,7 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
+use crate::state::saving::ChangedSince;
 use crate::state::unsaved::{RecipeOnly, Thing, summed};
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
@@ -12,7 +13,8 @@ use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 /// Whether a question stops everything.
 pub fn is_open(state: &State) -> bool {
     let opening = state.session.saving.opening.as_ref();
-    state.session.saving.leaving.is_some() || opening.is_some_and(|o| o.asking)
+    let saving = &state.session.saving;
+    saving.leaving.is_some() || saving.changed_since.is_some() || opening.is_some_and(|o| o.asking)
 }
 
 /// A question in the middle of the window; whether a click beside it or Esc closes it.
@@ -78,7 +80,50 @@ pub fn save(
     }
 }
 
+/// The question before a session is overwritten that somebody else has changed.
+fn changed_since(
+    ui: &Ui,
+    state: &State,
+    since: &ChangedSince,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let name = since.path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let mut answer = None;
+    let mut stays = false;
+    let close = modal(ui, "changed since", 400.0, |ui| {
+        heading(ui, &format!("{name} was changed by another program"));
+        ui.label(
+            "Since it was opened or saved here, another window or program has written it. Overwriting it \
+             loses what was written there",
+        );
+        ui.horizontal(|ui| {
+            let enter = ui.input(|i| i.key_pressed(Key::Enter));
+            if Button::primary("Save as…").show(ui).clicked() || enter {
+                answer = Some(true);
+            }
+            if Button::plain("Overwrite").show(ui).clicked() {
+                answer = Some(false);
+            }
+            stays = Button::quiet("Cancel").show(ui).clicked();
+        });
+    });
+    match answer {
+        Some(true) => {
+            actions.push(Action::Session(SessionAction::Stay));
+            save_as(ui, state, memory, since.then.clone());
+        }
+        Some(false) => actions.push(Action::Session(SessionAction::Overwrite)),
+        None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
+        None => {}
+    }
+}
+
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if let Some(since) = &state.session.saving.changed_since {
+        return changed_since(ui, state, since, memory, actions);
+    }
     let Some(leaving) = &state.session.saving.leaving else {
         return;
     };

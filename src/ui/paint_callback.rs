@@ -38,6 +38,19 @@ pub fn shows(ctx: &Context, pane: PaneId, list: &ScenePane) -> bool {
     shown.is_some_and(|lines| *lines == list.lines)
 }
 
+/// The sentence about a device that draws no 3-D view, once something was drawn on it.
+pub fn no_scenes(ctx: &Context) -> Option<Arc<str>> {
+    ctx.data(|d| d.get_temp(Id::unique("no 3-D view")))
+}
+
+/// Lets the 3-D view say why it is empty, if this renderer draws none.
+pub fn say_no_scenes(ctx: &Context, renderer: &Renderer) {
+    if let Some(sentence) = renderer.no_scenes() {
+        let (id, sentence): (_, Arc<str>) = (Id::unique("no 3-D view"), sentence.into());
+        ctx.data_mut(|d| d.insert_temp(id, sentence));
+    }
+}
+
 /// Streamlines that a pane shows, all of them.
 type Shown = Arc<Vec<Lines>>;
 
@@ -128,6 +141,7 @@ impl CallbackTrait for Pixels {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
             List::Scene(list) => {
                 renderer.scene(list, self.pane);
+                say_no_scenes(&self.ctx, renderer);
                 let all = renderer.shows(list, self.pane);
                 note(&self.ctx, self.pane, list, all);
             }

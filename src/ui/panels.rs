@@ -68,7 +68,7 @@ struct Split {
 
 impl Split {
     /// Where both do not fit results take at most this share, and as much as a chart and a table need.
-    const SHARE: f32 = 0.46;
+    const SHARE: f32 = 0.48;
     const ENOUGH: f32 = 330.0;
 
     fn id(task: Task) -> egui::Id {

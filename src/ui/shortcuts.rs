@@ -39,7 +39,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + wheel", "Zoom"),
                 ("Middle drag", "Pan; Shift + drag, too"),
                 ("Right-drag", RIGHT),
-                ("Right click twice", "Window and level anew"),
+                ("Right click twice", "Reset window and level"),
                 ("P + drag", "Sample values"),
                 ("F,  O", "Crosshair, letters"),
             ],

@@ -124,6 +124,9 @@ impl Drawing {
         frame: Frame,
         transparent: bool,
     ) -> Result<Self, Error> {
+        if let Some(sentence) = renderer.no_scenes().filter(|_| pane == Pane::Scene) {
+            return Err(Error::Unsuitable(sentence.to_owned()));
+        }
         let mut state = pictured(state, Some(pane));
         let grounds = match transparent && pane == Pane::Scene {
             true => vec![Some([255; 3]), Some([0; 3])],
@@ -274,6 +277,7 @@ impl Laid {
         let ctx = Context::default();
         theme::install(&ctx);
         theme::select(&ctx, light);
+        paint_callback::say_no_scenes(&ctx, lent);
         ctx.all_styles_mut(|style| style.animation_time = 0.0);
         let mut input = RawInput {
             screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),

@@ -108,6 +108,9 @@ fn name(
     let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });
+    if let Some(verified) = &state.session.saving.verified {
+        hint += &format!("\n{}", verified.words());
+    }
     for row in leaving::rows(&unsaved) {
         hint += &format!("\nNot saved: {row}");
     }

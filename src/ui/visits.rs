@@ -8,7 +8,7 @@ use crate::state::{Action, Folder, State, Visit};
 use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
 
 const WIDTH: f32 = 480.0;
-/// From so many on a field helps to find one.
+/// From this many on a field helps to find one.
 const MANY: usize = 12;
 
 /// The field's text, and what the folder's visits are.

@@ -75,6 +75,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("render", All),
             // Which formats there are and what they hold: a table of plain values.
             ("io", Only(&["Content", "Format"])),
+            // Dialogs and looks at the disk wait beside the window.
+            ("compute", Only(&["thread"])),
         ],
     ),
     (
@@ -136,6 +138,8 @@ pub const RESERVED: &[Reserved] = &[
     only(&["flate2"], &["io"]),
     only(&["memmap2"], &["io"]),
     only(&["libc"], &["io/mmap"]),
+    only(&["rustix"], &["io/disk"]),
+    only(&["signal_hook"], &["cli/signals"]),
     only(&["zip"], &["io"]),
     only(&["quick_xml"], &["io"]),
     only(&["base64"], &["io"]),
@@ -170,14 +174,29 @@ pub const RESERVED: &[Reserved] = &[
     // waits on a thread of its own.
     only(
         &["std", "sync", "mpsc"],
-        &["jobs", "render/offscreen", "ui/files"],
+        &["jobs", "render/offscreen", "ui/files", "compute/thread"],
     ),
     // A number, no thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
     // A thread for each card, which waits for it.
     only(&["std", "thread", "scope"], &["compute/backend"]),
+    // Everybody else starts threads there, where a refusal is no panic.
+    only(
+        &["std", "thread", "Builder"],
+        &["compute", "io/mmap", "jobs/film", "cli/signals"],
+    ),
     // A file that was opened is copied after it was shown.
-    only(&["std", "thread"], &["io/mmap", "jobs", "ui/files"]),
+    // One that waits for signals.
+    only(
+        &["std", "thread"],
+        &[
+            "compute/thread",
+            "io/mmap",
+            "jobs",
+            "ui/files",
+            "cli/signals",
+        ],
+    ),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];

@@ -161,6 +161,9 @@ pub fn weighs() {
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
     // Of a file that needs no word of its own.
     let base = ["commit", "all.tck", "head/dwi.nii.gz"];
+    let endless = ["--pulse", "30", "--between", "1e308", "--out", "e"];
+    let line = [&base[..], &["--model", "cylinder"], &endless].concat();
+    refuses(&line, &["expected 1 to 2000 ms"], here);
     refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);
     let ball = [&base[..], &["--free", "0.003", "--out", "e"]].concat();
     refuses(

@@ -152,9 +152,11 @@ fn said(here: &Path, value: &serde_json::Value) {
     assert_eq!(told, repaired, "{text}");
     assert!(repaired > 0, "nothing to tell");
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
+    let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
     let expected = format!(
-        "Beside 200 random pairs of this head: weakest stretch higher than {:.0} %",
-        100.0 * share
+        "Weakest stretch at percentile {:.0}, cost per mm at percentile {:.0} of 200 random pairs in this head",
+        100.0 * share,
+        100.0 * mean
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));

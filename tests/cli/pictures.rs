@@ -71,7 +71,7 @@ fn peak_kb(process: u32) -> u64 {
     number.and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// The most that a turn of so many pictures holds, kB.
+/// The most that a turn of this many pictures holds, kB.
 fn turn(pictures: usize, folder: &Path) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
     command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x64"]);

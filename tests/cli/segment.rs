@@ -171,6 +171,15 @@ pub fn segments() {
     json(&again, here);
     assert_eq!(values(&here.join("g/labels.nii.gz")), moved);
     assert_eq!(text("f/run.json"), text("g/run.json"));
+    run["later"] = serde_json::json!([held, other]);
+    run["run"]["steps"] = serde_json::json!(4_294_967_296u64);
+    std::fs::write(here.join("endless.json"), run.to_string()).unwrap();
+    refuses(
+        &["segment", "--script", "endless.json", "--out", "e"],
+        &["4294967296 steps, expected at most 1000000"],
+        here,
+    );
+    run["run"] = serde_json::to_value(&done).unwrap();
     run["later"] = serde_json::json!([held]);
     std::fs::write(here.join("lacking.json"), run.to_string()).unwrap();
     let lacking = ["segment", "--script", "lacking.json", "--out", "e"];

@@ -135,6 +135,12 @@ fn refusals() {
             between_ms: 3.0,
         }];
     });
+    says(&["Δ = inf ms", "0.01 ≤ δ ≤ Δ ≤ 100000"], &|s| {
+        s.timing = vec![Timing {
+            pulse_ms: 5.0,
+            between_ms: f64::INFINITY,
+        }];
+    });
     says(&["timing of 2 volumes", "13"], &|s| {
         let one = Timing {
             pulse_ms: 3.0,

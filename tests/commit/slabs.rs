@@ -61,7 +61,7 @@ fn cut() {
     }
 }
 
-/// With so many slabs on these cards against the plain sum, and against a fit on one.
+/// With this many slabs on these cards against the plain sum, and against a fit on one.
 fn agree(cuda: &Backend, places: &[usize]) {
     let Backend::Cuda { devices, .. } = cuda else {
         panic!("no card")

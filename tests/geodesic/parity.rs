@@ -373,7 +373,7 @@ fn refusals(cuda: Backend) {
         &control,
     );
     assert_eq!(cancelled.unwrap_err().to_string(), "Cancelled");
-    // A point kept on each of so many steps fits on no card.
+    // A point kept on each of this many steps fits on no card.
     let mut endless = base(Interpolation::Trilinear);
     endless.walk.max_length_mm = None;
     endless.walk.max_steps = 100_000_000;

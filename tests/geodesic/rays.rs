@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("geodesic::same bytes on any number of threads", threads),
         test(
-            "geodesic::kept points are every so many steps, and the last",
+            "geodesic::kept points are every n-th step, and the last",
             keeping,
         ),
         test(

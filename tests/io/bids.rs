@@ -14,6 +14,8 @@ pub fn tests() -> Vec<Trial> {
         test("io::bids::other_folders_are_told", others),
         test("io::bids::folders_within_are_opened", within),
         test("io::bids::names_of_labels_are_inherited", labels),
+        #[cfg(unix)]
+        test("io::bids::a_folder_that_cannot_be_read", unreadable),
     ]
 }
 
@@ -212,4 +214,63 @@ fn labels() {
     // Not out of the data set.
     std::fs::remove_file(root.join("p/dseg.tsv")).expect("removed");
     assert_eq!(of("p/sub-02/anat/sub-02_dseg.nii.gz"), None);
+}
+
+/// A subject whose folder nobody may read does not hide the others. Root reads everything, so there the program
+/// runs as somebody else.
+#[cfg(unix)]
+fn unreadable() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::process::Command;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let root = folder.path().join("study");
+    let scan = "sub-01/dwi/sub-01_dwi.nii.gz";
+    put(
+        &root,
+        &[
+            "dataset_description.json",
+            scan,
+            "sub-02/dwi/sub-02_dwi.nii.gz",
+        ],
+    );
+    let mode =
+        |path: &Path, mode| set_permissions(path, Permissions::from_mode(mode)).expect("set");
+    mode(folder.path(), 0o755);
+    mode(&root.join("sub-02"), 0o000);
+    let program = folder.path().join("arcuate");
+    std::fs::copy(env!("CARGO_BIN_EXE_arcuate"), &program).expect("copied");
+    let is_root = folder.path().metadata().expect("there").uid() == 0;
+    let mut command = match is_root {
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+            command.arg(&program);
+            command
+        }
+        false => Command::new(&program),
+    };
+    let output = command
+        .args(["info", "--json"])
+        .arg(&root)
+        .output()
+        .expect("it starts");
+    mode(&root.join("sub-02"), 0o755);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = &report["files"][0];
+    assert!(
+        found["unreadable"][0]
+            .as_str()
+            .is_some_and(|p| p.ends_with("sub-02")),
+        "{found}"
+    );
+    assert_eq!(found["complete"], false);
+    assert!(
+        found["files"][0]["path"]
+            .as_str()
+            .is_some_and(|p| p.ends_with(scan)),
+        "{found}"
+    );
 }

@@ -208,6 +208,13 @@ fn trx_refusals() {
         "70000 numbers for each value",
     );
     refused(&|m| m[5].0 = "groups/some.float32".into(), "no streamlines");
+    refused(
+        &|m| {
+            let groups = (0..20_000).map(|i| (format!("groups/g{i}.uint32"), Vec::new()));
+            m.extend(groups);
+        },
+        "more than 16384 arrays",
+    );
     // Twenty megabytes of zeros that take a few kilobytes.
     let mut bomb = members("float32", "uint32", "float32", true);
     bomb.push(("dpv/zeros.uint8".to_owned(), vec![0; 200_000_000]));

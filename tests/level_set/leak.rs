@@ -3,7 +3,7 @@
 use super::{USUAL, begin, grid, run, sphere};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Alarm, Cause, Contact, Ended, Layout, Params};
+use arcuate::solvers::level_set::{Alarm, Cause, Contact, Ended, Layout, Leak, Params};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -15,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("level_set::the alarm counts steps", alarm),
         test("level_set::the alarm stays armed through changes", changes),
+        test(
+            "level_set::a contact leads back to the change that let it",
+            contacts,
+        ),
     ]
 }
 
@@ -82,16 +86,9 @@ fn gap() {
     assert!(leak.noticed - leak.from <= 40);
     // It stays paused until somebody lets it go on.
     assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
-    made.let_leak();
-    match run(&mut made, 10) {
-        Ended::Steps => {}
-        // Only another cause may pause it again: here the border of the image, which it reaches at once.
-        Ended::Leaked(next) => assert!(
-            next.cause != leak.cause && next.noticed > leak.noticed,
-            "{next:?}"
-        ),
-        ended => panic!("{ended:?}"),
-    }
+    let backend = crate::tracking::fields::backend(2);
+    made.let_leak(&backend).expect("a field");
+    assert_eq!(run(&mut made, 10), Ended::Steps);
     // Had it gone on, it would have filled everything.
     let before = made.growth()[leak.from as usize];
     made.watched = false;
@@ -102,7 +99,6 @@ fn gap() {
         "{ended:?} {after}"
     );
     // One click back, and smoothly from there.
-    let backend = crate::tracking::fields::backend(2);
     made.rewind(leak.from, &backend, &arcuate::compute::Control::new())
         .unwrap();
     assert_eq!(made.growth().last(), Some(&before));
@@ -128,7 +124,7 @@ fn alarm() {
     };
     let mut alarm = new(inside(0));
     for step in 1..600 {
-        alarm.hear(inside(step));
+        alarm.record(inside(step));
         assert_eq!(alarm.leak().is_some(), step >= 430, "{step}");
     }
     let leak = alarm.leak().unwrap();
@@ -137,12 +133,12 @@ fn alarm() {
     // Steady growth is none, nor is a single jump.
     let mut alarm = new(1000);
     for step in 1..1000u64 {
-        alarm.hear(1000 + 10 * step);
+        alarm.record(1000 + 10 * step);
     }
     assert!(!alarm.rests());
     let mut alarm = new(1000);
     for step in 1..1000u64 {
-        alarm.hear(1000 + if step > 500 { 300 } else { 0 });
+        alarm.record(1000 + if step > 500 { 300 } else { 0 });
     }
     assert!(alarm.rests() && alarm.leak().is_none());
 }
@@ -163,7 +159,7 @@ fn changes() {
         let volume = fills(structure);
         let mut alarm = new(volume(0));
         for step in 1..2000 {
-            alarm.hear(volume(step));
+            alarm.record(volume(step));
             // On the way to the structure the hand moves sliders.
             if step < 300 && step % 7 == 0 {
                 alarm.steered();
@@ -176,13 +172,13 @@ fn changes() {
         let grown =
             |n: u64, times: f64| stands + ((times * stands as f64) as u64).min(n * stands / 20);
         for n in 1..300 {
-            alarm.hear(grown(n, 0.5));
+            alarm.record(grown(n, 0.5));
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
         let before = 1999 + 299;
         alarm.steered();
         for n in 1..45 {
-            alarm.hear(grown(10, 0.5) + n * stands / 10);
+            alarm.record(grown(10, 0.5) + n * stands / 10);
             // While it leaks the slider goes on.
             if n == 5 && alarm.leak().is_none() {
                 alarm.steered();
@@ -193,25 +189,25 @@ fn changes() {
         // Narrowed again the surface draws back, which is no other leak.
         alarm.steered();
         for n in (1..40).rev() {
-            alarm.hear(grown(10, 0.5) + n * stands / 10);
+            alarm.record(grown(10, 0.5) + n * stands / 10);
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
         // A sphere that is added is a new seed.
         let now = grown(10, 0.5) + stands / 10;
         alarm.edited(now + 100, true, Contact::default());
         for n in 0..200 {
-            alarm.hear(now + 100 + n * now / 60);
+            alarm.record(now + 100 + n * now / 60);
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
     }
     // A seed that does not grow until the range is wide enough.
     let mut alarm = new(500);
     for _ in 0..400 {
-        alarm.hear(510);
+        alarm.record(510);
     }
     alarm.steered();
     for n in 1..200 {
-        alarm.hear(510 + 100 * n);
+        alarm.record(510 + 100 * n);
     }
     assert_eq!(alarm.leak(), None);
     // What it may touch is what it touched at the start.
@@ -223,13 +219,105 @@ fn changes() {
         (touches(0, 40), Some(Cause::Border)),
     ] {
         let mut alarm = new(1000);
-        growth[1..].iter().for_each(|n| alarm.hear(*n));
+        growth[1..].iter().for_each(|n| alarm.record(*n));
         assert!(alarm.wants_look());
         alarm.look(contact);
         assert_eq!(alarm.leak().map(|l| l.cause), cause);
         let mut alarm = Alarm::new(1000, touches(60, 30));
-        growth[1..].iter().for_each(|n| alarm.hear(*n));
+        growth[1..].iter().for_each(|n| alarm.record(*n));
         alarm.look(contact);
         assert_eq!(alarm.leak(), None, "{contact:?}");
+    }
+}
+
+/// A surface at rest with 10,000 voxels; `steps` after which speeds change; it grows by `pace` a step after `grows`.
+/// Looks as on a processor or on a card; background is reached `after` so many steps of growth.
+fn contact_from(
+    seed: u64,
+    steps: &[u64],
+    (grows, pace, after): (u64, f64, u64),
+    every: u64,
+) -> Leak {
+    let inside = |step: u64| 10_000 + (pace * step.saturating_sub(grows) as f64) as u64;
+    let mut alarm = Alarm::new(seed, Contact::default());
+    for step in 1..3000 {
+        // From the seed to the structure within a hundred steps.
+        alarm.record(inside(step).min(seed + 80 * step));
+        if step % every == 0 && alarm.wants_look() {
+            let background = 4 * step.saturating_sub(grows + after);
+            alarm.look(Contact {
+                background,
+                border: 0,
+            });
+        }
+        if let Some(leak) = alarm.leak() {
+            assert_eq!(leak.cause, Cause::Background, "{leak:?}");
+            // Looks wait for half a percent of volume.
+            assert!(leak.noticed <= grows + after + 110 + every, "{leak:?}");
+            return leak;
+        }
+        if steps.contains(&step) {
+            alarm.steered();
+        }
+    }
+    panic!("no leak");
+}
+
+/// The same from a small seed and from one that nearly fills the structure.
+fn contact_after(steps: &[u64], growth: (u64, f64, u64), every: u64) -> Leak {
+    let [small, large] = [2_000, 8_000].map(|seed| contact_from(seed, steps, growth, every));
+    assert_eq!(small, large);
+    small
+}
+
+fn contacts() {
+    for every in [50, 100] {
+        // The change comes just before a look, just after one, or the surface is still fine at several looks after it.
+        for change in [398, 400, 401, 449] {
+            for (pace, after) in [(30.0, 0), (30.0, 120), (9.0, 200), (3.0, 400), (0.5, 300)] {
+                let leak = contact_after(&[change], (change, pace, after), every);
+                assert_eq!(leak.from, change, "{pace} {after} {leak:?}");
+                // A slider that is dragged on: back to the last change before the surface moved.
+                let drag: Vec<u64> = (0..12).map(|i| change - 33 + 11 * i).collect();
+                let leak = contact_after(&drag, (change, pace, after), every);
+                let still = |c: &&u64| pace * c.saturating_sub(change) as f64 <= 100.0;
+                let last = drag.iter().rev().find(still).expect("a change");
+                assert_eq!(leak.from, *last, "{pace} {after} {leak:?}");
+            }
+        }
+        // Without a change: back to where growth set in, however long the surface had rested.
+        for grows in [500, 1230] {
+            let leak = contact_after(&[], (grows, 0.5, 400), every);
+            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+            // A change under which it came to rest again is not to blame.
+            let leak = contact_after(&[250], (grows, 0.5, 400), every);
+            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+        }
+    }
+    // On the way from the seed: back to the change before the last look or near it, else to that look.
+    for (change, from) in [
+        (None, 100),
+        (Some(98), 98),
+        (Some(104), 104),
+        (Some(20), 20),
+        (Some(140), 100),
+    ] {
+        let mut alarm = Alarm::new(1_000, Contact::default());
+        for step in 1..=150u64 {
+            alarm.record(1_000 + 100 * step);
+            if change == Some(step) {
+                alarm.steered();
+            }
+            if step % 50 == 0 {
+                assert!(alarm.wants_look());
+                let background = if step > 120 { 200 } else { 0 };
+                alarm.look(Contact {
+                    background,
+                    border: 0,
+                });
+            }
+        }
+        let leak = alarm.leak().expect("a leak");
+        assert_eq!((leak.from, leak.noticed), (from, 150), "{change:?}");
     }
 }

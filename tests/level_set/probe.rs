@@ -60,6 +60,20 @@ fn contrast() {
         "{found:?}"
     );
     assert!(found.tolerance < 50.0, "{found:?}");
+    assert!(!found.mixed);
+    // A sample over the border holds both.
+    let (volume, _) = image(2.0, ball);
+    let grid = &volume.grid;
+    let at = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+    let near = |x: f64| -> Vec<usize> {
+        let middle = DVec3::new(x, 0.0, 0.0);
+        let all = 0..grid.voxel_count();
+        all.filter(|i| at(*i).distance(middle) < 3.0).collect()
+    };
+    for (x, mixed) in [(0.0, false), (4.0, false), (8.0, true), (13.0, false)] {
+        let found = probe(&(volume.clone(), near(x)));
+        assert_eq!(found.mixed, mixed, "{x} {found:?}");
+    }
     // Each voxel counts once.
     let (volume, voxels) = image(4.0, ball);
     let twice = [&voxels[..], &voxels[..9]].concat();

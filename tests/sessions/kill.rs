@@ -35,6 +35,15 @@ pub fn child() {
     };
     let mut window = Window::new();
     window.session(SessionAction::FindLeftBehind);
+    // The lock of a killed process can outlive it.
+    for _ in 0..600 {
+        let saving = &window.state.session.saving;
+        if !saving.looks_again || !saving.left_behind.is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        window.session(SessionAction::FindLeftBehind);
+    }
     let left = window.state.session.saving.left_behind.clone();
     match left.first() {
         Some(left) => {

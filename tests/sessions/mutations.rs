@@ -55,6 +55,7 @@ fn taken_in(text: &str) -> bool {
     });
     let read = Arc::new(ReadSession {
         path: path.to_owned(),
+        sha256: String::new(),
         content: Parsed::new(()),
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),

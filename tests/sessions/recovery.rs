@@ -3,7 +3,7 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{Desk, left_behind};
+use arcuate::io::recovery::{Desk, are_held, left_behind};
 use arcuate::jobs::Request;
 use arcuate::jobs::session::SessionRequest;
 use arcuate::state::{Leaving, SessionAction, saved};
@@ -28,10 +28,13 @@ fn windows() {
     std::fs::write(desk.session(), "work").expect("written");
     assert_ne!(desk.session(), other.session());
     assert!(left_behind(root).is_empty(), "both windows live");
+    assert!(are_held(root, &[]) && are_held(root, &[&other]));
+    assert!(!are_held(root, &[&desk]), "its own is none of another's");
     // The process ends: the lock goes, the folder stays.
     let path = desk.session();
     drop(desk);
     drop(other);
+    assert!(!are_held(root, &[]));
     let found = left_behind(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
@@ -71,7 +74,11 @@ fn origin() {
     window.place(Role::Target, DVec3::ONE, 4.0);
     let draft = Box::new(saved::autosave(&window.state));
     let path = copy.clone();
-    let job = SessionRequest::Save { path, draft };
+    let job = SessionRequest::Save {
+        path,
+        draft,
+        known: None,
+    };
     let job = window.jobs.submit(Request::Session(job));
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();

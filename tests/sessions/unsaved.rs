@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Something unsaved of every kind.
-fn everything(folder: &Path) -> Window {
+pub fn everything(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     assert_eq!(window.state.unsaved(), []);
     let phase = Phase::Done;
@@ -95,7 +95,7 @@ fn everything(folder: &Path) -> Window {
     window
 }
 
-fn layer(window: &Window, begins: &str) -> LayerId {
+pub fn layer(window: &Window, begins: &str) -> LayerId {
     let mut layers = window.state.document.layers.iter();
     let found = layers.find(|l| l.name.starts_with(begins));
     let names = || {
@@ -107,9 +107,13 @@ fn layer(window: &Window, begins: &str) -> LayerId {
         .id
 }
 
-/// What remains unsaved once a layer is saved.
-fn without(things: &[Thing], saved: Option<LayerId>) -> Vec<Thing> {
-    let is = |t: &&Thing| !matches!(t, Thing::Layer { layer, .. } if Some(*layer) == saved);
+/// What remains unsaved once a layer is saved; `weighed`: the layer that has weights, which are saved with it.
+fn without(things: &[Thing], saved: Option<LayerId>, weighed: LayerId) -> Vec<Thing> {
+    let is = |t: &&Thing| match t {
+        Thing::Layer { layer, .. } => Some(*layer) != saved,
+        Thing::Weights(n) => *n != 1 || saved != Some(weighed),
+        _ => true,
+    };
     things.iter().filter(is).cloned().collect()
 }
 
@@ -173,6 +177,8 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         ),
         (filter_to(FilterFile::Weights, "weights.txt"), None),
         (filter_to(FilterFile::Kept, "stay.tck"), None),
+        (filter_to(FilterFile::All, "all.tck"), Some(tracks)),
+        (filter_to(FilterFile::All, "all.trx"), Some(tracks)),
         (
             filter_to(FilterFile::Map(WeightMap::Error), "map.nii.gz"),
             Some(error),
@@ -253,7 +259,7 @@ fn exports() {
             "{text}: {status} {}",
             window.said()
         );
-        assert_eq!(state.unsaved(), without(&before, saved), "{text}");
+        assert_eq!(state.unsaved(), without(&before, saved, tracks), "{text}");
         assert!(
             state.has_changed() && state.is_dirty() && state.asks_before_leaving(),
             "{text}"
@@ -388,15 +394,19 @@ fn large() -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-fn recipes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut window = Window::with_scan(folder.path());
+/// A whole brain that a session does not store by itself.
+fn with_large(folder: &Path) -> (Window, LayerId) {
+    let mut window = Window::with_scan(folder);
     window.act(Action::TrackWholeBrain);
     let brain = layer(&window, "Whole brain");
-    window
-        .state
-        .document
-        .edit_layer(brain, |l| l.content = Content::Tractogram(large()));
+    let document = &mut window.state.document;
+    document.edit_layer(brain, |l| l.content = Content::Tractogram(large()));
+    (window, brain)
+}
+
+fn recipes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut window, brain) = with_large(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let status = window.state.session.status.clone();
@@ -427,13 +437,7 @@ fn recipes() {
     };
     assert_eq!((back.len(), back.points.len()), (3000, 6_000_000));
     // Saved and left in one go, it is asked about as well.
-    let mut window = Window::with_scan(folder.path());
-    window.act(Action::TrackWholeBrain);
-    let brain = layer(&window, "Whole brain");
-    window
-        .state
-        .document
-        .edit_layer(brain, |l| l.content = Content::Tractogram(large()));
+    let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),
         then: Some(Leaving::Quit),

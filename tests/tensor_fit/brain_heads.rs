@@ -169,8 +169,9 @@ fn whole(found: &BrainMask, what: &str) {
     assert!((found.found.volume_ml - found.mask.volume_ml()).abs() < 1e-6);
 }
 
-/// The reference is the brain with the fluid around it: masks of scans go to the inside of the skull,
-/// where fluid and cortex share voxels.
+/// The reference is the brain with its fluid: masks made by BET, by dwi2mask or by a careful editor are the hull
+/// inside the skull with ventricles and sulci, as those of the scans here are (1.46 to 1.55 l, without a hole).
+/// Against tissue alone every such mask would lose 10 %; a separate check makes sure that no tissue is missing.
 fn heads(first: u64) {
     let mut random = Random::fresh("brain_mask_of_heads");
     for n in first..first + 4 {
@@ -213,7 +214,7 @@ fn without_b0() {
         region::change(mask, &change, &Control::new()).unwrap()
     };
     let closed = moved(&moved(&brain, 6.0), -6.0);
-    for snr in [20.0, 30.0] {
+    for snr in [10.0, 20.0, 30.0] {
         let dwi = head.seen(0.35, 1, snr, &mut random);
         let found = found(&dwi, &head.gradients);
         let (of_closed, of_brain) = (dice(&found.mask, &closed), held(&found.mask, &brain));

@@ -333,7 +333,7 @@ fn refusals(cuda: Backend) {
         let sentence = full.unwrap_err().to_string();
         assert!(sentence.contains(words), "{sentence}");
     }
-    // A point on each of so many steps fits on no small card.
+    // A point on each of this many steps fits on no small card.
     let endless = Params {
         max_steps: 100_000_000,
         ..few

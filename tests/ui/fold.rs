@@ -1,4 +1,4 @@
-//! What a small window shows without scrolling: 1280 × 800 less a title bar.
+//! Results are in sight without scrolling in a window of 1280 × 800 less a title bar.
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
@@ -19,6 +19,7 @@ const FOOT: f32 = 770.0 - 28.0 - 50.0;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::fold::results are in sight in every task", results),
+        test("ui::fold::a pathway's results need no scrolling", pathway),
         test("ui::fold::results stay while something is dragged", held),
         test("ui::fold::a list gives the views their room", lists),
         test("ui::fold::the first page shows how far it is", first_page),
@@ -47,7 +48,7 @@ fn results() {
             state.session.guide = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
-            // The head and what a histogram needs; of a surface that is not there yet one sentence.
+            // Room for the head and a histogram, or for one sentence where there is no surface yet.
             let room = FOOT - head.bottom();
             let needed = if task == Task::Segment { 24.0 } else { 100.0 };
             assert!(room >= needed, "{task:?} {guide:?}: {room}");
@@ -64,6 +65,20 @@ fn results() {
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
+}
+
+/// From the cost to the last sentence all of a pathway's results are in sight, with the guide's note and without it.
+fn pathway() {
+    let mut state = pathways::solved();
+    state.document.regions.truncate(2);
+    for guide in [None, Some(GuideStep::DragSeed)] {
+        state.session.guide = guide;
+        let window = window(state.clone(), SIZE);
+        let last = window.get_by_label_contains("A path exists between almost any two regions");
+        let last = last.rect();
+        assert!(last.bottom() < FOOT, "{guide:?}: {last:?}");
+        assert!(heading(&window).top() > 0.4 * FOOT, "{guide:?}");
+    }
 }
 
 /// Large windows have all of it, one under the other.

@@ -121,6 +121,7 @@ fn store_too() {
     let output = Output::Session(SessionOutput::Saved {
         path,
         revision: state.session.revision,
+        sha256: String::new(),
         numbers_left_out: 0,
     });
     let event = Event {
@@ -192,6 +193,7 @@ fn opening(state: &State) -> Opening {
     };
     let read = ReadSession {
         path: PathBuf::from("/data/s.arcuate"),
+        sha256: String::new(),
         content: Parsed::new(()),
         program: String::new(),
         computed_on: String::new(),

@@ -5,10 +5,11 @@ use super::pathways::{A, change, drag, live, looking};
 use super::rays;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ComparePathway, Event, Outcome, Request};
+use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
 use arcuate::render::build::{self, Size};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::metric::Cost;
+use arcuate::solvers::pathway::Rates;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Slot, Task};
 use glam::{DVec2, DVec3};
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::a_coarse_set_is_a_time_budget", budget),
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
+        test("update::pathways::kept_with_its_percentiles", kept_among),
     ]
 }
 
@@ -62,13 +64,19 @@ fn pauses() {
     let from = window.requests.len();
     window.holding = true;
     to_alpha(&mut window, 3.5, Phase::Live);
+    assert!(window.state.waits_for_rest());
     window.act(Action::Settle);
+    assert!(
+        !window.state.waits_for_rest(),
+        "one action for one rest: otherwise the window repaints until the drag ends"
+    );
     assert_eq!(
         coarse(&window, from),
         [true],
         "a pause does not take the coarse answer away"
     );
     to_alpha(&mut window, 4.0, Phase::Live);
+    assert!(window.state.waits_for_rest());
     assert_eq!(coarse(&window, from), [true], "nor does the next move");
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 3.5);
@@ -349,4 +357,37 @@ fn enough() {
     assert!(!rays::live(&window).coarse);
     let expected = passed(&window).div_ceil(100);
     assert_eq!(rays::live(&window).output.kept.len(), expected);
+}
+
+/// A pathway that is kept before the comparison ends has its percentiles as one that is kept after it.
+fn kept_among() {
+    let mut window = looking();
+    let keep = |window: &mut Window| window.act(Action::Pathway(PathwayAction::Keep));
+    let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+        window.deliver(|_| {});
+    }
+    keep(&mut window);
+    assert_eq!(of(&window, 0), None);
+    window.deliver(|events| {
+        for event in events {
+            if let Outcome::Done(Output::Compared(compared)) = &mut event.outcome {
+                let (weakest, mean) = (0.25, 0.5);
+                compared.shares = Some(Rates { mean, weakest });
+            }
+        }
+    });
+    keep(&mut window);
+    let among = of(&window, 1).expect("compared");
+    assert_eq!((among.weakest, among.mean), (0.25, 0.5));
+    assert_eq!(of(&window, 0), Some(among));
+    // Another pathway is none of theirs.
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
+    while window.state.pathway_standing() != Some(Standing::Final) {
+        window.deliver(|_| {});
+    }
+    keep(&mut window);
+    assert_eq!(of(&window, 2), None);
 }

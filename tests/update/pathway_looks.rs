@@ -289,7 +289,7 @@ fn hovered() {
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);
     assert!(there && told.starts_with("E* + "), "{told}");
-    assert!(told.ends_with(&format!(" · {mean} a mm")), "{told}");
+    assert!(told.ends_with(&format!(" · {mean} per mm")), "{told}");
     assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
     assert_eq!(words(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));

@@ -46,7 +46,7 @@ fn image() -> Volume {
     Volume::scalar(Arc::new(grid), values)
 }
 
-fn opened(volume: Volume) -> Window {
+pub(super) fn opened(volume: Volume) -> Window {
     let mut window = Window::new();
     window.act(Action::Event(super::file(
         "/data/t1.nii.gz",
@@ -94,7 +94,7 @@ pub(super) fn live(window: &Window) -> &Surfaced {
         .expect("a surface")
 }
 
-/// Moves the surface by so many steps, fewer where it ends.
+/// Moves the surface by this many steps, fewer where it ends.
 pub(super) fn go(window: &mut Window, steps: u64) {
     let end = live(window).step + steps;
     while live(window).step < end {

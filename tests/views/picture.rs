@@ -237,15 +237,9 @@ fn transparent() {
     for (light, ground) in [(false, 0.0), (true, 255.0)] {
         let (clear, whole) = (take(light, true), take(light, false));
         let (mut nothing, mut solid) = (0, 0);
-        // Behind title, legend and axes a picture with a ground is shaded; without one nothing lies there.
-        let shaded = |i: usize| {
-            let (x, y) = (i % 360, i / 360);
-            (y < 62 && !(134..298).contains(&x)) || (x < 82 && y > 224)
-        };
-        let pixels = clear.rgba.chunks_exact(4).zip(whole.rgba.chunks_exact(4));
-        for (i, (over, under)) in pixels.enumerate() {
+        for (over, under) in clear.rgba.chunks_exact(4).zip(whole.rgba.chunks_exact(4)) {
             let covers = f64::from(over[3]) / 255.0;
-            for c in (0..3).filter(|_| !shaded(i)) {
+            for c in 0..3 {
                 let laid = f64::from(over[c]) * covers + ground * (1.0 - covers);
                 // Three colours share one cover.
                 assert!(

@@ -1,8 +1,8 @@
 //! What is said of a run: words, JSON, and the leak that ended it.
 
+use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::jobs::{Leaked, Segmented};
-use crate::solvers::level_set::Ended;
 use crate::state::words::count;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -39,13 +39,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
     let m = &made.measures;
     let steps = made.script.steps;
     let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
-    let ended = match made.ended {
-        Ended::Steps => "steps",
-        Ended::Converged => "converged",
-        Ended::Vanished => "vanished",
-        Ended::Filled => "filled",
-        Ended::Leaked(_) => "leaked",
-    };
+    let ended = made.ended.key();
     let leak = made.leak.map(|l| {
         json!({
             "cause": l.leak.cause.key(), "from": l.leak.from, "noticed": l.leak.noticed,
@@ -85,7 +79,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         );
     }
     for file in files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", shown(file));
     }
     (value, text)
 }

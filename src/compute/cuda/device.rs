@@ -75,7 +75,7 @@ impl Device {
                 lower: "choose another card",
             }
         })?;
-        let name = context.name().map_err(opening)?;
+        let name = library::name(context.cu_device()).map_err(opening)?;
         let capability = context.compute_capability().map_err(opening)?;
         if capability < LEAST_CAPABILITY {
             return Err(Error::OldDevice { name, capability });

@@ -13,6 +13,8 @@ pub enum Error {
     Incomplete { lacks: &'static str },
     /// The driver's own CUDA version, as 1000 × major + 10 × minor.
     OldDriver { version: i32 },
+    /// The driver has not answered within this time.
+    NoAnswer { doing: &'static str, seconds: u64 },
     /// The driver sees no card.
     NoDevice,
     /// There is no card of this number.
@@ -57,6 +59,9 @@ impl Error {
                 version / 1000,
                 version % 1000 / 10
             ),
+            Self::NoAnswer { doing, seconds } => {
+                format!("the NVIDIA driver gave no answer in {seconds} s while {doing}")
+            }
             Self::NoDevice => "no NVIDIA graphics card found".to_owned(),
             Self::NoSuchDevice { number, count } => {
                 format!("no graphics card has number {number}, found {count} (counted from 0)")
@@ -111,6 +116,9 @@ impl Error {
             }
             Self::TooMany { lower, .. } => return format!("{lower}, or choose --backend cpu"),
             Self::Lost { .. } => "start again, with --backend cpu if it happens again",
+            Self::NoAnswer { .. } => {
+                "look whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
+            }
             Self::Module { .. } | Self::Driver { .. } => {
                 "update the NVIDIA driver, or choose --backend cpu"
             }

@@ -6,8 +6,8 @@
 
 use super::Error;
 use super::error::why;
-use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{CudaContext, result};
+use cudarc::driver::sys::{self, CUdevice, CUresult};
+use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_int;
 
 /// 1000 × major + 10 × minor: what `cuda-12020` in Cargo.toml and the PTX ask for.
@@ -28,12 +28,20 @@ const FUNCTIONS: [&str; 8] = [
 
 /// The cards' names in the driver's order; none of them is opened.
 pub fn names() -> Result<Vec<String>, Error> {
-    let name = |number: usize| {
-        let device = result::device::get(number as c_int)?;
-        result::device::get_name(device)
-    };
+    let name = |number: usize| name(result::device::get(number as c_int)?);
     let names: Result<Vec<String>, _> = (0..device_count()?).map(name).collect();
     names.map_err(|error| Error::of("naming the graphics cards", error))
+}
+
+/// The card's name up to the first NUL, if it has one: cudarc's own function panics where there is none.
+pub(super) fn name(device: CUdevice) -> Result<String, DriverError> {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the driver writes at most as many bytes as it is told.
+    unsafe {
+        sys::cuDeviceGetName(buffer.as_mut_ptr().cast(), buffer.len() as c_int, device).result()?;
+    }
+    let name = buffer.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).trim().to_owned())
 }
 
 /// How many cards the driver sees; at least one.

@@ -17,13 +17,43 @@ mod surface;
 pub use device::{Device, Element};
 pub use error::Error;
 pub use external::SharedBuffer;
-pub use library::names;
 pub use surface::Surface;
 
 use super::choice::Which;
+use super::thread;
+use std::time::Duration;
+
+/// A driver that answers later than this hangs. Eight cards without the persistence daemon take about ten seconds.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The cards asked for, each of which has passed the self-test.
 pub fn open(which: Which) -> Result<Vec<Device>, Error> {
+    within_limit("opening the graphics card", move || open_now(which))
+}
+
+/// The cards' names in the driver's order; none of them is opened.
+pub fn names() -> Result<Vec<String>, Error> {
+    within_limit("naming the graphics cards", library::names)
+}
+
+fn within_limit<R: Send + 'static>(
+    doing: &'static str,
+    work: impl FnOnce() -> Result<R, Error> + Send + 'static,
+) -> Result<R, Error> {
+    match thread::within(LIMIT, "NVIDIA driver", work) {
+        Ok(Some(result)) => result,
+        Ok(None) => Err(Error::NoAnswer {
+            doing,
+            seconds: LIMIT.as_secs(),
+        }),
+        Err(why) => Err(Error::Driver {
+            doing: doing.to_owned(),
+            why,
+        }),
+    }
+}
+
+fn open_now(which: Which) -> Result<Vec<Device>, Error> {
     let count = library::device_count()?;
     let numbers = match which {
         Which::First => 0..1,

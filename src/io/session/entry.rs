@@ -32,6 +32,38 @@ pub enum Standing {
     Missing(String),
 }
 
+/// What the system says of a file that changes whenever the file does, also where its age was set back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    bytes: u64,
+    modified_ns: u64,
+    /// Inode, and when anything about it changed last; nothing where the system has no such.
+    changed: (u64, i64, i64),
+}
+
+impl Stamp {
+    /// `None` where there is no such file, or it is a folder, whose files may change by themselves.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok().filter(|m| m.is_file())?;
+        let (bytes, modified_ns) = size_and_age(path)?;
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt as _;
+            (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = {
+            let _ = metadata;
+            (0, 0, 0)
+        };
+        Some(Self {
+            bytes,
+            modified_ns,
+            changed,
+        })
+    }
+}
+
 /// Size and age; `None` where there is no such file.
 fn size_and_age(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
@@ -53,19 +85,19 @@ fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
 }
 
 /// What there is to be said of a file, for a session in `folder`; `known`: what was found before, and
-/// holds as long as size and age are the same.
+/// holds as long as nothing about the file has changed.
 pub fn describe(
     path: &Path,
     scan: bool,
     folder: &Path,
-    known: &dyn Fn(&Path, u64, u64) -> Option<String>,
+    known: &dyn Fn(&Path) -> Option<String>,
     control: &Control,
 ) -> Result<Entry, Error> {
     let one = |path: &Path| -> Result<Entry, Error> {
         let (bytes, modified_ns) = size_and_age(path).ok_or_else(|| Error::Missing {
             path: path.to_owned(),
         })?;
-        let sha256 = match known(path, bytes, modified_ns) {
+        let sha256 = match known(path) {
             Some(sha256) => sha256,
             None => checksum::of_file(path, control)?,
         };
@@ -159,9 +191,13 @@ fn check_one(
     let Some((bytes, modified_ns)) = size_and_age(path) else {
         return Ok(Standing::Missing("There is no such file".to_owned()));
     };
-    if entry.sha256.is_empty()
-        || (!strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns))
-    {
+    if entry.sha256.is_empty() {
+        return Ok(Standing::Changed(
+            "It could not be read when the session was saved, which does not know what it held"
+                .to_owned(),
+        ));
+    }
+    if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
         return Ok(Standing::Same);
     }
     if bytes != entry.bytes {

@@ -9,7 +9,7 @@ mod numbers;
 mod store;
 
 pub use compare::{Again, Match, compare};
-pub use entry::{Entry, Standing, check, describe, look_for};
+pub use entry::{Entry, Stamp, Standing, check, describe, look_for};
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
@@ -122,7 +122,7 @@ fn text(path: &Path) -> Result<String, Error> {
         return Err(Error::malformed(path, found, expected));
     }
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = super::disk::File::open(path).map_err(failed)?;
     // It may grow meanwhile.
     file.take(MOST_BYTES)
         .read_to_end(&mut bytes)

@@ -35,7 +35,7 @@ impl PackedNumbers {
         }
     }
 
-    /// In the place of so many numbers for which there is no room.
+    /// In the place of this many numbers for which there is no room.
     pub fn left_out(count: usize) -> Self {
         Self {
             count,

@@ -1,7 +1,7 @@
 //! Streamlines that a session keeps beside itself, in the folder `NAME.arcuate.files`: each under the
 //! checksum of its content, so that a file never changes and is written once.
 
-use super::super::{Error, atomic, checksum, names_in, trx};
+use super::super::{Error, atomic, checksum, disk, names_in, trx};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use std::path::{Path, PathBuf};
@@ -20,17 +20,25 @@ pub fn folder_of(session: &Path) -> PathBuf {
 }
 
 /// Writes streamlines beside a session unless they are there; returns the name that the session
-/// knows them by.
+/// knows them by. `known`: a file that was compared before and is as it was then.
 pub fn store(
     session: &Path,
     tractogram: &Tractogram,
     sha256: &str,
+    known: &dyn Fn(&Path) -> bool,
     control: &Control,
 ) -> Result<String, Error> {
     let folder = folder_of(session);
     let name = format!("{}.trx", &sha256[..DIGITS.min(sha256.len())]);
     let path = folder.join(&name);
-    if !path.is_file() {
+    // A name alone says nothing: the file may be damaged, or another's.
+    let there = path.is_file()
+        && (known(&path)
+            || match restore(&path, sha256, &control.silent()) {
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                read => read.is_ok(),
+            });
+    if !there {
         atomic::make_folder(&folder)?;
         trx::save(&path, tractogram, control)?;
     }
@@ -63,9 +71,9 @@ pub fn sweep(session: &Path, names: &[String]) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if ours(&name) && !kept(&name) {
             // What cannot be removed takes room and does no harm.
-            let _ = std::fs::remove_file(&path);
+            let _ = disk::remove_file(&path);
         }
     }
     // Only where it is empty.
-    let _ = std::fs::remove_dir(&folder);
+    let _ = disk::remove_folder(&folder);
 }

@@ -267,7 +267,7 @@ fn place(
         return Err(Error::malformed(
             path,
             "a vox_to_ras that is flat or not finite",
-            "a map of the voxels to the world; write the file anew with its image as reference",
+            "a map of the voxels to the world; write the file again with its image as reference",
         ));
     };
     let order = if header.voxel_order.is_empty() {

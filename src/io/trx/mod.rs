@@ -303,7 +303,7 @@ impl<'a> Arrays<'a> {
         Err(self.wrong(
             format!("{} bytes in {}", part.length, part.name),
             format!(
-                "{count} values of {} {:?}, which the header announces; write the file anew",
+                "{count} values of {} {:?}, which the header announces; write the file again",
                 name.columns, name.number
             )
             .to_lowercase(),
@@ -407,7 +407,7 @@ impl<'a> Arrays<'a> {
         let Some(members) = members else {
             return Err(self.wrong(
                 format!("members of {} that are no streamlines", part.name),
-                format!("whole numbers below {}; write the file anew", self.lines),
+                format!("whole numbers below {}; write the file again", self.lines),
             ));
         };
         let name = free_name(name.name, &self.groups);
@@ -422,7 +422,7 @@ impl<'a> Arrays<'a> {
             Error::malformed(
                 path,
                 format!("a TRX without {what}"),
-                "positions and offsets; write the file anew",
+                "positions and offsets; write the file again",
             )
         };
         let none = self.vertices == 0;

@@ -1,19 +1,21 @@
 //! The parts of a TRX: members of a zip archive, or files of a folder.
 
-use super::super::Error;
 use super::super::numbers::Type;
 use super::super::source::{Source, most_unpacked, too_expanded};
 use super::super::whole::{self, Whole};
+use super::super::{Error, disk};
 use crate::compute::Control;
 use crate::data::Shared;
 use crate::data::shared::Bytes;
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
+
+/// More arrays than a connectome of 128 regions has groups: each takes a search in the archive's directory.
+const MOST_ARRAYS: usize = 1 << 14;
 
 /// Folders within folders that are looked into: `dpg/group/value.float32` needs two.
 const DEEPEST: usize = 3;
@@ -88,7 +90,7 @@ pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> 
     // Regular and not compressed: its arrays are read one by one, each when it is asked for.
     let source = Source::open(path, control)?;
     if let Some(bytes) = source.known_bytes() {
-        let file = File::open(path).map_err(|e| Error::reading(path, &e))?;
+        let file = disk::File::open(path).map_err(|e| Error::reading(path, &e))?;
         let from = |range: Range<usize>| Held::File(path.to_owned(), range.start as u64);
         return archive(path, BufReader::new(file), bytes, from, control);
     }
@@ -114,7 +116,7 @@ fn folder(
     parts: &mut Vec<Part>,
 ) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
-    for entry in std::fs::read_dir(path).map_err(failed)? {
+    for entry in disk::list(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let path = entry.path();
@@ -122,12 +124,23 @@ fn folder(
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {
+            if parts.len() == MOST_ARRAYS {
+                return Err(too_many(&path));
+            }
             let bytes = Whole::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
             parts.push(Part::new(name, bytes, range));
         }
     }
     Ok(())
+}
+
+fn too_many(path: &Path) -> Error {
+    Error::malformed(
+        path,
+        format!("more than {MOST_ARRAYS} arrays"),
+        "at most that many; keep fewer groups and values",
+    )
 }
 
 /// Neither a hidden file nor one that other programs leave about.
@@ -157,6 +170,9 @@ fn archive(
         }
         other => damaged(&other),
     })?;
+    if archive.len() > MOST_ARRAYS {
+        return Err(too_many(path));
+    }
     let mut parts = Vec::new();
     let (mut stored, mut unpacked) = (0u64, 0u64);
     for index in 0..archive.len() {

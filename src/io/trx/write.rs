@@ -2,7 +2,7 @@
 //! used where it lies, or as files of a folder.
 
 use super::super::fibres::{difference, free_name, same_values};
-use super::super::{DISCLAIMER, Error, atomic, extension, little_endian};
+use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
 use super::{CODES, HEADER, is_folder, read};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -10,7 +10,6 @@ use crate::data::tractogram::columns;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ const PIECE: usize = 4 << 20;
 
 /// Where the members go.
 enum Sink<'a> {
-    Zip(Box<ZipWriter<&'a mut BufWriter<File>>>),
+    Zip(Box<ZipWriter<&'a mut BufWriter<disk::File>>>),
     Folder(&'a Path),
 }
 
@@ -272,9 +271,9 @@ fn member(
         Sink::Folder(folder) => {
             let path = folder.join(name);
             if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
+                disk::make_folder(parent, 0o777, true)?;
             }
-            let mut file = File::create(path)?;
+            let mut file = disk::File::create(&path)?;
             pieces(&mut file, bytes, control)?;
             Ok(file.sync_all()?)
         }

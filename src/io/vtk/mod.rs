@@ -88,7 +88,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                 if count != expected {
                     return Err(cursor.wrong(
                         format!("values for {count} points or cells"),
-                        format!("{expected}, as many as the file has; write the file anew"),
+                        format!("{expected}, as many as the file has; write the file again"),
                     ));
                 }
                 of = Some((points, count));
@@ -158,7 +158,7 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
     if left > 0 || offsets.len() <= first {
         return Err(cursor.wrong(
             format!("a list of {second} numbers that is too short for its {first} cells"),
-            "all their points; write the file anew",
+            "all their points; write the file again",
         ));
     }
     Ok((offsets, order))

@@ -1,13 +1,12 @@
 //! Writing legacy VTK: binary, version 3.0, which every reader knows, in RAS.
 
 use super::super::fibres::{difference, same_values};
-use super::super::{DISCLAIMER, Error, atomic};
+use super::super::{DISCLAIMER, Error, atomic, disk};
 use super::read;
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::columns;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ const TITLE: usize = 255;
 /// Values between two looks at whether the job was cancelled.
 const PIECE: usize = 1 << 18;
 
-type Out<'a> = &'a mut BufWriter<File>;
+type Out<'a> = &'a mut BufWriter<disk::File>;
 
 /// Writes all points and values, with `command` in the title; reads the file back and compares.
 pub fn save(

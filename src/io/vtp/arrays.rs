@@ -300,7 +300,7 @@ impl<'a> Unpacker<'a> {
                 Error::malformed(
                     self.path,
                     "arrays that lie in each other",
-                    "a place for each; write the file anew",
+                    "a place for each; write the file again",
                 )
             })?;
         }

@@ -265,7 +265,7 @@ fn assemble(
             Err(Error::malformed(
                 path,
                 format!("{count} numbers in {} {}", array.section, array.name),
-                format!("{items} times {columns}, which the file announces; write it anew"),
+                format!("{items} times {columns}, which the file announces; write it again"),
             ))
         };
         let form = (array.number, big_endian);

@@ -52,12 +52,24 @@ pub enum ConnectomeTable {
     Pairs,
 }
 
-/// As spreadsheets read it.
+/// A name as spreadsheets read it. One that they would take for a formula begins with an apostrophe, which they
+/// take for the sign of a text; control characters are left out.
 fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r', ';']) {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let text: String = text.chars().map(plain).collect();
+    let is_formula = match text.trim_start().chars().next() {
+        Some('=' | '@') => true,
+        Some('+' | '-') => text.trim().parse::<f64>().is_err(),
+        _ => false,
+    };
+    let text = match is_formula {
+        true => format!("'{text}"),
+        false => text,
+    };
+    if text.contains([',', '"', ';']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_owned()
+        text
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Among {
 
 #[derive(Clone, Debug)]
 pub enum ForBundle {
-    /// What rules leave; of more than `most_shown` only every so many are handed back to be drawn.
+    /// What rules leave; of more than `most_shown` one in a fixed number is handed back to be drawn.
     Filter {
         tractogram: Tractogram,
         rules: Rules,
@@ -106,7 +106,7 @@ pub enum OfBundle {
     Filtered {
         selection: Selection,
         shown: Tractogram,
-        /// One in so many is shown.
+        /// One in this many is shown.
         every: usize,
     },
     /// In the order asked for.
@@ -313,7 +313,7 @@ impl Measure {
     }
 }
 
-/// Those that are marked; of more than `most` one in so many, and in how many.
+/// Those that are marked; of more than `most` one in n, and n.
 fn thinned(
     tractogram: &Tractogram,
     marks: &[bool],

@@ -4,9 +4,35 @@ use super::super::Saved;
 use super::super::fault::Fault;
 use super::Output;
 use crate::compute::Control;
-use crate::data::{DataId, Shape, Surface};
+use crate::data::{DataId, Shape, Surface, Tractogram};
 use crate::io;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Data that a file holds in full.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub id: DataId,
+    /// The values per streamline that were written, for comparison with those that there are later.
+    pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+}
+
+impl From<DataId> for Whole {
+    fn from(id: DataId) -> Self {
+        let per_streamline = BTreeMap::new();
+        Self { id, per_streamline }
+    }
+}
+
+impl From<&Tractogram> for Whole {
+    fn from(tractogram: &Tractogram) -> Self {
+        Self {
+            id: tractogram.id(),
+            per_streamline: tractogram.per_streamline.clone(),
+        }
+    }
+}
 
 /// As a surface, where the name says so, else as a mask; returns "surface" for one.
 pub(super) fn save_shape(
@@ -30,6 +56,6 @@ pub(super) fn save_shape(
 }
 
 /// `whole`: the data that the file holds in full.
-pub(super) fn saved(path: PathBuf, what: String, whole: Option<DataId>) -> Result<Output, Fault> {
+pub(super) fn saved(path: PathBuf, what: String, whole: Option<Whole>) -> Result<Output, Fault> {
     Ok(Output::Saved(Saved { path, what, whole }))
 }

@@ -3,7 +3,7 @@
 use crate::compute::DataId;
 use crate::data::Mask;
 use crate::io::recovery::{self, Desk};
-use crate::io::session::{PackedMask, SessionFile, Sum};
+use crate::io::session::{PackedMask, SessionFile, Stamp, Sum};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,11 +13,13 @@ pub(in crate::jobs) struct Memory(Mutex<Inner>);
 
 #[derive(Default)]
 pub(super) struct Inner {
-    desk: Option<Desk>,
+    pub desk: Option<Desk>,
     /// What other windows left behind; nobody else finds it meanwhile.
     pub left: Vec<Desk>,
-    /// Checksums of files of this size and age.
-    pub files: HashMap<PathBuf, (u64, u64, String)>,
+    /// Checksums of files, which hold as long as nothing about them has changed.
+    pub files: HashMap<PathBuf, (Stamp, String)>,
+    /// Streamlines beside sessions that were compared with those of the name.
+    pub kept: HashMap<PathBuf, Stamp>,
     sums: HashMap<DataId, Sum>,
     masks: HashMap<DataId, PackedMask>,
     /// The session that was saved for recovery last, without its time.

@@ -177,6 +177,8 @@ pub enum ToSum {
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     pub path: PathBuf,
+    /// Of the file.
+    pub sha256: String,
     pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
     pub program: String,
@@ -301,6 +303,8 @@ pub enum SessionRequest {
     Save {
         path: PathBuf,
         draft: Box<Draft>,
+        /// Checksum of the file that may be replaced; `None`: whatever is there may be.
+        known: Option<String>,
     },
     /// Into this window's own folder.
     Autosave {
@@ -320,6 +324,10 @@ pub enum SessionRequest {
     Load {
         items: Vec<(u64, Item)>,
     },
+    /// Looks whether files that were taken for those of a session by size and age are those.
+    Verify {
+        files: Vec<(PathBuf, Entry)>,
+    },
     Remake(Box<Remake>),
     /// What other windows left behind; from now on nobody else finds it.
     FindLeftBehind,
@@ -336,8 +344,19 @@ pub enum SessionOutput {
     Saved {
         path: PathBuf,
         revision: u64,
+        /// Of the file.
+        sha256: String,
         /// Weights and values of maps for which the file has no room.
         numbers_left_out: usize,
+    },
+    /// Nothing was saved: the file there is none that may be replaced.
+    ChangedSince {
+        path: PathBuf,
+    },
+    /// How many files were looked at, and those that are not what they were, with why.
+    Verified {
+        files: usize,
+        differ: Vec<(PathBuf, String)>,
     },
     Autosaved {
         revision: u64,
@@ -351,7 +370,12 @@ pub enum SessionOutput {
         /// How they stand to those of the session.
         outcome: Option<Match>,
     },
-    LeftBehind(Vec<LeftBehind>),
+    /// What no look before this one has found.
+    LeftBehind {
+        found: Vec<LeftBehind>,
+        /// Other processes hold more: windows that live, or killed ones that are not gone yet.
+        held: bool,
+    },
     Done,
 }
 
@@ -363,6 +387,7 @@ impl SessionRequest {
                 Slot::Recovery
             }
             Self::Read { .. } | Self::Relocate { .. } | Self::Load { .. } => Slot::Load,
+            Self::Verify { .. } => Slot::Verify,
             Self::Remake(_) => Slot::Remake,
         }
     }
@@ -378,6 +403,7 @@ impl SessionRequest {
             Self::Read { path, .. } => format!("Opening {}", file(path)),
             Self::Relocate { .. } => "Looking for files".to_owned(),
             Self::Load { .. } => "Opening the session's files".to_owned(),
+            Self::Verify { .. } => "Verifying the session's files".to_owned(),
             Self::Remake(remake) => format!("Making {} again", remake.name),
             Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
                 "Looking for unsaved work".to_owned()
@@ -392,14 +418,21 @@ impl SessionRequest {
         control: &Control,
     ) -> Result<SessionOutput, super::fault::Fault> {
         Ok(match self {
-            Self::Save { path, draft } => {
-                let numbers_left_out = work::write(&path, &draft, memory, control)?;
-                SessionOutput::Saved {
-                    path,
-                    revision: draft.revision,
-                    numbers_left_out,
+            Self::Save { path, draft, known } => {
+                match work::write(&path, &draft, known.as_deref(), memory, control)? {
+                    work::Written::Saved(sha256, numbers_left_out) => SessionOutput::Saved {
+                        path,
+                        revision: draft.revision,
+                        sha256,
+                        numbers_left_out,
+                    },
+                    work::Written::ChangedSince => SessionOutput::ChangedSince { path },
                 }
             }
+            Self::Verify { files } => SessionOutput::Verified {
+                files: files.len(),
+                differ: work::verify(files, control)?,
+            },
             Self::Autosave { draft } => {
                 let path = memory.own_session()?;
                 work::write_if_new(&path, &draft, memory, control)?;
@@ -427,7 +460,10 @@ impl SessionRequest {
                     outcome,
                 }
             }
-            Self::FindLeftBehind => SessionOutput::LeftBehind(work::left_behind(memory)),
+            Self::FindLeftBehind => {
+                let (found, held) = work::left_behind(memory);
+                SessionOutput::LeftBehind { found, held }
+            }
             Self::Forget { session } => {
                 memory.forget(&session);
                 SessionOutput::Done

@@ -9,31 +9,30 @@ use super::{
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
+use crate::io::checksum;
 use crate::io::recovery;
-use crate::io::session::{self, Entry, PackedMask, PackedNumbers, SessionFile, Standing, Sum};
+use crate::io::session::{
+    self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
+};
 use crate::phantom;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tracking::selection::{self, Edit, apply};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How long a killed process may hold what it left behind.
-const DYING: Duration = Duration::from_secs(3);
-
-pub fn left_behind(memory: &Memory) -> Vec<LeftBehind> {
-    let Some(root) = recovery::root() else {
-        return Vec::new();
-    };
-    let mut desks = recovery::left_behind(&root);
-    if desks.is_empty() && recovery::are_held(&root) {
-        // A process that was killed takes a moment to be gone.
-        std::thread::sleep(DYING);
-        desks = recovery::left_behind(&root);
+/// What was left behind that this window does not hold yet, and whether others hold more.
+pub fn left_behind(memory: &Memory) -> (Vec<LeftBehind>, bool) {
+    match recovery::root() {
+        Some(root) => left_behind_in(&root, memory),
+        None => (Vec::new(), false),
     }
+}
+
+fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<LeftBehind>, bool) {
     let mut found = Vec::new();
-    for desk in desks {
+    for desk in recovery::left_behind(root) {
         let path = desk.session();
         // What cannot be read is left as it is: a newer version may.
         let Ok(session) = session::read(&path) else {
@@ -56,7 +55,9 @@ pub fn left_behind(memory: &Memory) -> Vec<LeftBehind> {
         });
         memory.lock().left.push(desk);
     }
-    found
+    let inner = memory.lock();
+    let here: Vec<_> = inner.left.iter().chain(&inner.desk).collect();
+    (found, recovery::are_held(root, &here))
 }
 
 /// A session file of what is there now.
@@ -68,11 +69,11 @@ fn compose(
 ) -> Result<SessionFile, String> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
-    let known = |path: &Path, bytes: u64, modified: u64| {
+    let known = |path: &Path| {
+        let stamp = Stamp::of(path)?;
         let inner = memory.lock();
-        let found = inner.files.get(path);
-        let found = found.filter(|(b, m, _)| (*b, *m) == (bytes, modified));
-        found.map(|(.., sum)| sum.clone())
+        let found = inner.files.get(path).filter(|(s, _)| *s == stamp);
+        found.map(|(_, sum)| sum.clone())
     };
     let mut files = Vec::new();
     for listed in &draft.files {
@@ -80,13 +81,16 @@ fn compose(
             files.push(entry.moved(from, folder));
             continue;
         }
+        let before = Stamp::of(&listed.path);
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
-                for e in std::iter::once(&entry).chain(&entry.beside) {
-                    let value = (e.bytes, e.modified_ns, e.sha256.clone());
-                    inner.files.insert(e.place(folder), value);
+                // Of one that changed while it was read nothing is known.
+                let before = before.filter(|b| Stamp::of(&listed.path) == Some(*b));
+                if let Some(stamp) = before {
+                    let value = (stamp, entry.sha256.clone());
+                    inner.files.insert(listed.path.clone(), value);
                 }
                 entry
             }
@@ -123,8 +127,17 @@ fn compose(
             && *stored
             && draft.store.keeps(tractogram)
         {
-            let file = session::store(&absolute, tractogram, &sum.sha256, control);
-            sum.file = Some(file.map_err(|e| e.to_string())?);
+            let known = |path: &Path| {
+                let stamp = Stamp::of(path);
+                stamp.is_some() && memory.lock().kept.get(path).copied() == stamp
+            };
+            let file = session::store(&absolute, tractogram, &sum.sha256, &known, control);
+            let file = file.map_err(|e| e.to_string())?;
+            let place = folder.join(&file);
+            if let Some(stamp) = Stamp::of(&place) {
+                memory.lock().kept.insert(place, stamp);
+            }
+            sum.file = Some(file);
         }
         results.push(sum);
     }
@@ -145,7 +158,7 @@ fn compose(
     })
 }
 
-/// As many as there is room for, the first before the others.
+/// The lists that there is room for, the first before the others.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let mut room = session::MOST_NUMBERS;
     let one = |numbers: &StoredNumbers| {
@@ -171,18 +184,34 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
     }
 }
 
-/// Returns how many lists of numbers found no room.
+/// What came of saving.
+pub enum Written {
+    /// With the file's checksum, and how many lists of numbers found no room.
+    Saved(String, usize),
+    /// Somebody else has changed it: it is as it was.
+    ChangedSince,
+}
+
+/// Writes a session; `known` is the checksum of what may be replaced, `None` where anything may be.
 pub fn write(
     path: &Path,
     draft: &Draft,
+    known: Option<&str>,
     memory: &Memory,
     control: &Control,
-) -> Result<usize, String> {
+) -> Result<Written, String> {
+    let sum = || checksum::of_file(path, control).map_err(|e| e.to_string());
+    if let Some(known) = known
+        && path.exists()
+        && sum()? != known
+    {
+        return Ok(Written::ChangedSince);
+    }
     let session = compose(path, draft, memory, control)?;
     let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
     let left_out = session.numbers.iter().filter(left_out).count();
     put(path, session)?;
-    Ok(left_out)
+    Ok(Written::Saved(sum()?, left_out))
 }
 
 /// What is on the disk already is not written again.
@@ -218,6 +247,7 @@ pub fn read(
 ) -> Result<ReadSession, String> {
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
     let session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     const NO_ROOM: &str = "more memory than there is";
@@ -276,9 +306,27 @@ pub fn read(
         results: session.results,
         numbers,
         path,
+        sha256,
         files,
         masks,
     })
+}
+
+/// Reads every byte of files that were taken for those of a session by their size and age.
+pub fn verify(
+    files: Vec<(PathBuf, Entry)>,
+    control: &Control,
+) -> Result<Vec<(PathBuf, String)>, String> {
+    control.begin("Verifying files", files.len() as u64);
+    let mut differ = Vec::new();
+    for (path, entry) in files {
+        let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
+        if let Standing::Changed(why) | Standing::Missing(why) = standing {
+            differ.push((path, why));
+        }
+        control.advance(1);
+    }
+    Ok(differ)
 }
 
 pub fn relocate(

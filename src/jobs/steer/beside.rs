@@ -17,40 +17,17 @@ pub struct Beside {
 impl PartialEq for Beside {
     fn eq(&self, other: &Self) -> bool {
         let all = |a: &[Arc<Shape>], b: &[Arc<Shape>]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Shape::same(a, b))
         };
         let painted = self.painted.iter().zip(&other.painted);
         self.same_layer(other) && painted.into_iter().all(|(a, b)| all(a, b))
     }
 }
 
-/// A session has read each of them anew.
-fn same(a: &Arc<Shape>, b: &Arc<Shape>) -> bool {
-    match (&**a, &**b) {
-        _ if Arc::ptr_eq(a, b) => true,
-        (Shape::Mask(a), Shape::Mask(b)) => a.id() == b.id(),
-        (
-            Shape::Sphere { centre, radius_mm },
-            Shape::Sphere {
-                centre: c,
-                radius_mm: r,
-            },
-        ) => (centre, radius_mm) == (c, r),
-        (
-            Shape::Box { centre, half_mm },
-            Shape::Box {
-                centre: c,
-                half_mm: h,
-            },
-        ) => (centre, half_mm) == (c, h),
-        _ => false,
-    }
-}
-
 impl Beside {
     /// Whether one shape, and no other, is where to grow (0) or where not to (1).
     pub fn paints(&self, which: usize, shape: &Arc<Shape>) -> bool {
-        matches!(&*self.painted[which], [own] if same(own, shape))
+        matches!(&*self.painted[which], [own] if Shape::same(own, shape))
     }
 
     fn same_layer(&self, other: &Self) -> bool {

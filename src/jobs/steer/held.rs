@@ -324,7 +324,7 @@ impl Held {
             && self.of.play != Play::Rest
             && matches!(run.ended, Ended::Leaked(_))
         {
-            run.evolution.let_leak();
+            run.evolution.let_leak(backend)?;
         }
         let mut piece = 1;
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());

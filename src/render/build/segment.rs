@@ -19,10 +19,11 @@ const OUTSIDE: f32 = 0.04;
 /// Speeds of ±1 are the ends of the colours.
 pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
-/// The surface where it is looked at.
+/// The surface where it is looked at, unless it is hidden.
 pub fn live(state: &State) -> Option<&Surfaced> {
     let live = state.session.segment.live.as_deref();
-    live.filter(|_| state.view.task == Task::Segment)
+    let shown = state.document.segment.settings.shown;
+    live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
 /// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
@@ -65,7 +66,7 @@ pub fn volumes(state: &State) -> Vec<VolumeDraw> {
     kept.collect()
 }
 
-/// The surface in the hand, straight from the solver's bricks.
+/// The live surface, straight from the solver's bricks.
 pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),

@@ -59,7 +59,7 @@ const WARPS: u32 = 4;
 /// Blocks of a kernel that strides over its numbers, of each multiprocessor.
 const EACH: u32 = 8;
 
-/// One thread for each, in blocks of so many.
+/// One thread for each, in blocks of this many.
 fn blocks(count: u64, threads: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (count.div_ceil(u64::from(threads)).max(1) as u32, 1, 1),
@@ -309,7 +309,7 @@ impl OnCards {
         Ok(())
     }
 
-    /// Milliseconds of A x and Aᵀ y on the cards, of so many times each, after one that is not counted.
+    /// Milliseconds of A x and Aᵀ y on the cards, of this many times each, after one that is not counted.
     pub fn times_ms(&self, x: &[f32], y: &[f32], times: usize) -> Result<[Vec<f32>; 2], Error> {
         let sent = self.sent(Some(x), Some(y))?;
         let out = self.sent(None, None)?;

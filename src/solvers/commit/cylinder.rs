@@ -19,6 +19,9 @@ pub struct Timing {
     pub between_ms: f64,
 }
 
+/// Bounds of both times, ms: no gradient is shorter, and no spin remembers for longer.
+const TIMES_MS: (f64, f64) = (0.01, 1e5);
+
 impl Timing {
     /// The shortest and the longest Δ of a protocol, ms.
     const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
@@ -39,18 +42,19 @@ impl Timing {
             return Ok((timing(1e3), Some(said)));
         }
         Err(format!(
-            "Found Δ = {between} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
+            "Found Δ = {between:?} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
         ))
     }
 
-    /// What is wrong with it.
+    /// The sentence for times that no scanner has.
     pub fn check(&self) -> Result<(), String> {
-        if self.pulse_ms > 0.0 && self.between_ms >= self.pulse_ms && self.between_ms.is_finite() {
+        let (least, most) = TIMES_MS;
+        if self.pulse_ms >= least && self.between_ms >= self.pulse_ms && self.between_ms <= most {
             return Ok(());
         }
         Err(format!(
-            "The gradient timing is δ = {} ms and Δ = {} ms, expected 0 < δ ≤ Δ; take both from the \
-             scan's protocol",
+            "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \
+             the scan's protocol",
             self.pulse_ms, self.between_ms
         ))
     }

@@ -17,7 +17,7 @@ pub struct Expected {
     pub iteration_s: f64,
 }
 
-/// Of one thread with AVX2: a unit of [`Work`].
+/// The time of one thread with AVX2 for a unit of [`Work`].
 const UNIT_S: f64 = 0.2e-9;
 /// A segment: cut, sorted, packed.
 const SEGMENT_S: f64 = 150e-9;
@@ -25,11 +25,11 @@ const SEGMENT_S: f64 = 150e-9;
 const VALUE_S: f64 = 10e-9;
 /// A number of the solver's vectors that is read and written once in an iteration.
 const NUMBER_S: f64 = 1e-9;
-/// As often the solver passes over rows and columns.
+/// How often the solver passes over rows and columns.
 const PASSES: f64 = 8.0;
 
 impl Inputs<'_> {
-    /// Of so many records.
+    /// The expected work for this many records.
     pub fn expected(
         &self,
         params: &Params,
@@ -77,7 +77,7 @@ impl Inputs<'_> {
                     segments: n.segments,
                     voxels,
                     samples: n.samples,
-                    // Of many columns of a streamline, four or fewer are worked on.
+                    // At most four of a streamline's columns are worked on together.
                     shared: fibres * n.atoms.min(4.0),
                 };
                 let cards = load.cards(devices).len();

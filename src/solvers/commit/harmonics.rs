@@ -190,7 +190,7 @@ pub fn at_cosine(zonal: &[f64; DEGREES], t: f64) -> f64 {
         .sum()
 }
 
-/// The same as a polynomial: factors of 1, t², … t¹².
+/// Zonal harmonics as a polynomial: factors of 1, t², … t¹².
 pub fn even_powers(zonal: &[f64; DEGREES]) -> [f64; DEGREES] {
     let mut out = [0.0; DEGREES];
     // P_l by powers of t, and that of one degree less.

@@ -25,7 +25,7 @@ pub struct Params {
     pub blur_mm: Option<f64>,
     /// λ as a share of the smallest that leaves no streamline, 0 for none.
     pub lasso: f32,
-    /// The same for groups of streamlines, each times the root of their number.
+    /// The penalty of groups of streamlines, each times the root of their number.
     pub group: f32,
     pub stop: Stop,
     /// `None`: whichever takes less work.
@@ -58,7 +58,7 @@ pub struct Demand {
     /// Records, at most and nearly.
     pub segments: u64,
     pub bytes: u64,
-    /// The same on each graphics card, at most: as if streamlines ran through all voxels that may be used.
+    /// An upper limit of the memory on each graphics card, as if streamlines ran through all usable voxels.
     pub on_card: u64,
 }
 
@@ -100,7 +100,7 @@ fn first(backend: &Backend) -> Option<usize> {
     backend.devices().first().map(Device::number)
 }
 
-/// Of all points, so many must lie in the scan's box: others belong to another space.
+/// Of all points, this many must lie in the scan's box: others belong to another space.
 const LEAST_INSIDE: f64 = 0.1;
 
 fn input<T>(sentence: impl Into<String>) -> Result<T, Error> {
@@ -209,7 +209,7 @@ impl Inputs<'_> {
         Ok(samples)
     }
 
-    /// Of the points that are numbers.
+    /// The share of the finite points that lie inside.
     fn share_inside(&self) -> f64 {
         let grid = &self.scan.grid;
         let inside = |p: &[f32; 3]| {
@@ -308,7 +308,7 @@ impl Inputs<'_> {
     }
 
     /// Where the streamlines run, in the voxels that a fit is of: what it builds first, without what it needs
-    /// of directions around them. Refused where it would take more than so many bytes of memory.
+    /// of directions around them. Refused where it would take more than this many bytes of memory.
     pub fn course(
         &self,
         params: &Params,
@@ -329,7 +329,7 @@ impl Inputs<'_> {
 }
 
 impl Prepared {
-    /// Refused where it would take more than so many bytes of memory.
+    /// Refused where it would take more than this many bytes of memory.
     pub fn new(
         inputs: &Inputs,
         params: &Params,

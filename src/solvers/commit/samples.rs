@@ -15,7 +15,7 @@ pub struct Shell {
     pub timing: Option<Timing>,
     /// Unit vectors, world axes.
     pub directions: Vec<DVec3>,
-    /// Of the scan, one a direction.
+    /// Volumes of the scan, one per direction.
     pub volumes: Vec<usize>,
 }
 

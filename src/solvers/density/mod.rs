@@ -90,7 +90,7 @@ fn bytes(grid: &Grid, params: &Params) -> u64 {
     grid.voxel_count() as u64 * (sums + frames)
 }
 
-/// Refused where it would take more than so many bytes of memory.
+/// Refused where it would take more than this many bytes of memory.
 pub fn density(
     tractogram: &Tractogram,
     grid: &Arc<Grid>,

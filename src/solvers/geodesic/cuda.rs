@@ -199,7 +199,7 @@ fn cells(
     })
 }
 
-/// What a kernel makes of the records: so many words for each of a grid.
+/// What a kernel makes of the records: this many words for each of a grid.
 fn made(
     device: &Device,
     medium: &Medium,
@@ -273,7 +273,7 @@ impl Job<'_> {
         Ok(shard)
     }
 
-    /// Room for the points of batches of at most so many rays, and how many a batch may have.
+    /// Room for the points of batches of at most this many rays, and how many a batch may have.
     fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
         let capacity = self.rules.most_kept();
         let senses = self.senses() as u64;
@@ -374,7 +374,7 @@ impl Job<'_> {
         (name, threads, samples / stages)
     }
 
-    /// How many seeds so many rays have, of which each sends all its rays or none.
+    /// How many seeds this many rays have, of which each sends all its rays or none.
     fn seeds_in(&self, rays: usize) -> u64 {
         rays.div_ceil(self.params.directions.count()) as u64
     }

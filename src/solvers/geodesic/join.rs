@@ -8,7 +8,7 @@ use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 
 pub use crate::solvers::tracking::gather::Joined;
 
-/// One in so many of the rays that missed the targets is kept to be shown.
+/// One in this many of the rays that missed the targets is kept to be shown.
 const MISSED_EVERY: usize = 7;
 
 /// Whether a ray that missed is: by its number, so that the choice does not depend on the others,

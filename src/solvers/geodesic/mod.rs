@@ -99,7 +99,7 @@ pub struct Params {
     pub walk: tracking::Params,
     pub form: Form,
     pub directions: Directions,
-    /// One point in so many steps is kept, and the last.
+    /// One point in this many steps is kept, and the last.
     pub keep_every: usize,
     /// Stops rays that circle on the spot.
     pub loop_guard: bool,
@@ -192,7 +192,7 @@ fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), Str
     }
     if medium.interpolation != params.walk.interpolation {
         return Err(format!(
-            "The medium was prepared for {:?} interpolation, expected {:?}; prepare it anew",
+            "The medium was prepared for {:?} interpolation, expected {:?}; prepare it again",
             medium.interpolation, params.walk.interpolation
         ));
     }

@@ -1,7 +1,7 @@
 //! The leak alarm: a surface that runs out of what is looked for. Counted in steps, never in seconds.
 //!
-//! It is armed from the first step, and changes by hand leave it armed. Growth from a seed to a structure is no
-//! leak, however fast: nothing distinguishes it. A leak is
+//! It is armed from the first step, and a change of speeds leaves it armed. Growth from a seed to a structure is
+//! no leak, however fast: nothing tells the two apart. A leak is
 //!
 //! 1. *contact*: the surface holds more background, or more voxels at the image's border, than it did at the start
 //!    or after the last sphere;
@@ -10,6 +10,9 @@
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
+//!
+//! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
+//! growth set in.
 
 use super::background::Contact;
 use super::script::{Event, What};
@@ -18,44 +21,47 @@ use super::script::{Event, What};
 const WINDOW: usize = 10;
 /// The surface rests once the voxels inside grow by less than this share …
 const REST: f64 = 1e-3;
-/// … in so many windows.
+/// … within this many windows.
 const REST_WINDOWS: usize = 10;
+/// A small surface at rest breathes by this many voxels.
+const FEW: u64 = 5;
 /// Windows of which the median is the recent growth.
 const RECENT: usize = 20;
-/// A leak grows so many times as fast …
+/// A leak grows this many times as fast …
 const TIMES: f64 = 5.0;
-/// … in so many windows in succession …
+/// … in this many windows in succession …
 const SUSTAINED: usize = 3;
-/// … and by this share of the volume in these: less is a surface that settles.
+/// … and by this share of the volume within them: less is a surface that settles.
 const NOTICED: f64 = 0.01;
 /// The surface has slowed down where it changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
-/// … has grown to so many times its seed, …
+/// … has grown to this many times its seed, …
 const SEEDS: u64 = 3;
-/// … and leaks at so many times the volume it had then: more than the other one of a pair adds.
+/// … and leaks at this many times the volume it had then: the second structure of a pair adds less.
 const MULTIPLE: f64 = 2.5;
 /// Up to this multiple it is taken to be where it was.
 const CALM: f64 = 1.1;
-/// Its pace is that of the cube root of the volume in so many windows: of a ball that grows freely it is steady. A leak
-/// is so many times as fast as the slowest pace since the surface had left its seed, and multiplies the volume of then.
+/// The pace is the growth of the volume's cube root within this many windows: a ball that grows freely keeps its
+/// pace. A leak is this many times as fast as the slowest pace since the surface left its seed, and multiplies the
+/// volume that it had at that pace.
 const PACE: usize = 5;
 const FASTER: f64 = 2.5;
-/// Slower paces are none.
+/// Slower paces count as this one.
 const STILL: f64 = 0.1;
 /// Voxels inside that may be background, or lie at the border, and their share of all inside.
 const BACKGROUND: (u64, u64) = (50, 1000);
 const BORDER: (u64, u64) = (30, 10_000);
 /// Steps between two looks at the contact, at least …
 const LOOK: u64 = 50;
-/// … after which the volume has changed by one part in so many.
+/// … and only where the volume has changed by one part in this many: else the surface touches what it did.
 const LOOK_GROWTH: u64 = 200;
 
-/// What gave the leak away.
+/// Why the surface is taken to leak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     Background,
     Border,
-    /// Growth that nobody caused.
+    /// It grows again without a change of speeds.
     Growth,
     /// The volume multiplied after speeds were changed.
     Change,
@@ -86,14 +92,14 @@ impl Cause {
 /// Where a run leaked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leak {
-    /// The last step before the rise.
+    /// The step to go back to: that of the change that let it leak, else the last one before it grew.
     pub from: u64,
     /// When it was noticed.
     pub noticed: u64,
     pub cause: Cause,
 }
 
-/// Gets the number of voxels inside after each step, and contacts at intervals.
+/// Takes the number of voxels inside after each step, and contacts at intervals.
 #[derive(Clone, Debug)]
 pub struct Alarm {
     step: u64,
@@ -108,10 +114,12 @@ pub struct Alarm {
     slowest: Option<(Mark, f64)>,
     /// Changes of speeds.
     changes: Vec<Mark>,
+    /// Where the surface last was at rest.
+    base: Option<Base>,
     /// What it may touch without a leak, and what it touched when it was last looked at.
     allowed: Contact,
     touched: Contact,
-    /// Step and voxels inside at the last look without a leak.
+    /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
@@ -123,6 +131,23 @@ pub struct Alarm {
 struct Mark {
     step: u64,
     inside: u64,
+}
+
+impl Mark {
+    /// Whether two volumes differ by at most this share.
+    fn is_about(self, inside: u64, share: f64) -> bool {
+        let (low, high) = (self.inside.min(inside), self.inside.max(inside));
+        high as f64 <= (1.0 + share) * low as f64
+    }
+}
+
+/// A surface at rest.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    /// The volume is that at rest; the step is the last one known to be at rest, or that of the last change of
+    /// speeds by which the surface had not moved yet.
+    mark: Mark,
+    changed: bool,
 }
 
 /// Voxels inside at the ends of windows since the last sphere.
@@ -141,7 +166,7 @@ impl Course {
     }
 
     /// Whether a window ends here.
-    fn hear(&mut self, step: u64, inside: u64) -> bool {
+    fn record(&mut self, step: u64, inside: u64) -> bool {
         let ends = (step - self.first).is_multiple_of(WINDOW as u64);
         if ends {
             self.inside.push(inside);
@@ -149,7 +174,7 @@ impl Course {
         ends
     }
 
-    /// The change in so many windows up to now, of `of` what is inside.
+    /// The change of `of` the voxels inside within this many windows up to now.
     fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
         let last = self.inside.len() - 1;
         let before = self.inside[last.checked_sub(windows)?];
@@ -163,7 +188,7 @@ impl Course {
         Some((before, grown.max(STILL)))
     }
 
-    /// The last window's end from a step on at which the volume was about that of then.
+    /// The last end of a window, from a mark on, at which the volume was about that of the mark.
     fn last_about(&self, mark: Mark) -> u64 {
         let most = CALM * mark.inside as f64;
         let last = self.inside.iter().rposition(|n| (*n as f64) < most);
@@ -175,7 +200,7 @@ impl Course {
 /// Growth under the same speeds.
 #[derive(Clone, Debug)]
 struct Rest {
-    /// Step of the last change by hand.
+    /// Step of the last change of speeds.
     first: u64,
     /// At the ends of the windows.
     inside: Vec<u64>,
@@ -202,13 +227,22 @@ impl Rest {
     }
 
     /// Whether a window ends here.
-    fn hear(&mut self, inside: u64) -> bool {
+    fn record(&mut self, inside: u64) -> bool {
         self.steps += 1;
         let ends = self.steps.is_multiple_of(WINDOW);
         if ends {
             self.inside.push(inside);
         }
         ends
+    }
+
+    /// Whether the volume has stayed what it was `REST_WINDOWS` before.
+    fn is_still(&self) -> bool {
+        let Some(before) = self.last().checked_sub(REST_WINDOWS) else {
+            return false;
+        };
+        let [before, now] = [self.inside[before], self.inside[self.last()]];
+        now.abs_diff(before) <= FEW.max((REST * before as f64) as u64)
     }
 
     /// The change of the voxels inside in `REST_WINDOWS`, as a share.
@@ -260,6 +294,7 @@ impl Alarm {
             slow: None,
             slowest: None,
             changes: Vec::new(),
+            base: None,
             allowed: contact,
             touched: contact,
             looked: Mark { step: 0, inside },
@@ -268,18 +303,18 @@ impl Alarm {
         }
     }
 
-    /// As it is after a run with this growth and these changes, which leaves all leaks behind; `contact`: of its
-    /// last step.
+    /// The alarm as it is after a run with this growth and these changes, whose leaks are left behind; `contact`:
+    /// after its last step.
     pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
         let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
-            // The growth says what a sphere made of the surface after its step, not what was there before.
+            // After the step of a sphere the growth holds the volume with the sphere, not the one before it.
             let edited = events
                 .clone()
                 .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
             if step > 0 {
-                alarm.hear(if edited { alarm.now } else { *inside });
+                alarm.record(if edited { alarm.now } else { *inside });
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
@@ -330,24 +365,37 @@ impl Alarm {
         }
     }
 
-    /// After a step.
-    pub fn hear(&mut self, inside: u64) {
+    /// Takes the voxels inside after a step.
+    pub fn record(&mut self, inside: u64) {
         self.step += 1;
         self.now = inside;
-        if self.rest.hear(inside)
-            && let Some(from) = self.rest.leaks()
-        {
-            self.leaks(from, Cause::Growth);
+        if self.rest.record(inside) {
+            if let Some(from) = self.rest.leaks() {
+                self.leaks(from, Cause::Growth);
+            }
+            if self.rest.is_still() {
+                self.rests_here();
+            }
         }
-        if !self.course.hear(self.step, inside) {
+        if !self.course.record(self.step, inside) {
             return;
+        }
+        if !self.has_changed() {
+            self.looked.step = self.step;
         }
         let (others, seed) = self.seed;
         let left = others + SEEDS * seed;
         let grown = inside >= left;
         let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
-        if grown && share.is_some_and(|share| share.abs() < SLOW) {
-            self.slow = Some(self.mark());
+        if share.is_some_and(|share| share.abs() < SLOW) {
+            if grown {
+                self.slow = Some(self.mark());
+            }
+            // A surface that creeps away is not at rest, one that slowed down elsewhere is.
+            let creeps = |base: Base| base.mark.is_about(inside, CALM - 1.0);
+            if !self.base.is_some_and(creeps) {
+                self.rests_here();
+            }
         }
         if let Some((before, speed)) = self.course.pace()
             && before >= left
@@ -369,6 +417,13 @@ impl Alarm {
         }
     }
 
+    fn rests_here(&mut self) {
+        self.base = Some(Base {
+            mark: self.mark(),
+            changed: false,
+        });
+    }
+
     fn rises(&mut self, mark: Mark) {
         if self.now as f64 >= CALM * self.known as f64 {
             let (from, cause) = self.before_the_rise(mark);
@@ -376,13 +431,35 @@ impl Alarm {
         }
     }
 
-    /// Whether contacts are to be looked at after this step.
-    pub fn wants_look(&self) -> bool {
+    /// Whether the volume is another one than at the last look.
+    fn has_changed(&self) -> bool {
         let before = self.looked.inside;
-        self.step.is_multiple_of(LOOK) && self.now.abs_diff(before) * LOOK_GROWTH >= before
+        self.now.abs_diff(before) * LOOK_GROWTH >= before
     }
 
-    /// What the surface touches after this step.
+    /// Whether contacts are to be looked at after this step.
+    pub fn wants_look(&self) -> bool {
+        self.step.is_multiple_of(LOOK) && self.has_changed()
+    }
+
+    /// The step to go back to from a contact. Looks are rare, so that the last one without a leak may come after the
+    /// change of speeds that let the surface out.
+    fn before_the_contact(&self) -> u64 {
+        let looked = self.looked;
+        match self.base {
+            Some(base) if base.changed => base.mark.step,
+            Some(base) => base.mark.step.min(looked.step),
+            // It has not rested yet: the last change at which it was as good as at the last look.
+            None => {
+                let fine =
+                    |m: &&Mark| m.step <= looked.step || looked.is_about(m.inside, CALM - 1.0);
+                let change = self.changes.iter().rev().find(fine);
+                change.map_or(looked.step, |change| change.step)
+            }
+        }
+    }
+
+    /// Takes what the surface touches after this step.
     pub fn look(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
         let (allowed, inside) = (self.allowed, self.now);
@@ -399,33 +476,37 @@ impl Alarm {
             self.looked = self.mark();
             return;
         };
-        let slowest = self.slowest.map(|(mark, _)| mark);
-        let left = |m: &Mark| inside as f64 >= CALM * m.inside as f64;
-        let mark = self.slow.or(slowest).filter(left);
-        let from = mark.map_or(self.looked.step, |m| self.before_the_rise(m).0);
-        self.leaks(from, cause);
+        self.leaks(self.before_the_contact(), cause);
     }
 
     /// Speeds were changed after this step.
     pub fn steered(&mut self) {
         self.rest = Rest::new(self.step, self.now);
-        self.changes.push(self.mark());
+        let now = self.mark();
+        self.changes.push(now);
+        if let Some(base) = &mut self.base
+            && base.mark.is_about(now.inside, NOTICED)
+        {
+            base.mark.step = now.step;
+            base.changed = true;
+        }
         if self.leak.take().is_some() {
             self.known = self.now;
         }
     }
 
-    /// From a surface that somebody made: what it was before says nothing.
+    /// Begins from a surface that the user made: what it was before says nothing.
     fn begin(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         self.course = Course::new(self.step, self.now);
         self.slowest = None;
         self.changes.clear();
+        self.base = None;
         self.looked = self.mark();
         self.leak = None;
     }
 
-    /// A sphere left so many voxels inside, with this contact.
+    /// A sphere was added or cut away; then this many voxels were inside, with this contact.
     pub fn edited(&mut self, inside: u64, added: bool, contact: Contact) {
         if added {
             self.seed = (self.now, inside.saturating_sub(self.now));
@@ -436,11 +517,11 @@ impl Alarm {
         self.begin();
     }
 
-    /// The user lets it go on: what it has reached is allowed.
-    pub fn allow(&mut self) {
+    /// The user lets it go on: what it touches now is allowed.
+    pub fn allow(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
-        self.allowed = self.touched;
+        (self.allowed, self.touched) = (contact, contact);
         self.begin();
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 impl Field {
     /// First and last voxel of the bricks that are not all outside.
-    fn extent(&self) -> Option<([usize; 3], [usize; 3])> {
+    pub fn extent(&self) -> Option<([usize; 3], [usize; 3])> {
         let (b, shape) = (self.brick, self.counts());
         let bricks = self
             .table

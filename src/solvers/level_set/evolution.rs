@@ -396,7 +396,7 @@ impl Evolution {
                     if every > 0 && step.is_multiple_of(every) {
                         self.redistance()?;
                     }
-                    self.alarm.hear(self.inside.last().copied().unwrap_or(0));
+                    self.alarm.record(self.inside.last().copied().unwrap_or(0));
                 }
                 Vec::new()
             }
@@ -404,7 +404,7 @@ impl Evolution {
         for count in counts {
             self.begin_step(dt);
             self.took(count);
-            self.alarm.hear(self.inside.last().copied().unwrap_or(0));
+            self.alarm.record(self.inside.last().copied().unwrap_or(0));
         }
         Ok(())
     }

@@ -15,6 +15,9 @@ pub struct Probe {
     pub spread: f64,
     /// How far values just outside are from T; `None` where nothing ends within reach.
     pub contrast: Option<f64>,
+    /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
+    /// their borders.
+    pub mixed: bool,
 }
 
 /// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
@@ -25,20 +28,20 @@ const SPREADS: f64 = 1.5;
 const HALF: f64 = 0.42;
 /// … but at most this share of the contrast.
 const MOST: f64 = 0.75;
-/// A spread that exceeds so many times the variance of noise is structure, which reaches so many times its deviation.
+/// Variance of the sample beyond this multiple of the noise's is structure, which reaches `SIDE` times its deviation.
 const NOISES: f64 = 1.2;
 const SIDE: f64 = 1.6;
 /// Without a border in reach: this share of the image's range, if that is more.
 const SHARE: f64 = 0.25;
 /// Shares of the voxels, background left out, between which the range lies; those of the display, which are known.
 const RANGE: (f64, f64) = (0.01, 0.99);
-/// T − ε keeps off the background by so many of its standard deviations, and by this share of its distance from T,
+/// T − ε keeps off the background by this many of its standard deviations, and by this share of its distance from T,
 /// where the sample's spread allows.
 const OFF: (f64, f64) = (2.0, 0.1);
-/// Rays are followed so far, mm, from so many sampled voxels, at most.
+/// Rays are followed this far, mm, from at most this many sampled voxels.
 const REACH_MM: f64 = 25.0;
 const ORIGINS: usize = 24;
-/// Another tissue begins where this share of the usual contrast is reached, and the border is as blurred as so many
+/// Another tissue begins where this share of the usual contrast is reached, and the border is as blurred as this many
 /// voxels: the largest difference within them is the contrast.
 const BEGINS: f64 = 0.35;
 const BLURRED: f64 = 2.5;
@@ -81,6 +84,9 @@ impl Probe {
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
             .max(0.0)
             .sqrt();
+        // Values of one tissue differ by less than half of the contrast.
+        let most = contrast.map_or(SHARE * range, |contrast| MOST / SPREADS * contrast);
+        let mixed = structure > most;
         let usual = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
@@ -115,6 +121,7 @@ impl Probe {
             count,
             spread,
             contrast,
+            mixed,
         })
     }
 }

@@ -5,7 +5,10 @@ use super::params::{Layout, Params};
 use super::start::Sphere;
 use serde::{Deserialize, Serialize};
 
-/// What a hand did.
+/// The longest run: hours on a processor. A surface rests long before.
+pub const MOST_STEPS: u64 = 1_000_000;
+
+/// A change that the user made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -15,7 +18,7 @@ pub enum What {
     Inputs(usize),
 }
 
-/// After how many steps a hand did it.
+/// A change, and after how many steps it was made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Event {
     pub step: u64,
@@ -33,8 +36,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// What steered it after so many steps, before what a hand did there: parameters, and the number of what
-    /// it moved in.
+    /// The parameters after a number of steps, before the changes made there, and the number of the inputs.
     pub fn at(&self, step: u64) -> (&Params, usize) {
         let (mut params, mut number) = (&self.params, 0);
         for event in self.events.iter().take_while(|event| event.step < step) {
@@ -47,8 +49,15 @@ impl Script {
         (params, number)
     }
 
-    /// Whether what it changes to is among so many inputs.
+    /// One sentence if it asks for more steps than [`MOST_STEPS`], or for speed inputs that are not among these.
     pub fn check(&self, inputs: usize) -> Result<(), String> {
+        let last = self.events.iter().map(|event| event.step).max();
+        let steps = self.steps.max(last.unwrap_or(0));
+        if steps > MOST_STEPS {
+            return Err(format!(
+                "Found a run of {steps} steps, expected at most {MOST_STEPS}; lower the number of steps"
+            ));
+        }
         let asked = self.events.iter().filter_map(|event| match event.what {
             What::Inputs(number) => Some(number),
             What::Params(_) | What::Sphere(_) => None,
@@ -78,6 +87,17 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// In machine output.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Converged => "converged",
+            Self::Vanished => "vanished",
+            Self::Filled => "filled",
+            Self::Leaked(_) => "leaked",
+        }
+    }
+
     /// What to say about it, where something went wrong.
     pub fn sentence(self) -> Option<String> {
         match self {

@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Of E*: single precision rounds the sums by this share.
+/// The share of E* by which single precision rounds the sums.
 const ROUNDING: f64 = 2e-7;
 
 /// The costs between two regions; cheap to clone.
@@ -48,11 +48,11 @@ pub struct Pathway {
 }
 
 impl Pathway {
-    /// Of two fields of one preparation.
+    /// The pathway between two fields of one preparation.
     pub fn new(a: CostField, b: CostField) -> Result<Self, Error> {
         if a.prepared.id() != b.prepared.id() {
             return Err(Error::Input(format!(
-                "The cost fields of '{}' and '{}' come from different metrics; solve both anew",
+                "The cost fields of '{}' and '{}' come from different metrics; solve both again",
                 a.source.name, b.source.name
             )));
         }

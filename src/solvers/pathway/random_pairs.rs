@@ -35,9 +35,9 @@ const RANDOM_SEED: u64 = 1;
 /// Costs per mm along a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rates {
-    /// Of the whole path.
+    /// The mean over the whole path.
     pub mean: f64,
-    /// Of its weakest stretch between the regions.
+    /// The mean over its weakest stretch between the regions.
     pub weakest: f64,
 }
 
@@ -67,7 +67,7 @@ pub struct Ends<'a> {
 pub struct RandomPairs {
     prepared: Prepared,
     tolerance: f32,
-    /// Of the pairs that a path joins.
+    /// Costs of the pairs that a path joins.
     pub rates: Arc<[Rates]>,
     /// Pairs that were tried.
     pub tried: usize,
@@ -170,7 +170,7 @@ impl RandomPairs {
         Ok(drawn)
     }
 
-    /// The same of two regions, on the same metric; `None` where no path joins them.
+    /// Costs per mm between two regions, on the same metric; `None` where no path joins them.
     pub fn of(
         &self,
         ends: &Ends,
@@ -188,7 +188,7 @@ impl RandomPairs {
     /// few pairs.
     pub fn shares(&self, of: Rates) -> Option<Rates> {
         let share = |value: fn(&Rates) -> f64| {
-            // Of equal values half count.
+            // Half of the equal values count.
             let below = self
                 .rates
                 .iter()

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Voxels that a step goes, along its longest axis.
 const STEP: f64 = 0.25;
-/// After so many steps without a lower voxel the path goes on from the middle of its own.
+/// After this many steps without a lower voxel the path goes on from the middle of its own.
 const PATIENCE: usize = 12;
 
 /// A path in world mm with what it costs up to each point.
@@ -150,7 +150,7 @@ pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
 struct Walk<'a> {
     field: &'a CostField,
     metric: &'a Metric,
-    /// Of the places met so far: towards the source, longest component 1.
+    /// Directions towards the source at the places met so far, longest component 1.
     directions: HashMap<usize, Option<DVec3>>,
 }
 

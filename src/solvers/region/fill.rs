@@ -15,7 +15,7 @@ pub struct Filled {
 }
 
 /// The voxels connected through faces to the one that holds a world point, whose values differ from
-/// its by at most `tolerance`; at most so many millilitres, the nearest in steps.
+/// its by at most `tolerance`; at most this many millilitres, the nearest in steps.
 pub fn fill(
     volume: &Volume,
     frame: usize,

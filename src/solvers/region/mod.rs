@@ -155,7 +155,7 @@ struct Part {
 }
 
 impl Part {
-    /// The voxels inside and so many more around them, in voxels along each axis.
+    /// The voxels inside and this many more around them, in voxels along each axis.
     fn around(mask: &Mask, margin: DVec3) -> Option<Self> {
         let (low, high) = mask.block_inside()?;
         let margin = margin.to_array().map(|m| m.ceil() as usize + 1);

@@ -47,7 +47,7 @@ const COARSE_MM: f64 = 4.0;
 const COARSE_VOXELS: usize = 24;
 /// Voxels at most that the shading is fitted to; it is smooth.
 const SAMPLES: usize = 8192;
-/// At most so many weighted volumes, evenly spread, make their mean: enough for a mask.
+/// At most this many weighted volumes, evenly spread, make their mean: enough for a mask.
 const WEIGHTED: usize = 32;
 /// Alternations between finding the core and fitting the shading.
 const ROUNDS: usize = 2;
@@ -201,12 +201,23 @@ fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, E
     let share = (AIR * n as f64 - zeros as f64) / (n - zeros).max(1) as f64;
     if share > 0.0 {
         let volume = Volume::scalar(dwi.grid.clone(), mean.as_slice());
-        let (air, _) = volume.percentiles(0, share, 1.0);
+        let (low, _) = volume.percentiles(0, share, 1.0);
+        let air = above(&mean, low);
         for v in &mut mean {
             *v = (*v * *v - air * air).max(0.0).sqrt();
         }
     }
     Ok(mean)
+}
+
+/// The mean of air, from a value that this share of it does not reach: the mean of all values that are little above
+/// that one. In the mean of several volumes the noise of air is narrow and all of it is among them; in a single
+/// volume it is wide, and the value itself is the better guess.
+fn above(mean: &[f32], low: f32) -> f32 {
+    const LITTLE: f32 = 1.5;
+    let air = mean.iter().filter(|v| **v > 0.0 && **v < LITTLE * low);
+    let (sum, count) = air.fold((0.0f64, 0u64), |(sum, n), v| (sum + f64::from(*v), n + 1));
+    low.max((sum / count.max(1) as f64) as f32)
 }
 
 /// A grid of blocks of the scan's voxels.

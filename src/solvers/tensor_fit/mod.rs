@@ -137,7 +137,7 @@ pub fn fit(
 }
 
 /// What is left over of each sample of the mask by [`fit`] with these parameters, for its wild
-/// bootstrap; refused where it would take more than so many bytes of memory.
+/// bootstrap; refused where it would take more than this many bytes of memory.
 pub fn residuals(
     dwi: &Volume,
     gradients: &Gradients,

@@ -185,7 +185,7 @@ impl Cards<'_> {
         Ok(all)
     }
 
-    /// Uploads what is not there yet, and takes memory for batches of at most so many seeds.
+    /// Uploads what is not there yet, and takes memory for batches of at most this many seeds.
     fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<OnCard<'a>, Error> {
         // Tensors as they are lie there under the same name for all solvers.
         let tag = match self.sampled {
@@ -209,7 +209,7 @@ impl Cards<'_> {
         let batch = batch.clamp(1, seeds as u64);
         device.needs(
             batch * bytes,
-            "tracking so many steps",
+            "tracking that many steps",
             "choose a shorter length limit or a longer step",
         )?;
         Ok(OnCard {
@@ -221,7 +221,7 @@ impl Cards<'_> {
         })
     }
 
-    /// Asks whether the host has room for so many points before they come.
+    /// Asks whether the host has room for this many points before they come.
     fn batch(
         &self,
         card: &mut OnCard,

@@ -74,7 +74,7 @@ pub struct Kind {
     pub targets: usize,
     /// Whether curves end in one of them.
     pub cut_at_targets: bool,
-    /// One in so many of the curves that missed the targets is among the parts.
+    /// One in this many of the curves that missed the targets is among the parts.
     pub missed_every: usize,
     /// Whether curves have a connectivity measure.
     pub measured: bool,

@@ -10,7 +10,7 @@ use crate::data::tractogram::length_mm;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One in so many of the streamlines that missed the targets is kept to be shown: by the seed's
+/// One in this many of the streamlines that missed the targets is kept to be shown: by the seed's
 /// index, so that the choice does not depend on the others.
 pub const MISSED_EVERY: usize = 7;
 
@@ -106,7 +106,7 @@ impl Limits {
         }
     }
 
-    /// More than so many steps can be long, however coordinates and sums are rounded.
+    /// More than this many steps can be long, however coordinates and sums are rounded.
     fn longest_mm(&self, steps: f32) -> f32 {
         steps * (1.01 * self.step_mm + 1e-4)
     }

@@ -29,7 +29,7 @@ pub struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// For curves of so many seeds, in so many bytes if there is a limit.
+    /// For curves of this many seeds, in this many bytes if there is a limit.
     pub fn new(
         what: &'static str,
         seeds: usize,
@@ -46,7 +46,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Whether there is a limit that the curves of all seeds would pass with so many points each.
+    /// Whether there is a limit that the curves of all seeds would pass with this many points each.
     pub fn may_fill(&self, points: u64) -> bool {
         let each = points
             .saturating_mul(BYTES_PER_POINT)
@@ -54,8 +54,8 @@ impl<'a> Room<'a> {
         self.memory.is_some() && each.saturating_mul(self.seeds as u64) > self.memory()
     }
 
-    /// Refuses what some of so many equal parts say would not fit: `part` makes one of them and tells
-    /// the bytes it takes. Seeds have at most so many points each. On the threads of the caller's pool.
+    /// Refuses what some of this many equal parts say would not fit: `part` makes one of them and tells
+    /// the bytes it takes. Seeds have at most this many points each. On the threads of the caller's pool.
     pub fn foretell(
         &self,
         points: u64,
@@ -92,7 +92,7 @@ impl<'a> Room<'a> {
         )))
     }
 
-    /// Counts the curves of so many more seeds, `steps` of progress; refuses them when they are too
+    /// Counts the curves of this many more seeds, `steps` of progress; refuses them when they are too
     /// many.
     pub fn count<'b>(
         &self,
@@ -109,7 +109,7 @@ impl<'a> Room<'a> {
         Ok(())
     }
 
-    /// Whether the points of so many seeds more would fit beside what is there.
+    /// Whether the points of this many seeds more would fit beside what is there.
     pub fn has(&self, seeds: u64, points: u64) -> Result<(), Error> {
         let taken = self.taken.load(Ordering::Relaxed) + points * BYTES_PER_POINT;
         if taken > self.memory() {

@@ -8,7 +8,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, TensorField};
 use glam::DVec3;
 
-/// At most so many seeds are looked at: enough to tell the reason.
+/// At most this many seeds are looked at: enough to tell the reason.
 const MOST: usize = 4096;
 
 /// Seeds by the first condition that each fails.

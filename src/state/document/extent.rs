@@ -22,7 +22,7 @@ impl Document {
 
     /// The ball that holds the streamlines, world mm, where there is no image with them.
     pub fn lines_alone(&self) -> Option<(DVec3, f64)> {
-        /// Of each layer; streamlines are finely sampled, and a mm does not matter.
+        /// Points of each layer; streamlines are finely sampled, and a millimetre does not matter.
         const LOOKED_AT: usize = 100_000;
         const AIR_MM: f64 = 1.0;
         let lines = self.layers.iter().map(|l| match &l.content {

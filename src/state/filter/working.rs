@@ -21,7 +21,7 @@ pub struct FilterKey {
     pub mask: Option<DataId>,
     pub peaks: Option<DataId>,
     pub timing: Vec<Timing>,
-    /// Those of them that steer the fit alone are left out.
+    /// Parameters that steer only the course of the fit are left out.
     pub params: Params,
     pub tensors: tensor_fit::Params,
 }
@@ -50,7 +50,7 @@ impl PartialEq for FilterKey {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Aim {
     Weights,
-    /// Those of streamlines that were edited, as a part of that step.
+    /// Weights of edited streamlines, as a part of that step.
     Again,
     /// The name of what it does without.
     Lesion(String),

@@ -24,7 +24,7 @@ const DENSITY: &str = "Smith RE, Tournier JD, Calamante F, Connelly A (2015). SI
 const PROXIMAL: &str = "Beck A, Teboulle M (2009). A fast iterative shrinkage-thresholding algorithm for linear \
     inverse problems. SIAM Journal on Imaging Sciences 2:183–202.";
 
-/// Of all layers whose streamlines have weights that are theirs.
+/// Describes all layers whose streamlines have weights of their own.
 pub(super) fn weights(state: &State, citations: &mut Citations) -> String {
     let document = &state.document;
     let mut text = String::new();

@@ -21,7 +21,7 @@ const ADJUGATE: &str = "Fuster A, Dela Haije T, Tristán-Vega A, Plantinga B, We
 const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative stencils for anisotropic diffusion. \
     Journal of Mathematical Imaging and Vision 49:123–147.";
 
-/// Of all that were kept, and of the live one where it is looked at; those that are alike once.
+/// Describes kept pathways, and the live one where it is shown; equal ones once.
 pub(super) fn pathways(state: &State, citations: &mut Citations) -> String {
     let kept = state.document.kept_pathways.iter();
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon, Some(&*k.name))));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Where weights and their maps come from.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitRecipe {
-    /// Of the streamlines.
+    /// The recipe of the streamlines.
     pub of: Box<Recipe>,
     pub scan: Source,
     pub mask: Option<PathBuf>,
@@ -54,7 +54,7 @@ impl CommitRecipe {
         if self.least > 0.0 {
             text += " --filtered kept.trx";
         }
-        // As it is without the option: any weight.
+        // Without the option any weight counts.
         if self.least > f32::MIN_POSITIVE {
             let _ = write!(text, " --threshold {}", self.least);
         }

@@ -49,7 +49,7 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
         .ok_or_else(|| "The voxels of the map make no sense".to_owned())
 }
 
-/// Of a move; `None` for one that moves nothing.
+/// The rows of a move; `None` for one that moves nothing.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     match ToldAffine::matrix(by) {
         ToldAffine::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),

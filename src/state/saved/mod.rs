@@ -28,7 +28,7 @@ use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
 use super::filter::{Figures, Filtering, FitOf, Lesion, WeightMap};
 use super::moved::How;
-use super::pathways;
+use super::pathways::{self, AmongPairs};
 use super::recipe::MediumRecipe;
 use super::segment::Settings;
 use super::session::Curves;
@@ -55,9 +55,12 @@ pub struct Content {
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
-    /// Of what is saved for recovery: the session it was.
+    /// The session that a save for recovery belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,
+    /// Checksum of that one as it was read or written last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_sha256: Option<String>,
     /// What is kept to be compared with, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
@@ -270,6 +273,8 @@ pub struct SavedPathway {
     pub basis: SavedBasis,
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<AmongPairs>,
 }
 
 /// What a surface begins with, before spheres.

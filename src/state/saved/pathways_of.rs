@@ -6,7 +6,7 @@ use super::{SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::document::{Basis, LayerId, MadeMask};
-use crate::state::pathways::{KeptPathway, Settings};
+use crate::state::pathways::{AmongPairs, KeptPathway, Settings};
 use crate::state::recipe::Source;
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ impl Lists<'_> {
             regions: regions.map(|r| self.region(document, r)).collect(),
             basis: self.basis(&kept.basis),
             params: kept.params,
+            compared: kept.compared,
         }
     }
 }
@@ -86,6 +87,7 @@ pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &Save
             regions,
             params: one.params,
             found: None,
+            compared: one.compared.and_then(AmongPairs::sound),
         };
         let taken = document.layer(kept.id).is_some()
             || document.kept_pathways.iter().any(|k| k.id == kept.id);

@@ -52,7 +52,7 @@ pub struct LackingWeights {
 }
 
 impl Lacking {
-    /// Of itself, or of what it belongs to.
+    /// Its own name, or that of what it belongs to.
     fn name(&self) -> &str {
         match self {
             Self::Region(region) => &region.name,
@@ -144,7 +144,7 @@ fn read_region(
     })
 }
 
-/// The same for what refers to a region; an error is half a sentence.
+/// A region that something refers to; an error is half a sentence.
 pub(super) fn region(
     document: &Document,
     read: &ReadSession,

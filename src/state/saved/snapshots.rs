@@ -39,7 +39,7 @@ fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLaye
     alike
         && match &a.from {
             Origin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
-                // Of a map there is none.
+                // A map has none.
                 (Some(x), Some(y)) => {
                     !matches!(x.from, Origin::Density(_)) && same(of, x, other, y)
                 }

@@ -29,7 +29,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Those of the session that was opened, where they cannot be read, as they were there.
+    /// Weights of the opened session that cannot be read, as they were there.
     pub(super) fn lacking_weights(
         &mut self,
         document: &Document,
@@ -109,7 +109,7 @@ fn put_on(
     }
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = Weighed {
-        // Of what was edited since they are not.
+        // Weights are not of what was edited since.
         of: match saved.current {
             true => weighted.id(),
             false => crate::data::DataId::fresh(),

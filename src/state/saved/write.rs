@@ -32,15 +32,16 @@ pub(super) struct Lists<'a> {
 
 /// The session of the state as it is.
 pub fn draft(state: &State) -> Draft {
-    make(state, None)
+    make(state, None, None)
 }
 
-/// The same for recovery: with the session it is of.
+/// A draft for recovery, which names the session that it belongs to.
 pub fn autosave(state: &State) -> Draft {
-    make(state, state.session.saving.file.clone())
+    let saving = &state.session.saving;
+    make(state, saving.file.clone(), saving.seen.clone())
 }
 
-fn make(state: &State, origin: Option<PathBuf>) -> Draft {
+fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -> Draft {
     let mut lists = Lists {
         state,
         files: Vec::new(),
@@ -53,6 +54,7 @@ fn make(state: &State, origin: Option<PathBuf>) -> Draft {
         document,
         view: Some(state.view.clone()),
         origin,
+        origin_sha256,
         snapshots,
     };
     let mut results = results(state);

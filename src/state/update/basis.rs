@@ -42,7 +42,7 @@ pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
     })
 }
 
-/// The same of live curves.
+/// How live curves were made.
 pub fn made_live(document: &Document, live: &Live) -> Option<Made> {
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
     made(document, &live.asked, cut)

@@ -9,10 +9,10 @@ use crate::state::view::Task;
 use crate::state::{Effect, State};
 use glam::Vec3;
 
-/// Looking at so many points takes a few milliseconds; nothing is said of more.
+/// Looking at this many points takes a few milliseconds; nothing is said of more.
 const MOST_POINTS: usize = 2_000_000;
 
-/// Copying so many points takes about a tenth of a frame.
+/// Copying this many points takes about a tenth of a frame.
 const AT_ONCE: usize = 500_000;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {

@@ -145,7 +145,7 @@ pub fn keep(state: &mut State) {
 }
 
 /// Saves a layer's streamlines, or the live ones.
-/// Of a layer that is filtered: what the filter leaves.
+/// Saves what the filter leaves of a filtered layer.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
     if let Some(id) = layer.filter(|id| state.sieved(*id)) {
         return save_sifted(state, id, path, effects);

@@ -244,7 +244,7 @@ fn made(state: &mut State, made: Made, effects: &mut Vec<Effect>) {
 fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
     let role = match source {
         Source::Fill { .. } => state.view.drawing.role,
-        // As regions from a label map: nothing is tracked or cut by it before that is asked for.
+        // Like regions from a label map, it neither tracks nor cuts before that is asked for.
         Source::Threshold { .. } => Role::Region,
         _ => wanted_role(state),
     };

@@ -356,7 +356,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
         Action::LeaveGuide => state.session.guide = None,
 
-        // Of what is saved for recovery nobody needs to know as long as it goes well.
+        // Nobody needs to know about a save for recovery as long as it goes well.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
         Action::JobStarted(job) => {
             // The newest request of a slot stands for those it replaced.

@@ -6,7 +6,7 @@ use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, RecentKind, Severity};
-use crate::state::words::count;
+use crate::state::words::{count, counted};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -178,6 +178,14 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// A data set's folder: of one visit what it has is opened, of several the user is asked.
 pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
+    if let Some(first) = folder.unreadable.first() {
+        let text = format!(
+            "{} in the data set cannot be read, so what they hold is missing; allow reading them: {}",
+            counted(folder.unreadable.len(), "folder"),
+            first.display()
+        );
+        state.session.say(Severity::Warning, text);
+    }
     let visits = folder.visits();
     state.session.folder = Some(Arc::new(folder));
     if visits.len() < 2 {

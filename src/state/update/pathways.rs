@@ -15,7 +15,8 @@ use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath
 use crate::state::document::LayerId;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
-    Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working, percent_joined,
+    AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
+    percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
@@ -261,6 +262,8 @@ fn keep(state: &mut State) {
         region.map_or_else(String::new, |r| r.name.clone())
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
+    let compared = state.pathway_compared();
+    let compared = compared.and_then(|c| AmongPairs::of(c));
     edit(state, "Keep pathway", false, |document| {
         let kept = KeptPathway {
             name: document.pathway_name(&base, None),
@@ -275,6 +278,7 @@ fn keep(state: &mut State) {
                 known: None,
                 ..(*found).clone()
             })),
+            compared,
         };
         document.kept_pathways.push(Arc::new(kept));
     });

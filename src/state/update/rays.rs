@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest
 /// of which the picture takes.
 const COARSE_MS: f64 = 100.0 / 3.0;
-/// The same where that leaves too few rays to judge by.
+/// The time budget where the usual one leaves too few rays to judge by.
 const MOST_COARSE_MS: f64 = 100.0;
-/// So many rays are enough to judge by: a share of the few coarse ones that pass is not cut to fewer.
+/// This many rays are enough to judge by: a share of the few coarse ones that pass is not cut to fewer.
 const ENOUGH: usize = 20;
 /// Coarse rays as long as nobody knows how fast they are, and at least.
 const FIRST_COARSE: usize = 1_500;
@@ -137,7 +137,7 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
 
 /// Applies the document's cut to the rays that are there: at once where that is quick.
 pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
-    // Copying so many points takes about a tenth of a frame.
+    // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
     let cut = state.document.rays.cut;
     let rays = state.session.live.as_ref().and_then(|l| l.rays.as_ref());

@@ -75,7 +75,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
                 || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
-            // Of a document that was left nothing is said.
+            // Nothing is said about a document that was left.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
@@ -122,7 +122,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             backend::card_failed(state, event.slot, failure, effects);
         }
         Outcome::Done(output) => {
-            // Of several files that are opened or written, one must not hide another's failure.
+            // When several files are opened or written, one must not hide another's failure.
             if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
                 state.session.forget_failures(event.slot);
             }
@@ -226,10 +226,12 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
         Output::Segmented(_) | Output::Planned(_) => {}
-        Output::Converted(done) => {
+        Output::Converted(done, whole) => {
             state.session.exports_before = None;
-            for path in &done.written {
-                state.session.saving.in_files.written(path, None);
+            // The first is the streamlines' own file; the others hold values of theirs.
+            for (i, path) in done.written.iter().enumerate() {
+                let whole = whole.clone().filter(|_| i == 0);
+                state.session.saving.in_files.written(path, whole);
             }
             let path = done.written.first().map(|p| p.display().to_string());
             let path = path.unwrap_or_default();

@@ -1,6 +1,9 @@
 //! Sessions: saving, opening, what is left behind.
 
+mod checked;
 mod later;
+
+pub use checked::wrong_files;
 
 use super::{edit, fitting, opening};
 use crate::jobs::session::{
@@ -27,8 +30,15 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
                 go(state, leaving, effects);
             }
         }
-        SessionAction::Stay => state.session.saving.leaving = None,
-        SessionAction::Save { path, then } => save(state, path, then, effects),
+        SessionAction::Stay => {
+            state.session.saving.leaving = None;
+            state.session.saving.changed_since = None;
+        }
+        SessionAction::Overwrite => checked::overwrite(state, effects),
+        SessionAction::Save { path, then } => {
+            let known = checked::known(state, path.as_deref());
+            save(state, path, known, then, effects);
+        }
         SessionAction::SetStore(store) => {
             if store != state.document.store {
                 edit(state, "Streamlines in the session", false, |d| {
@@ -42,7 +52,8 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
                     d.store = Store::All
                 });
             }
-            save(state, None, then, effects);
+            let known = checked::known(state, None);
+            save(state, None, known, then, effects);
         }
         SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
         SessionAction::Autosave => autosave(state, effects),
@@ -172,6 +183,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     session.revision += 1;
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
+    (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_asked) = (InFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosaved.take().is_some() {
@@ -193,12 +205,13 @@ pub fn untouched(state: &mut State) {
 fn save(
     state: &mut State,
     path: Option<PathBuf>,
+    known: Option<String>,
     then: Option<Leaving>,
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Save);
     let saving = &mut state.session.saving;
-    saving.leaving = None;
+    (saving.leaving, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
@@ -206,7 +219,7 @@ fn save(
     let draft = Box::new(saved::draft(state));
     state.session.saving.view_asked = Some(state.view.clone());
     state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
-    submit(effects, SessionRequest::Save { path, draft });
+    submit(effects, SessionRequest::Save { path, draft, known });
 }
 
 /// Saves for recovery what is in no file yet.
@@ -249,8 +262,10 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
         SessionOutput::Saved {
             path,
             revision,
+            sha256,
             numbers_left_out,
         } => {
+            state.session.saving.seen = Some(sha256);
             if numbers_left_out > 0 {
                 let lists = counted(numbers_left_out, "set");
                 let sentence = format!(
@@ -261,6 +276,8 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             }
             was_saved(state, path, revision, effects);
         }
+        SessionOutput::ChangedSince { path } => checked::changed_since(state, path),
+        SessionOutput::Verified { files, differ } => checked::verified(state, files, &differ),
         SessionOutput::Autosaved { .. } => {
             state.session.saving.autosaving = false;
             forget_recovered(state, effects);
@@ -281,7 +298,10 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind(found) => state.session.saving.left_behind = found,
+        SessionOutput::LeftBehind { found, held } => {
+            state.session.saving.left_behind.extend(found);
+            state.session.saving.looks_again = held;
+        }
         SessionOutput::Done => {}
     }
 }
@@ -331,7 +351,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     };
     say_lost(state);
     let saving = &mut state.session.saving;
-    // Of several saves that wait the last may be of another revision.
+    // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
         saving.base = base;
     }
@@ -507,11 +527,13 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     saving.base = Arc::new(base);
     if recovered {
         saving.file.clone_from(&content.origin);
+        saving.seen.clone_from(&content.origin_sha256);
         saving.left_behind.retain(|l| l.session != read.path);
-        // Of what this version does not know, nothing replaces the copy.
+        // Nothing replaces the copy of what this version does not know.
         saving.recovered = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
+        saving.seen = Some(read.sha256.clone());
     }
     if recovered || moved || missing || !notes.is_empty() {
         super::changed(state);
@@ -523,12 +545,13 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         }
         format!("Recovered {name}")
     } else {
-        // Those of the fit come later.
+        // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);
         let path = read.path.clone();
         opening::remember(state, path, RecentKind::Session, summary, effects);
         format!("Opened session: {}", read.path.display())
     };
+    checked::verify(state, effects);
     fitting::fit(state, effects);
 }
 
@@ -574,16 +597,4 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
 pub fn is_session(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
     ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
-}
-
-/// What is wrong with the files of the session that is being opened, for those without a window.
-pub fn wrong_files(opening: &Opening) -> Vec<String> {
-    let sentence = |why: &str, path: &Path| format!("{why}: {}", path.display());
-    opening
-        .wrong()
-        .map(|(_, found)| match &found.standing {
-            Standing::Missing(why) | Standing::Changed(why) => sentence(why, &found.path),
-            Standing::Same => String::new(),
-        })
-        .collect()
 }

@@ -4,11 +4,11 @@ use super::{rays, segment};
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking::{self, Fate, Seeding};
+use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{count, took};
+use crate::state::words::{count, mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -110,18 +110,20 @@ pub fn taken_in(
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let tried = count(seeds as u64);
     let kept = count(output.kept.len() as u64);
-    let (made, what) = match asked.curves {
-        Curves::Streamlines(_) => (
+    let (made, what, min_fa) = match &asked.curves {
+        Curves::Streamlines(params) => (
             format!("Tracked {kept} streamlines from {tried} seeds"),
             "streamline",
+            params.min_fa,
         ),
-        Curves::Rays(..) => (format!("Shot {tried} rays"), "ray"),
+        Curves::Rays(..) => (format!("Shot {tried} rays"), "ray", None),
     };
     if state.view.task != Task::Pathways {
-        let started = output.fates.iter().sum::<u64>() > output.fates[Fate::NoStart as usize];
-        state.session.follows(match started {
-            true => format!("{made} in {}", took(wall_ms)),
-            false => format!("No {what} started ({tried} tries)"),
+        let why = none_started(&output, min_fa, &mask::name_of(document));
+        state.session.follows(match why {
+            None if seeds == 0 => format!("No {what} started ({tried} tries)"),
+            None => format!("{made} in {}", took(wall_ms)),
+            Some(why) => format!("No {what} started ({tried} tries): {why}"),
         });
         state.session.said_live = Some(state.session.status.clone());
     }
@@ -171,7 +173,7 @@ pub fn resample(document: &Document) -> Option<Box<Resample>> {
 /// Whether all that is asked for takes so long that something should be seen before.
 fn slow(state: &State) -> bool {
     const PATIENCE_MS: f64 = 300.0;
-    // As long as nobody knows better: what is usual comes at once.
+    // A first guess, so that usual numbers come at once.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
     let live = state.session.live.as_ref();
@@ -206,7 +208,7 @@ pub fn retrack(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     ask(state, coarse, first, effects);
 }
 
-/// Those of other regions are no result of these.
+/// Streamlines of other regions are no result of these.
 fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.pathways.tracks_due = true;

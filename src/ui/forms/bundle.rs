@@ -164,7 +164,7 @@ fn filter(
     let Some(sieve) = now else {
         return rows::hint(
             ui,
-            "By regions, groups, length, values, why tracking stopped, by lot; regions may be dragged meanwhile",
+            "By regions, groups, length, values, why tracking stopped, at random; regions may be dragged meanwhile",
         );
     };
     let mut set = |sieve: Sieve, phase: Phase| {
@@ -484,7 +484,7 @@ fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(
         .default(usual)
         .limits(0.0..=1e9)
         .switch(sieve.at_most.is_some(), "all that pass")
-        .help("So many of those that pass, drawn by lot; always the same ones");
+        .help("This many of those that pass, drawn at random; always the same ones");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
         Some(Change::Switched(on)) => (on.then_some(usual as usize), Phase::Done),

@@ -11,7 +11,9 @@ pub use results::volume_ml;
 use super::display::{extent, select_row, short_unit};
 use super::walk;
 use crate::data::Role;
-use crate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start, scalar};
+use crate::state::segment::{
+    CANNOT_SEGMENT, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
+};
 use crate::state::{Action, Content, LayerId, Phase, Play, Severity, State, Tool, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
@@ -155,6 +157,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let usual = Settings {
         params: defaults::level_set(params.target, params.tolerance),
         told: settings.told,
+        shown: settings.shown,
         ..defaults::segment()
     };
     let mut set = |settings: Settings, phase: Phase| {
@@ -335,18 +338,29 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             tools[i]
         }));
     }
-    // A line that is always there, so that what is below stays where it is.
     let held = match state.view.tool {
-        Tool::Sample => "Each drag over a slice samples, until P or Esc",
-        Tool::Sphere { add: true } => "Each click adds a sphere, until A or Esc",
-        Tool::Sphere { add: false } => "Each click cuts away and keeps out, until D or Esc",
-        _ => "A tool stays in the hand until its key or Esc",
+        Tool::Sample => HINTS[0],
+        Tool::Sphere { add: true } => HINTS[1],
+        Tool::Sphere { add: false } => HINTS[2],
+        _ => HINTS[3],
     };
     let spheres = matches!(state.view.tool, Tool::Sphere { .. });
     let needs = state.cannot_segment().filter(|_| !spheres);
     ui.add_space(4.0);
-    rows::hint(ui, needs.unwrap_or(held));
+    let mixed = state.samples_many_tissues().then_some(MIXED);
+    let all = HINTS.into_iter().chain(CANNOT_SEGMENT).chain([MIXED]);
+    rows::hint_with_room(ui, mixed.or(needs).unwrap_or(held), all);
 }
+
+const MIXED: &str = "Several tissues were sampled: sample a smaller part";
+
+/// What the tools under the pointer do.
+const HINTS: [&str; 4] = [
+    "Each drag over a slice samples, until P or Esc",
+    "Each click adds a sphere, until A or Esc",
+    "Each click cuts away for good, until D or Esc",
+    "A tool stays in the hand until its key or Esc",
+];
 
 pub fn foot(
     ui: &mut Ui,

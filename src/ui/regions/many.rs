@@ -12,7 +12,7 @@ use egui::{Modifiers, Rect, Sense, Ui, pos2, vec2};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// From so many on a list has a search field.
+/// From this many on a list has a search field.
 pub const SEARCHED: usize = 12;
 
 /// What of the list is seen, and which are chosen beside the selected one.

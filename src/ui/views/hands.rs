@@ -250,7 +250,7 @@ pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
     scalar.or_else(|| visible().find(|l| kind(l) == Some(VolumeKind::Rgb)))
 }
 
-/// How a layer is shown after dragging by so many points: to the right widens the window (less
+/// How a layer is shown after dragging by this many points: to the right widens the window (less
 /// contrast), upwards brightens.
 pub fn window_dragged(layer: &Layer, before: &Display, by: Vec2) -> Display {
     const POINTS: f32 = 250.0;

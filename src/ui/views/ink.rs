@@ -18,16 +18,18 @@ const SHADE: f32 = 0.75;
 /// What text stands on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground {
+    /// The rim around the text has this colour.
     pub colour: Color32,
-    /// Whether what lies between is shaded behind the text. A picture without a ground has nothing behind it.
-    pub shaded: bool,
+    /// Behind the text, what is drawn fades into this colour: that of the ground itself, so that a picture without
+    /// a ground fades into nothing. `None`: a larger shade lies there.
+    pub shade: Option<Color32>,
 }
 
 impl Ground {
     /// Of slices.
     pub const BLACK: Self = Self {
         colour: Color32::BLACK,
-        shaded: true,
+        shade: Some(Color32::BLACK),
     };
 
     /// Around text: slices, volumes and streamlines may lie on the ground.
@@ -37,9 +39,8 @@ impl Ground {
 
     /// Shades what is drawn there.
     pub fn shade(self, painter: &Painter, rect: Rect) {
-        if self.shaded {
-            let colour = self.colour.gamma_multiply(SHADE);
-            painter.rect_filled(rect, radius::CHIP, colour);
+        if let Some(colour) = self.shade {
+            painter.rect_filled(rect, radius::CHIP, colour.gamma_multiply(SHADE));
         }
     }
 }
@@ -240,7 +241,7 @@ pub fn colour_bar(
     painter.add(Shape::mesh(mesh));
     // One shade lies behind all of it.
     let ground = Ground {
-        shaded: false,
+        shade: None,
         ..ground
     };
     let label = |y: f32, words: &str, colour: Color32| {
@@ -270,7 +271,7 @@ pub fn dec_legend(
     let (right, top) = (place.right(), place.top());
     ground.shade(painter, place.expand2(ROOM));
     let ground = Ground {
-        shaded: false,
+        shade: None,
         ..ground
     };
     for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {

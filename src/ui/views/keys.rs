@@ -13,10 +13,10 @@ use glam::DVec3;
 const TURN: f64 = std::f64::consts::PI / 36.0;
 /// Plus brings the 3-D view this much closer.
 const STEP: f64 = 1.1;
-/// Shift goes so many voxels or slices at once.
+/// Shift goes this many voxels or slices at once.
 const FAR: i32 = 10;
 
-/// How often a key was pressed in this frame, with Shift counted so many times.
+/// How often a key was pressed in this frame, with Shift counted this many times.
 fn pressed(ui: &Ui, key: Key, with_shift: i32) -> i32 {
     let count = |modifiers| ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32;
     // With Shift first: the other would take those, too.

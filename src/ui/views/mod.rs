@@ -277,8 +277,7 @@ impl Views {
         if moving {
             self.moved_at = now;
         }
-        let unsettled = state.session.unsettled || state.session.pathways.unsettled;
-        if !(unsettled || state.view.moving) {
+        if !state.waits_for_rest() {
             return;
         }
         let rested = now - self.moved_at;

@@ -57,7 +57,7 @@ pub fn words(state: &State, found: &FoundPathway, at: DVec3) -> Option<(String, 
         let pointed = state.path_pointed().filter(|p| p.voxel == voxel)?;
         let percent = format::with_unit(&format::fixed(pointed.excess * 100.0, 0), "%");
         let mean = pointed.path.total_cost() / pointed.path.total_mm().max(f64::MIN_POSITIVE);
-        let words = format!("E* + {percent} · {} a mm", format::significant(mean));
+        let words = format!("E* + {percent} · {} per mm", format::significant(mean));
         return Some((words, true));
     }
     if place.is_some() {

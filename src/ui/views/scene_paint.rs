@@ -16,7 +16,7 @@ use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, v
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
-/// Names of so many regions find room.
+/// Names of this many regions find room.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.
 const STOPS: f32 = 118.0;
@@ -32,9 +32,10 @@ impl Views {
         }
         let painter = ui.painter().with_clip_rect(scene.rect);
         let p = theme::palette(ui.style());
+        let opaque = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
         let ground = ink::Ground {
             colour: p.canvas,
-            shaded: state.view.ground.is_none(),
+            shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
         let text =
             |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, ground);
@@ -235,6 +236,8 @@ impl Views {
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
+        let rests = hand.filter(|_| self.drag.is_none());
+        spheres::fixed_in_scene(painter, scene, rests);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };
@@ -303,7 +306,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) {
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
     ground.shade(painter, Rect::from_center_size(origin, reach));
     let ground = ink::Ground {
-        shaded: false,
+        shade: None,
         ..ground
     };
     let mut arms: Vec<(usize, DVec3)> = (0..3)

@@ -10,7 +10,8 @@ use crate::render::build::{self, Size};
 use crate::state::sampling::SampleAction;
 use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{self, List, pixels};
-use egui::{CursorIcon, PointerButton, Pos2, Rect, Response, Ui};
+use crate::ui::theme;
+use egui::{Color32, CursorIcon, Painter, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
 /// A silhouette is taken from within this distance, points.
@@ -111,6 +112,14 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// A sentence in the middle of a view that cannot be drawn.
+fn instead(painter: &Painter, rect: Rect, sentence: &str) {
+    let (font, width) = (theme::regular(theme::size::LABEL), rect.width() - 40.0);
+    let text = painter.layout(sentence.to_owned(), font, Color32::from_gray(190), width);
+    let at = rect.center() - text.size() / 2.0;
+    painter.galley(at, text, Color32::WHITE);
+}
+
 /// Where a ray enters a region's shape, mm.
 pub(super) fn through_shape(origin: DVec3, direction: DVec3, shape: &Shape) -> Option<f64> {
     match shape {
@@ -175,6 +184,9 @@ impl Views {
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
+        if let Some(sentence) = paint_callback::no_scenes(&ctx) {
+            instead(&painter, rect, &sentence);
+        }
         self.scene_overlay(ui, &scene, hovered, drawn);
         if (hovered && self.drag.is_none()) || self.menu == Some(Pane::Scene) {
             self.scene_buttons(ui, &scene, actions);

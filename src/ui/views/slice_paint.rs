@@ -162,6 +162,7 @@ impl Views {
         spheres::on_slice(painter, slice);
         leak::on_slice(painter, slice);
         spheres::preview(painter, slice, self.drag.as_ref(), at);
+        spheres::fixed_on_slice(painter, slice, at);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {

@@ -118,6 +118,41 @@ fn taken(
     })
 }
 
+/// Said of a keep-out sphere that cannot be moved any more: no longer than a small view is wide.
+const FIXED: &str = "Fixed · take it back under Spheres";
+
+/// Whether a keep-out sphere that cannot be moved is under the pointer.
+fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> bool {
+    if state.view.task != Task::Segment || state.view.tool != Tool::Crosshair {
+        return false;
+    }
+    let near = |(middle, radius): (Pos2, f32)| middle.distance(at) - radius <= RIM;
+    state
+        .document
+        .segment
+        .spheres
+        .iter()
+        .any(|(number, sphere)| {
+            !sphere.add && !is_loose(state, *number) && seen(sphere).is_some_and(near)
+        })
+}
+
+/// Why the sphere under the pointer stays where it is, beside the pointer.
+pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
+    let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
+    if let Some(at) = at.filter(fixed) {
+        ink::tool_word(painter, at, slice.rect, FIXED, ADD);
+    }
+}
+
+/// The same in 3-D.
+pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
+    let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
+    if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
+        ink::tool_word(painter, at, scene.rect, FIXED, ADD);
+    }
+}
+
 fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3, DVec3)>) -> Kind {
     let shape = data::Shape::Sphere {
         centre: sphere.centre,
@@ -131,7 +166,7 @@ fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3,
     }
 }
 
-/// What a press takes into the hand.
+/// The sphere that a press holds.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
     let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(held(taken, slice.world(at), None))
@@ -145,7 +180,7 @@ pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
 
-/// The hand is at another place.
+/// The pointer is at another place.
 pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
     let Kind::Held {
         number, add, grip, ..
@@ -193,7 +228,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
     }
 }
 
-/// It stays in the hand, and says how it is put away.
+/// The tool, and the key that puts it away.
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",

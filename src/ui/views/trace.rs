@@ -7,7 +7,7 @@ use glam::{DVec2, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// At most so many samples a side: a few milliseconds. Larger masks are shown by every second voxel.
+/// At most this many samples a side: a few milliseconds. Larger masks are shown by every second voxel.
 const MOST: f64 = 640.0;
 
 /// A mask on a plane.

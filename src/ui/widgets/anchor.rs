@@ -1,27 +1,27 @@
-//! A scrolled panel in which nothing moves under the pointer: where rows come or go above the control that the
-//! pointer is on, the panel is scrolled by as much, until the pointer has left it.
+//! A scrolled panel in which nothing moves under the pointer. When rows appear or disappear above the control under
+//! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back.
 
 use egui::{Context, Id, Rect, ScrollArea, Ui};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// From one pass to the next.
+/// State kept from one pass to the next.
 #[derive(Clone, Copy, Default)]
 struct Kept {
     pass: u64,
-    /// Where the rows begin, from the top of the panel.
+    /// Top of the rows, from the top of the panel.
     origin: f32,
-    /// Room above and below the rows, where there is nothing to scroll to.
+    /// Empty room above and below the rows, for scrolling beyond them.
     room: [f32; 2],
-    /// How far it was scrolled for the pointer, and to where.
+    /// How far the panel scrolled for the pointer, and the offset it scrolled to.
     scrolled: f32,
     offset: f32,
-    /// Where the next pass scrolls to.
+    /// The offset for the next pass.
     goes_to: Option<f32>,
 }
 
-/// The control under the pointer, and where its middle was when it was last drawn: a field that is typed in is
-/// lower than one that is not.
+/// The control under the pointer, and the height of its middle when it was last drawn. The middle, because a field
+/// is higher while somebody types into it.
 fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     pointer.filter(|at| panel.contains(*at))?;
@@ -34,7 +34,7 @@ fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
     })
 }
 
-/// Returns how high all of it is.
+/// Returns the height of all rows.
 pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f32 {
     let ctx = ui.ctx().clone();
     let panel = ui.available_rect_before_wrap();
@@ -44,30 +44,36 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let before = before.filter(|kept| kept.pass + 1 == pass);
     let held = under(&ctx, panel);
     let mut kept = before.unwrap_or_default();
+    // egui's spring pulls an offset back to the content of the pass before, which does not have the room yet that
+    // this pass adds. Without the spring egui limits the offset to the content of this pass.
+    let spring = std::mem::take(&mut ui.spacing_mut().scroll.kinetic.rubber_band);
     let mut area = ScrollArea::vertical().id_salt(name).auto_shrink(false);
     if let Some(offset) = kept.goes_to.take() {
         area = area.vertical_scroll_offset(offset);
     }
     let mut origin = 0.0;
     let shown = area.show(ui, |ui| {
+        ui.spacing_mut().scroll.kinetic.rubber_band = spring;
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(kept.room[0]);
         origin = ui.cursor().top() - panel.top();
         add(ui);
         ui.add_space(kept.room[1]);
     });
+    ui.spacing_mut().scroll.kinetic.rubber_band = spring;
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
-    let offset = shown.state.clamped_offset().y;
+    // The offset at which this pass was drawn: where rows went, egui has limited its own to what is left.
+    let offset = kept.room[0] - origin;
     let moved = held.zip(before).and_then(|((id, middle), before)| {
         let now = ctx.read_response(id)?.rect.center().y;
-        // Not by the wheel.
+        // Scrolling by the wheel moves the origin, too, and does not count.
         Some(now - middle - (origin - before.origin))
     });
     (kept.pass, kept.origin) = (pass, origin);
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     if !pointer.is_some_and(|at| panel.contains(at)) {
         if kept.scrolled != 0.0 {
-            // As if nothing had been, unless somebody has scrolled since: what has come is seen.
+            // Back to where it was, so that new rows are seen, unless the user has scrolled since.
             let stays = (offset - kept.offset).abs() < 0.5;
             let back = (offset - kept.room[0] - kept.scrolled).max(0.0);
             kept.goes_to = stays.then_some(back);
@@ -84,7 +90,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         kept.goes_to = Some(to);
         kept.offset = to;
         kept.scrolled += moved;
-        // Nobody sees it where it does not stay.
+        // The pass with the control in the wrong place is not shown.
         ctx.request_discard("rows came or went above the pointer");
     }
     ctx.data_mut(|d| d.insert_temp(id, kept));

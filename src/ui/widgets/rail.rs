@@ -133,7 +133,7 @@ fn moved(
     asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
 }
 
-/// The value that an arrow key or a screen reader asks for; `stepped` gives the one so many presses
+/// The value that an arrow key or a screen reader asks for; `stepped` gives the one this many presses
 /// away.
 ///
 /// Arrow keys go to what the hand touched last, until it touches something else.

@@ -172,19 +172,29 @@ pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
 
 /// Wrapped grey text under a head or a row.
 pub fn hint(ui: &mut Ui, text: &str) {
+    hint_with_room(ui, text, []);
+}
+
+/// The same with room for the longest of all that may stand there: what is below stays where it is.
+pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;
-    let mut job = egui::text::LayoutJob::simple(
-        paint::unbroken(text),
-        theme::regular(size::LABEL),
-        p.t3,
-        width,
-    );
-    for section in &mut job.sections {
-        section.format.line_height = Some(paint::line_height(size::LABEL));
-    }
-    let galley = ui.painter().layout_job(job);
-    let size_wanted = vec2(ui.available_width(), galley.size().y + 4.0);
+    let layout = |text: &str| {
+        let mut job = egui::text::LayoutJob::simple(
+            paint::unbroken(text),
+            theme::regular(size::LABEL),
+            p.t3,
+            width,
+        );
+        for section in &mut job.sections {
+            section.format.line_height = Some(paint::line_height(size::LABEL));
+        }
+        ui.painter().layout_job(job)
+    };
+    let galley = layout(text);
+    let heights = all.into_iter().map(|text| layout(text).size().y);
+    let height = heights.fold(galley.size().y, f32::max);
+    let size_wanted = vec2(ui.available_width(), height + 4.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     ui.painter()
         .galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);

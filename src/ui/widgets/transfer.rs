@@ -335,7 +335,7 @@ fn under(ui: &Ui, plot: Rect, transfer: &Transfer) {
     ui.painter().add(mesh);
 }
 
-/// Counts of the values within a window, of at most so many of them evenly spread.
+/// Counts of the values within a window, of at most this many of them evenly spread.
 pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     const MOST: usize = 500_000;
     let mut counts = [0; BINS];

@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
 
 const COLOUR: [u8; 3] = [255, 200, 40];
 
-/// φ in units of the shortest edge, |φ| up to three of the longest, in bricks of so many voxels a side.
+/// φ in units of the shortest edge, |φ| up to three of the longest, in bricks of this many voxels a side.
 fn solved(grid: &Grid, brick: usize, phi_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
     let h_mm = grid.spacing().min_element();
     let most = (3.0 * grid.spacing().max_element() / h_mm) as f32;
@@ -261,7 +261,7 @@ fn changed() {
     assert!(differ.count() < 60);
 }
 
-/// Where the way through a ball of so many mm changes by more than a pixel's rays tell.
+/// Where the way through a ball of this many mm changes by more than a pixel's rays tell.
 fn near_outline((origin, direction): (DVec3, DVec3), radius: f64) -> bool {
     (origin.cross(direction).length() - radius).abs() < 0.8
 }

@@ -175,7 +175,7 @@ pub fn shared(fibres: usize, rank: usize) -> usize {
     fibres * rank.next_multiple_of(wide(rank))
 }
 
-/// Bytes that an operator of so many segments and the vectors of a fit take.
+/// Bytes that an operator of this many segments and the vectors of a fit take.
 pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let voxels = shape.voxels as u64;
     let items = voxels + segments / PART;

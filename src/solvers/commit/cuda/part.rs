@@ -223,7 +223,7 @@ impl Part {
         4 * u64::from(chunk * self.columns.wide) * self.shape.fibres as u64
     }
 
-    /// So many warps.
+    /// This many warps.
     fn warps(&self, count: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (32 * WARPS, 1, 1),
@@ -231,7 +231,7 @@ impl Part {
         }
     }
 
-    /// A block of so many threads a tile of voxels.
+    /// A block of this many threads a tile of voxels.
     fn tiles(&self, threads: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (threads, 1, 1),

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub const MERGE_DEG: f64 = 3.0;
 /// Peaks shorter than this share of the voxel's longest are left out.
 pub const LEAST_PEAK: f32 = 0.1;
-/// Of a voxel that is not used.
+/// Marks a voxel that is not used.
 const UNUSED: u32 = u32::MAX;
 
 /// One record.
@@ -80,7 +80,7 @@ pub struct Dictionary {
 /// Before anything is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// At most so many records, give or take a few percent.
+    /// At most this many records, give or take a few percent.
     pub segments: u64,
     /// While it is built.
     pub bytes: u64,
@@ -112,7 +112,7 @@ pub fn estimate(tractogram: &Tractogram, grid: &Grid, blur_mm: Option<f64>) -> E
     };
     let of = |line: &[[f32; 3]]| -> u64 {
         let mut count = 1;
-        // Of the steps since the last bend or face.
+        // The mean of the steps since the last bend or face.
         let mut mean = DVec3::ZERO;
         for pair in line.windows(2) {
             let [from, to] = [pair[0], pair[1]].map(|p| DVec3::from_array(p.map(f64::from)));
@@ -262,7 +262,7 @@ impl Dictionary {
         units.into_iter().map(|u| u as f64 * self.unit_mm).collect()
     }
 
-    /// How many voxels have so many segments, in bins of doubling width: 0, 1, 2–3, 4–7, …
+    /// How many voxels have this many segments, in bins of doubling width: 0, 1, 2–3, 4–7, …
     pub fn histogram(&self) -> Vec<u64> {
         let mut bins = Vec::new();
         for pair in self.offsets.windows(2) {

@@ -28,7 +28,7 @@ impl Dictionary {
         }
     }
 
-    /// All voxels in so many slabs of nearly the same work, none of them empty, where a voxel is as much as so many
+    /// All voxels in this many slabs of nearly the same work, none of them empty, where a voxel is as much as this many
     /// segments; fewer slabs where there are fewer voxels.
     pub fn slabs(&self, count: usize, voxel: f64) -> Vec<Slab<'_>> {
         let all = self.voxels.len();

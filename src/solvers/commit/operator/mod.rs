@@ -68,7 +68,7 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Way {
     Factorised,
-    /// Directions by the middles of so many cells along a side, at most [`super::directions::SIDE`], with
+    /// Directions by the middles of this many cells along a side, at most [`super::directions::SIDE`], with
     /// which it is the same operator.
     Dense {
         side: u16,
@@ -108,7 +108,7 @@ const SECOND_CACHE: f64 = 1e6;
 
 /// What of the responses may be lost in fewer columns: single precision loses as much.
 const TOLERANCE: f64 = 1e-6;
-/// The same where directions are coarse already.
+/// The tolerance where directions are coarse already.
 const COARSE_TOLERANCE: f64 = 1e-4;
 
 /// Vector multiply-adds that both ways take, in units of eight.
@@ -168,7 +168,7 @@ impl Work {
         Self { factorised, dense }
     }
 
-    /// Of the cheaper way.
+    /// The cost of the cheaper way.
     pub fn least(&self) -> f64 {
         self.factorised.min(self.dense)
     }

@@ -53,7 +53,7 @@ impl Mixing {
         Some((mixing, fewer))
     }
 
-    /// The same of a table, which is left alone where nothing is won.
+    /// The ranks of a table, which is left alone where nothing is won.
     pub fn of_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
         match Self::of_products(table.products(), tolerance) {
             Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),
@@ -70,7 +70,8 @@ impl Mixing {
         let largest = order.first().map_or(0.0, |&i| values[i]);
         order.retain(|&i| values[i] > tolerance * tolerance * largest);
         let rank = order.len();
-        if rank >= atoms {
+        // Atoms without any signal span nothing that fewer columns could hold.
+        if rank == 0 || rank >= atoms {
             return None;
         }
         let factors: Vec<Vec<f64>> = order

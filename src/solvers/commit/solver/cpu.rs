@@ -23,7 +23,7 @@ pub struct Cpu<'a> {
     round: Round,
 }
 
-/// Of the second phase; empty before.
+/// Vectors of the second phase; empty before it.
 #[derive(Default)]
 struct Round {
     /// Where it has come to, then where is looked.
@@ -182,7 +182,7 @@ impl Engine for Cpu<'_> {
         let mut slope = 0.0;
         for (i, g) in self.g.iter_mut().enumerate() {
             *g += if i < intra { lasso } else { 0.0 };
-            // Those at 0 stay there.
+            // Weights at 0 stay there.
             if self.now.x[i] <= 0.0 {
                 *g = 0.0;
             }

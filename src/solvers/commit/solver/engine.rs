@@ -37,7 +37,7 @@ pub trait Engine {
     /// Weights above 0, and those that came to 0 or left it in the last step.
     fn sides(&mut self) -> (u64, u64);
 
-    /// h becomes so many times as much.
+    /// h becomes this many times as much.
     fn grow(&mut self, factor: f32) -> Result<(), Error>;
 
     /// Undoes the last step; all three are where it began.
@@ -55,7 +55,7 @@ pub trait Engine {
     /// The direction d becomes `keep` d − g / h; |A d|² and −g·d.
     fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error>;
 
-    /// So many times d further.
+    /// This many times d further.
     fn walk(&mut self, step: f32) -> Result<(), Error>;
 
     /// The way from now to where the walk ended is what is searched.

@@ -6,7 +6,8 @@
 //! iteration costs one A x and one Aᵀ y. h_i = (AᵀA w)_i / w_i majorises a matrix without negative entries
 //! for any w > 0 (separable surrogates: Erdogan and Fessler 1999, Phys Med Biol 44:2835); responses are
 //! positive but for what degree 12 leaves out, and each step is checked: where |A (x⁺ − x̂)|² is above
-//! Σ h (x⁺ − x̂)², h grows.
+//! Σ h (x⁺ − x̂)², h grows. Steps in which columns that overlap change against one another meet far less than this
+//! bound; where they meet less than half, h shrinks by a tenth, so that the next step is longer.
 //!
 //! *Second phase*, without groups: conjugate gradients for the weights above 0 alone, preconditioned by h, and
 //! a search along the path that is bent at 0 (Moré and Toraldo 1991, SIAM J Optim 1:93). It starts once the
@@ -14,7 +15,8 @@
 //!
 //! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several steps in
 //! a row are short far from the minimum. The objective's fall is judged over [`JUDGED`] iterations, more than a
-//! round with what follows it.
+//! round with what follows it, and carried on at the rate at which it slows down: many streamlines that are nearly
+//! alike let it fall slowly for long, and a small fall alone left such fits six tolerances above the minimum.
 //!
 //! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
 //! restarts, and nothing after it.
@@ -39,11 +41,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Iterations over which the fall of the objective is judged.
 pub const JUDGED: usize = 50;
 
+/// h shrinks where a step meets less than this share of its bound …
+const SLACK: f64 = 0.5;
+/// … to this share of itself.
+const SHRINK: f64 = 0.9;
+
 /// When it is good enough; the first that holds ends it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Fall of the objective over the last [`JUDGED`] iterations, relative to it; 0: never.
+    /// Fall of the objective over the last [`JUDGED`] iterations and expected after them, relative to it; 0: never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
     pub kkt: f64,
@@ -230,6 +237,23 @@ fn solve_by(
     }
 }
 
+/// How far the objective fell over the last [`JUDGED`] iterations, and will fall after them if each as many fall
+/// by the same factor as these against those before. `None`: there are too few.
+fn still_to_fall(reached: &[f64]) -> Option<f64> {
+    /// The slowest fall that is told from rest.
+    const SLOWEST: f64 = 0.98;
+    let last = reached.len().checked_sub(1)?;
+    let middle = last.checked_sub(JUDGED)?;
+    let first = middle.saturating_sub(JUDGED);
+    // Where single precision ends the objective rises as often as it falls.
+    let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
+    let rate = match before > 0.0 {
+        true => (now / before).clamp(0.0, SLOWEST),
+        false => 0.0,
+    };
+    Some(now / (1.0 - rate))
+}
+
 /// `second`: with a second phase.
 fn run(
     mut engine: impl Engine,
@@ -245,6 +269,8 @@ fn run(
     let (mut t, mut beta) = (1.0f64, 0.0f32);
     let mut free = free::Free::new();
     let mut iterations = 0;
+    // How much of the metric's h is left.
+    let mut left = 1.0f64;
     let ended = loop {
         if control.is_cancelled() {
             break Ended::Cancelled;
@@ -262,6 +288,7 @@ fn run(
         if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
             let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
             engine.grow(factor)?;
+            left *= f64::from(factor);
             if made.objective > objective {
                 // From the last point again, with a shorter step.
                 engine.take_back()?;
@@ -283,13 +310,18 @@ fn run(
         beta = ((t - 1.0) / next) as f32;
         t = next;
         engine.follow(beta)?;
-        if stop.kkt > 0.0 && made.step.sqrt() <= stop.kkt * made.size.sqrt() {
+        // In the metric as it was given, whatever h has become.
+        if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
         }
-        let before = reached.len().checked_sub(1 + JUDGED).map(|i| reached[i]);
-        // Where single precision ends it rises as often as it falls.
-        let quiet = |before: f64| before - objective < stop.objective * objective;
-        if stop.objective > 0.0 && before.is_some_and(quiet) {
+        if method == Method::Own && made.moved < SLACK * made.step {
+            engine.grow(SHRINK as f32)?;
+            left *= SHRINK;
+        }
+        if stop.objective > 0.0
+            && let Some(fall) = still_to_fall(&reached)
+            && fall < stop.objective * objective
+        {
             break Ended::Objective;
         }
         if second && free.is_time(&mut engine) {
@@ -310,6 +342,7 @@ fn run(
             }
         }
     };
+    engine.grow((1.0 / left) as f32)?;
     let last = engine.finish()?;
     Ok(Solution {
         x: last.x,

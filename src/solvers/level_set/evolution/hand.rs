@@ -1,4 +1,4 @@
-//! What a hand does to a run: other speeds, spheres.
+//! Changes that the user makes to a run: other speeds, spheres.
 
 use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
@@ -117,7 +117,7 @@ impl Evolution {
         self.looks.clear();
     }
 
-    /// Goes on from a field with so many voxels inside, of this sum of grey values.
+    /// Goes on from a field with this many voxels inside, of this sum of grey values.
     pub(super) fn adopt(
         &mut self,
         field: &Field,
@@ -133,9 +133,12 @@ impl Evolution {
         self.renew()
     }
 
-    /// A leak that was told ends no more runs: somebody wants it to go on. The next one does.
-    pub fn let_leak(&mut self) {
-        self.alarm.allow();
+    /// Lets the surface go on after a leak: what it touches now is allowed. The next leak pauses it again.
+    pub fn let_leak(&mut self, backend: &Backend) -> Result<(), Error> {
+        let field = self.field()?;
+        let contact = backend.install(|| self.contact(&field));
+        self.alarm.allow(contact);
+        Ok(())
     }
 }
 

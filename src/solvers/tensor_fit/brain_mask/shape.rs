@@ -80,7 +80,7 @@ pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
 
 /// Lines through a voxel along faces, edges and corners.
 const LINES: usize = 13;
-/// A voxel that lies between voxels of the set on so many lines is enclosed: a dent in the surface
+/// A voxel that lies between voxels of the set on this many lines is enclosed: a dent in the surface
 /// of a brain, or the gap between its parts, is open to one side and has at most nine.
 const ENCLOSED: u32 = 10;
 

@@ -63,7 +63,7 @@ impl Runs {
     }
 }
 
-/// Those that are marked; refused where they would take more than so many bytes of memory.
+/// Those that are marked; refused where they would take more than this many bytes of memory.
 pub fn copied(
     tractogram: &Tractogram,
     marks: &[bool],
@@ -77,7 +77,7 @@ pub fn copied(
     Ok(tractogram.filtered(marks))
 }
 
-/// Refuses a copy of so many streamlines, of so many bytes, that takes more memory than there is.
+/// Refuses a copy of this many streamlines, of this many bytes, that takes more memory than there is.
 fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), super::super::Error> {
     let Some(free) = memory.filter(|free| bytes > *free) else {
         return Ok(());
@@ -102,7 +102,7 @@ pub fn moved(
     Ok(tractogram.moved(by))
 }
 
-/// Does the steps one after the other; what each leaves may take at most so many bytes of memory.
+/// Does the steps one after the other; what each leaves may take at most this many bytes of memory.
 pub fn apply(
     tractogram: &Tractogram,
     edits: &[Edit],

@@ -44,7 +44,7 @@ pub struct Rules {
     pub stop: Option<StopReason>,
     /// Keeps just those that the rules above drop.
     pub invert: bool,
-    /// Of those left so many at random, and what starts the random numbers.
+    /// Of those left this many at random, and what starts the random numbers.
     pub at_most: Option<(usize, u64)>,
 }
 

@@ -27,7 +27,7 @@ pub struct Screen {
 /// What is looked for.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Wanted {
-    /// The one nearest to a place, at most so many points away.
+    /// The one nearest to a place, at most this many points away.
     Nearest { at: DVec2, radius: f64 },
     /// Those that come into a closed outline.
     Within(Vec<DVec2>),

@@ -14,9 +14,9 @@ use crate::state::bundle::{
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
 
-/// While something is dragged at most so many streamlines are drawn.
+/// While something is dragged at most this many streamlines are drawn.
 const FEW: usize = 10_000;
-/// Values of so many columns are remembered.
+/// Values of this many columns are remembered.
 const MOST_VALUES: usize = 64;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {

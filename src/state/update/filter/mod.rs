@@ -261,7 +261,7 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     }
     if matches!(aim, Aim::Lesion(_)) && !reused {
         let sentence =
-            "What a bundle adds is told by the fit that it is taken out of: run the fit first";
+            "The fit that a bundle is taken out of says what the bundle adds: run the fit first";
         return state.session.say(Severity::Information, sentence);
     }
     let working = &mut state.session.filter;
@@ -332,7 +332,7 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     keep_marked(state, id, &marks, effects);
 }
 
-/// Of a layer's streamlines those that the cut leaves.
+/// Marks the streamlines of a layer that the cut leaves.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
     let least = state.document.filter.least();
     let layer = state.document.layer(id);

@@ -52,7 +52,7 @@ pub fn recipe(document: &Document, layer: LayerId, from: &FitOf, least: f32) -> 
     })))
 }
 
-/// Of the weights that are looked at, else of those that would be fitted now.
+/// The recipe of the weights that are shown, else of those that would be fitted now.
 pub fn told(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.least();

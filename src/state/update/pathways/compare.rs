@@ -3,7 +3,7 @@
 use super::follow::wanted;
 use crate::jobs::session::Tensors;
 use crate::jobs::{ComparePathway, Compared, RANDOM_PAIRS, Request, Slot};
-use crate::state::pathways::{Asked, Standing};
+use crate::state::pathways::{AmongPairs, Asked, Standing};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -73,7 +73,16 @@ pub fn compared(state: &mut State, compared: Compared) {
         return;
     }
     working.pairs = Some(compared.known.clone());
+    let among = AmongPairs::of(&compared);
     working.compared.done(Arc::new(compared));
+    // One that was kept while the comparison ran.
+    let live = working.live.as_ref().map(|live| live.excess.id());
+    for kept in &mut state.document.kept_pathways {
+        let excess = kept.found.as_ref().map(|found| found.excess.id());
+        if excess.is_some() && excess == live && kept.compared.is_none() {
+            Arc::make_mut(kept).compared = among;
+        }
+    }
 }
 
 /// It was stopped, or failed with a sentence.
@@ -85,7 +94,7 @@ pub fn not_compared(state: &mut State, why: Option<String>) {
         return;
     };
     match key.as_ref() == Some(asked) {
-        // As it is it is not asked for again.
+        // The same comparison is not asked for again.
         true => {
             working.not_compared = Some(why.unwrap_or_else(|| "Stopped".to_owned()));
             working.compared.fail();

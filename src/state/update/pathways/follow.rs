@@ -107,7 +107,7 @@ fn next(working: &Working, wanted: &Asked, drag: bool, unseen: bool) -> Option<b
     }
 }
 
-/// Of what is being solved.
+/// The time since the present solve began.
 fn age(state: &State) -> Duration {
     let mut jobs = state.session.jobs.iter();
     let job = jobs.find(|j| j.slot == Slot::Pathway);

@@ -19,7 +19,7 @@ use crate::state::sampling::Sample;
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
 use crate::state::words::count;
-use crate::state::{Document, Effect, Phase, State, Task};
+use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
 use std::sync::Arc;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
@@ -227,6 +227,8 @@ fn place(state: &mut State, sphere: Sphere) {
     edit(state, label, false, |d| {
         let number = d.fresh_id();
         d.segment.spheres.push((number, sphere));
+        // Who works on it wants to see it.
+        d.segment.settings.shown = true;
     });
 }
 
@@ -264,6 +266,7 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 /// What was sampled is what is looked for; a worker looks at what lies around it.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.session.segment.sample = Some(sample.clone());
+    state.session.segment.mixed = None;
     let (image, frame, voxels) = sample.voxels();
     let work = ForSegment::Probe {
         image: image.clone(),
@@ -288,6 +291,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     });
     // What was sampled is still said.
     state.session.status = status;
+    state.session.segment.mixed = probe.mixed.then_some((probe.target, probe.tolerance));
 }
 
 /// All that the document asks of the surface; `None` without an image.
@@ -388,9 +392,14 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     working.missing = steered.missing;
     working.speed = steered.speed;
+    let known = working.live.as_ref().map(|live| live.run);
     working.live = steered.surface.map(Arc::new);
-    if working.live.is_some() {
-        state.document.segment.resume = None;
+    if let Some(live) = working.live.clone() {
+        // A session brings its own camera.
+        let resumes = state.document.segment.resume.take().is_some();
+        if known != Some(live.run) && !resumes {
+            frame(state, &live);
+        }
     }
     for (number, why) in steered.refused {
         state.document.segment.spheres.retain(|(n, _)| *n != number);
@@ -435,6 +444,26 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     if std::mem::take(&mut state.session.segment.keeps) {
         keep::keep(state);
+    }
+}
+
+/// Brings the camera to a new surface, no further away than it is.
+fn frame(state: &mut State, live: &Surfaced) {
+    /// Around a small surface this much is seen, mm.
+    const AROUND_MM: f64 = 65.0;
+    let Some(voxels) = live.field.extent() else {
+        return;
+    };
+    let (low, high) = live.field.grid.block_bounds(voxels);
+    let now = state.view.camera;
+    let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
+    let near = Camera::around(0.5 * (low + high), radius_mm);
+    if near.distance_mm < now.distance_mm {
+        state.view.camera = Camera {
+            azimuth: now.azimuth,
+            elevation: now.elevation,
+            ..near
+        };
     }
 }
 

@@ -32,6 +32,10 @@ pub fn changed(document: &Document, from: &Segmentation, to: &Segmentation) -> V
         }
     }
     words.extend(spheres(&from.spheres, &to.spheres));
+    if from.settings.shown != to.settings.shown {
+        let how = if to.settings.shown { "shown" } else { "hidden" };
+        words.push(format!("surface {how}"));
+    }
     if from.settings != to.settings && words.is_empty() {
         words.push("settings".to_owned());
     }

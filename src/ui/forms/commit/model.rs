@@ -369,8 +369,8 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         || format!("{:e}", params.stop.objective),
         |i| SUPERSCRIPTS[i].to_owned(),
     );
-    let help = "The fit ends where the objective falls by a smaller share of itself over 50 iterations, or the \
-                optimality (KKT) is below a tenth of it";
+    let help = "The fit ends where the objective, at the rate of the last 50 iterations, falls by less than this \
+                share from there to the end, or the optimality (KKT) is below a tenth of it";
     let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
         let mut chosen = None;
         for (i, words) in SUPERSCRIPTS.iter().enumerate() {

@@ -1,34 +1,41 @@
 //! The live pathway beside those of random pairs of the same head.
 
-use crate::state::pathways::{PathwayAction, Standing};
+use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, Slot, State};
-use crate::ui::format;
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
 use egui::Ui;
 
-/// The figures; their rows are there as long as there is a pathway: nothing below them moves when they come.
+/// How to read the two figures, on hover.
+const PAIRS: &str = "Random pairs are regions of white matter as large as seed and target. A bundle costs less than \
+    most of them";
+
+/// The two figures. Their rows are there as long as there is a pathway, so that nothing below them moves when the
+/// figures arrive.
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
+    let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
     let words = |share: Option<f64>| match share {
-        Some(share) => format!("higher than {} of random pairs", percent(share)),
+        Some(share) => AmongPairs::percentile(share, pairs),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some() => "too few random pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waits for the full result".to_owned(),
     };
-    rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
-    rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
+    let both = ui.scope(|ui| {
+        rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
+        rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
+    });
+    both.response.on_hover_text(PAIRS);
 }
 
-/// What the figures are for, and why there are none.
+/// Why the two figures matter, and the reason when there are none.
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let text = "A path exists between almost any two regions: it alone is no sign of a connection. Random pairs \
-        are regions of white matter as large as seed and target; a bundle costs less than most of them";
+    let text = "A path exists between almost any two regions: it alone is no sign of a connection";
     rows::hint(ui, text);
     if let Some(why) = &state.session.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");
@@ -38,9 +45,4 @@ pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             actions.push(Action::Pathway(PathwayAction::CompareAgain));
         }
     }
-}
-
-/// A share in whole percent.
-fn percent(share: f64) -> String {
-    format::with_unit(&format::fixed(share * 100.0, 0), "%")
 }

@@ -1,12 +1,12 @@
-//! What the path that is told about costs a mm on its way, and where it is weakest.
+//! The cost per mm along the path, and its weakest stretch.
 
 use crate::solvers::pathway::Path;
 use crate::state::pathways::Weakest;
-use crate::state::{Action, FoundPathway, Severity, State};
+use crate::state::{Action, FoundPathway, State};
 use crate::ui::theme::{self, size, space};
-use crate::ui::widgets::note::{Answer, Note};
+use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::paint;
-use crate::ui::{format, panels};
+use crate::ui::{format, icons, panels};
 use egui::{Painter, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const CHART: f32 = 52.0;
@@ -37,7 +37,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
         rect.min + vec2(VALUES, 0.0),
         vec2(rect.width() - VALUES, CHART),
     );
-    // The step over a region's rim costs much or little: it is no part of the way.
+    // The step over a region's rim costs much or little: the mean leaves it out.
     let (mean, of) = match weakest {
         Some(weak) => (weak.mean_per_mm, "between the ends"),
         None => (
@@ -49,34 +49,47 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
     let texts = Rect::from_min_max(pos2(chart.left(), chart.bottom() + 3.0), rect.max);
     let font = theme::regular(size::CAPTION);
     let painter = ui.painter();
-    let per_mm = format!("{} a mm {of}", format::significant(mean));
+    let per_mm = format!("{} per mm {of}", format::significant(mean));
     paint::left(painter, texts, &per_mm, font.clone(), p.t3);
     let length = format::with_unit(&format::fixed(path.total_mm(), 0), "mm");
     paint::right(painter, texts, &length, font, p.t3);
     let spoken = format!("Cost along the path: {per_mm}, {length}");
     response.widget_info(|| WidgetInfo::labeled(Spoken::Image, true, &spoken));
     if let Some(weak) = weakest.filter(|_| pointed.is_none()) {
-        let text = words(weak);
-        let note = Note::new(p, Severity::Information, &text).action("Show it");
-        if note.show(ui) == Some(Answer::Taken) {
-            actions.push(Action::MoveCrosshair(weak.at));
-        }
+        weakest_stretch(ui, weak, actions);
+    }
+}
+
+/// One line: where the path costs most, and a button that moves the crosshair there.
+fn weakest_stretch(ui: &mut Ui, weak: &Weakest, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
+    let at = format!("{x}, {y}, {}", format::with_unit(&z, "mm"));
+    let times = format::fixed(weak.times_mean(), 1);
+    let size_wanted = vec2(ui.available_width(), panels::CAPTION);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let button = pos2(inner.right() - 0.5 * panels::CAPTION, inner.center().y);
+    let button = Rect::from_center_size(button, vec2(panels::CAPTION, panels::CAPTION));
+    let texts = inner.with_max_x(button.left() - 4.0);
+    let (name, fact) = (format!("Weakest at {at}"), format!("{times} × mean"));
+    let painter = ui.painter();
+    let fact_at = paint::right(painter, texts, &fact, theme::medium(size::LABEL), p.t1);
+    let room = texts.with_max_x(fact_at.left() - 8.0);
+    paint::name(painter, room, &name, theme::regular(size::LABEL), p.t2);
+    let rate = format::significant(weak.cost_per_mm);
+    let spoken = format!("Weakest stretch around {at}: {rate} per mm, {times} × the mean");
+    response.widget_info(|| WidgetInfo::labeled(Spoken::Label, true, &spoken));
+    response.on_hover_text(&spoken);
+    let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);
+    if shows.show_at(ui, button).clicked() {
+        actions.push(Action::MoveCrosshair(weak.at));
     }
 }
 
 /// A share above E*, in percent.
 pub fn percent(share: f64) -> String {
     format::with_unit(&format::fixed(share * 100.0, 1), "%")
-}
-
-fn words(weak: &Weakest) -> String {
-    let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
-    format!(
-        "Weakest stretch around {x}, {y}, {}: {} a mm, {} × the mean",
-        format::with_unit(&z, "mm"),
-        format::significant(weak.cost_per_mm),
-        format::fixed(weak.times_mean(), 1),
-    )
 }
 
 /// The least of 1, 2, 5, 10 … that is no less.
@@ -92,7 +105,7 @@ fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&Weakest>, mean: f64)
     painter.rect_filled(chart, 0.0, p.b2);
     let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
     let rates = smoothed(&path.length_mm, &path.cost);
-    // What the first and the last voxels cost beside the regions says little: it may leave the chart.
+    // The cost of the first and last voxels beside the regions says little and may leave the chart.
     let ends_mm = 0.1 * total_mm;
     let inner = rates
         .iter()
@@ -145,7 +158,7 @@ fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
     }
 }
 
-/// Cost a mm over stretches of 2 mm: voxel by voxel it jumps.
+/// Cost per mm over stretches of 2 mm; from voxel to voxel it jumps.
 fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
     const STRETCH_MM: f64 = 2.0;
     let mut start = 0;

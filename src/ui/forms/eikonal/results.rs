@@ -1,4 +1,4 @@
-//! What was found: pathways in a table, and the cost along the path that is told about.
+//! Results of Pathways: a table of pathways, and the cost along one path.
 
 use super::{compared, profile, row_menu};
 use crate::state::FoundPathway;
@@ -17,7 +17,7 @@ const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
 const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
 const BESIDE_EYE: f32 = 8.0;
-/// All of that.
+/// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
 const SWATCH: f32 = 20.0;
 /// A second line of a row.
@@ -29,6 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let standing = state.pathway_standing();
     let fact = match (&working.live, standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
+        (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
         (Some(live), _) => format!("E* {}", format::significant(live.pathway.least)),
         (None, _) => String::new(),
@@ -74,7 +75,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Figures of a state before the last changes.
+/// Dims figures that belong to earlier controls or regions.
 fn dim(ui: &mut Ui, state: &State) {
     const STALE: f32 = 0.4;
     if state.pathway_is_stale() {
@@ -117,11 +118,10 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-/// What is known of a pathway, one line each: its cost, its length, what it costs a mm, its volume, the
-/// mean FA along it.
+/// The figures of a pathway, one line each: cost, length, cost per mm, volume, mean FA along it.
 fn statistics(found: &FoundPathway, epsilon: f64) -> [(&'static str, String); 5] {
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
-    // Of a set in pieces there is no part that joins.
+    // A set in pieces has no part that joins the ends.
     let volume = match epsilon < found.pathway.joined_from {
         true => "Volume, not joined",
         false => "Volume that joins the ends",
@@ -258,6 +258,9 @@ fn row(
             for (name, value) in statistics(found, epsilon) {
                 ui.label(format!("{name}: {value}"));
             }
+            if let Some(among) = kept.and_then(|k| k.compared) {
+                ui.label(among.words());
+            }
         }),
         None => response.on_hover_text("Its costs are not there: its menu solves it again"),
     };
@@ -270,7 +273,7 @@ fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {
     }
 }
 
-/// What is known of the chosen one, and its width.
+/// The figures and the width of the chosen pathway.
 fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let id: Option<LayerId> = state.session.pathways.selected;
     let mut kept = state.document.kept_pathways.iter();
@@ -282,6 +285,9 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         for (name, value) in statistics(found, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
+    }
+    if let Some(among) = &kept.compared {
+        rows::hint(ui, &among.words());
     }
     let joined_from = kept.found.as_ref().map(|f| f.pathway.joined_from);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);

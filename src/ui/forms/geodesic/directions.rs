@@ -27,7 +27,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Ra
     with_count(&with(rays, params), all, kinds)
 }
 
-/// About so many rays in all: whole seed points, one at least.
+/// About this many rays in all: whole seed points, one at least.
 fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     let directions = rays.params.directions.count().max(1);
     let most = MOST as usize / directions;

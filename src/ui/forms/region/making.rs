@@ -472,7 +472,7 @@ fn label_list(
     (role, search): (Role, &mut String),
     actions: &mut Vec<Action>,
 ) {
-    /// At least so many rows, and at most this share of the window.
+    /// At least this many rows, and at most this share of the window.
     const ROWS: usize = 9;
     const SHARE: f32 = 0.45;
     let layer = state.document.layer(labels.layer);

@@ -20,7 +20,7 @@ pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         .limits(1.0..=100_000.0)
         .switch(params.repetitions.is_some(), "off: tensors as they are")
         .help(
-            "Probabilistic: tracks from every seed so many times, each time in tensors fitted to the \
+            "Probabilistic: tracks from every seed several times, each time in tensors fitted to the \
              scan with its residuals' signs changed at random (wild bootstrap)",
         );
     let (repetitions, phase) = match row.show(ui) {

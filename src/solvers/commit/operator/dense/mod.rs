@@ -37,7 +37,7 @@ pub struct Dense {
     /// Voxel i owns `records[offsets[i]..offsets[i + 1]]`, sorted by direction.
     offsets: Vec<u64>,
     records: Vec<Record>,
-    /// The same of runs.
+    /// Voxel i owns `runs[voxels[i]..voxels[i + 1]]`.
     voxels: Vec<usize>,
     /// The directions of runs of records.
     runs: Vec<u16>,

@@ -151,7 +151,7 @@ impl Table {
         size_of_val(self.values.as_slice())
     }
 
-    /// Of each column, in the mean over the directions.
+    /// The mean square of each column over the directions.
     pub fn mean_squares(&self) -> [Vec<f64>; 3] {
         let mean = |first: usize, directions: usize, atoms: usize| -> Vec<f64> {
             let of = |atom: usize| {

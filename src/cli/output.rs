@@ -1,0 +1,115 @@
+//! What commands say: results on standard output, complaints on standard error. Names come from files that
+//! anybody may have written: no control character of theirs reaches a terminal.
+
+use super::Failure;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Why standard output took less than was said.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Text without control characters, but for the ends of its lines.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let harms = |c: char| c.is_control() && c != '\n';
+    match text.contains(harms) {
+        false => Cow::Borrowed(text),
+        true => Cow::Owned(
+            text.chars()
+                .map(|c| if harms(c) { '·' } else { c })
+                .collect(),
+        ),
+    }
+}
+
+/// A name on one line without control characters.
+pub fn one_line(name: &str) -> String {
+    harmless(name).replace('\n', "·")
+}
+
+/// A path in a report.
+pub fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy())
+}
+
+/// JSON in which every control character is an escape: those that JSON itself lets stand, too.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c.is_control() {
+            // A string takes all.
+            true => drop(write!(text, "\\u{:04x}", u32::from(c))),
+            false => text.push(c),
+        }
+    }
+    text
+}
+
+fn put(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = put
+        // A reader that went away (`| head`) is no error.
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or(&why);
+        // The first reason is the one to tell.
+        let _ = LOST.set(why.to_lowercase());
+    }
+}
+
+/// Prints lines of text.
+pub fn print_text(text: &str) {
+    put(&format!("{}\n", harmless(text)));
+}
+
+/// Prints a line of JSON.
+pub fn print_json(json: &serde_json::Value) {
+    put(&format!("{}\n", escaped(&json.to_string())));
+}
+
+/// Says one sentence on standard error, on one line.
+pub fn complain(sentence: &str) {
+    let plain = |c: char| if c.is_control() { '·' } else { c };
+    let line: String = sentence.chars().map(plain).collect();
+    // There is no other place to say that it cannot be said.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Whether all that was printed is where it was to go.
+pub fn check() -> Result<(), Failure> {
+    match LOST.get() {
+        None => Ok(()),
+        Some(why) => Err(Failure::new(format!(
+            "The report could not be written to standard output ({why}); make room there, or send it elsewhere"
+        ))),
+    }
+}
+
+/// Says what clap has to say: help and version are results, wrong usage is a complaint.
+pub fn say_usage(error: &clap::Error) -> u8 {
+    if error.use_stderr() {
+        // It repeats what was typed.
+        let plain = error.render().to_string();
+        let _ = match harmless(&plain) {
+            Cow::Borrowed(_) => error.print(),
+            Cow::Owned(text) => std::io::stderr().write_all(text.as_bytes()),
+        };
+        return 2;
+    }
+    if let Err(why) = error.print().and_then(|()| std::io::stdout().flush())
+        && why.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(why.to_string().to_lowercase());
+    }
+    match check() {
+        Ok(()) => 0,
+        Err(failure) => {
+            complain(&format!("arcuate: {failure}"));
+            failure.code
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Signals by which the user or the system asks the program to end: temporary files go, one sentence says so,
+//! and the exit code is 128 and the signal's number, as shells expect. A second one ends at once.
+
+#[cfg(unix)]
+pub fn watch() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    // A file that grows beyond the user's limit then is an error of the write, which is told as others are.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    let ignored = ignored();
+    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let heeded = heeded.filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let Ok(mut signals) = Signals::new(heeded) else {
+        return;
+    };
+    let waits = move || {
+        let mut told = false;
+        for signal in signals.forever() {
+            let again = std::mem::replace(&mut told, true);
+            let begun = std::thread::Builder::new().spawn(move || end(signal));
+            if again || begun.is_err() {
+                signal_hook::low_level::exit(128 + signal);
+            }
+        }
+    };
+    // Without the thread the system ends the program as it would any other.
+    let _ = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(waits);
+}
+
+#[cfg(not(unix))]
+pub fn watch() {}
+
+#[cfg(unix)]
+fn end(signal: i32) {
+    use signal_hook::consts::{SIGHUP, SIGINT};
+    use std::io::{IsTerminal as _, Write as _};
+
+    crate::io::ending::end();
+    let by = match signal {
+        SIGINT => "Interrupted",
+        SIGHUP => "The terminal was closed",
+        _ => "Told to end",
+    };
+    if std::io::stderr().is_terminal() {
+        // A progress bar may stand there.
+        let _ = std::io::stderr().write_all(b"\r\x1b[K");
+    }
+    super::output::complain(&format!(
+        "arcuate: {by}: files that were not finished are removed, those that were there before are as they were"
+    ));
+    signal_hook::low_level::exit(128 + signal);
+}
+
+/// Signals that whoever started the program has it ignore (nohup, a shell's background jobs), as bits from the
+/// first on: they stay ignored.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    crate::io::ignored_signals().unwrap_or_default()
+}

@@ -1,0 +1,96 @@
+//! Folders that are one file: they get their name as a whole.
+
+use super::super::{Error, disk, ending};
+use super::temporary::TemporaryFolder;
+use super::{Stop, Unlike, check_file, followed, no_folder, replaces, sync_folder};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Writes a folder of files: `write` fills one of a temporary name, which then takes the place of the
+/// old one, if there is one that `may_replace` says is of the same kind. Whatever fails, the name holds
+/// the old folder or the whole new one. Only where the disk cannot exchange two names a power cut between
+/// two renames can leave neither, and then both are there under temporary names.
+pub fn write_folder_verified<E: Into<Unlike>>(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), Stop>,
+    verify: impl FnOnce(&Path) -> Result<(), E>,
+    may_replace: impl Fn(&Path) -> bool,
+) -> Result<(), Error> {
+    let target = place_of(path)?;
+    let failed = |e: &std::io::Error| Error::writing(path, e);
+    in_place(&target, &may_replace)?;
+    let temporary = TemporaryFolder::beside(&target).map_err(|e| failed(&e))?;
+    write(&temporary.path).map_err(|stop| match stop {
+        Stop::Io(e) => failed(&e),
+        Stop::Error(e) => e,
+    })?;
+    let read = |e: std::io::Error| Unlike::Differs(e.to_string()).of(path);
+    disk::reads_back(&temporary.path).map_err(read)?;
+    verify(&temporary.path).map_err(|e| e.into().of(path))?;
+    let _whole = ending::undivided();
+    loop {
+        match disk::rename_new(&temporary.path, &target) {
+            Ok(()) => break,
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(failed(&e)),
+            Err(_) if !replaces() => {
+                return Err(Error::Appeared {
+                    path: path.to_owned(),
+                });
+            }
+            // Another program may have made it, or taken it away, meanwhile.
+            Err(_) if !in_place(&target, &may_replace)? => {}
+            Err(_) => {
+                // What had the name is then under the temporary one, and goes with it.
+                match disk::exchange(&temporary.path, &target) {
+                    Some(Err(e)) if e.kind() == ErrorKind::NotFound => {}
+                    Some(exchanged) => {
+                        exchanged.map_err(|e| failed(&e))?;
+                        break;
+                    }
+                    None => {
+                        aside(&temporary.path, &target).map_err(|e| failed(&e))?;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    sync_folder(&target);
+    Ok(())
+}
+
+/// Puts a folder in the place of another where they cannot be exchanged.
+fn aside(new: &Path, target: &Path) -> std::io::Result<()> {
+    // Renamed onto, then removed with it.
+    let aside = TemporaryFolder::beside_undivided(target)?;
+    disk::rename(target, &aside.path)?;
+    disk::rename(new, target).inspect_err(|_| {
+        // Back to where it was; the first error is the one to tell.
+        let _ = disk::rename(&aside.path, target);
+    })
+}
+
+/// Where the folder is or is to be: without a slash at its end, where the name of a file would be that of
+/// nothing, and where links lead.
+fn place_of(path: &Path) -> Result<PathBuf, Error> {
+    let path: PathBuf = path.components().collect();
+    followed(&path)
+}
+
+/// Whether a folder is there to be replaced; refuses what may not be.
+fn in_place(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<bool, Error> {
+    match path.exists() {
+        true if !path.is_dir() => Err(no_folder(path)),
+        true if !may_replace(path) => Err(Error::FolderInPlace {
+            path: path.to_owned(),
+        }),
+        old => Ok(old),
+    }
+}
+
+/// Whether [`write_folder_verified`] could write a folder here now.
+pub fn check_new_folder(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<(), Error> {
+    let place = place_of(path)?;
+    in_place(&place, may_replace)?;
+    check_file(&place.with_file_name(".arcuate"))
+}

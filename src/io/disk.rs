@@ -1,0 +1,329 @@
+//! Every operation on a disk, in one place: files are opened, read, written, renamed and removed through here
+//! and nowhere else in `io`. So a test can look on, and make any one of them fail ([`watch`]); where nobody
+//! looks on, that costs one relaxed load an operation.
+
+use std::fs::Metadata;
+use std::io::{Read, Result, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What is about to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    Open,
+    Create,
+    Read,
+    /// What was written is about to be compared with what was to be.
+    ReadBack,
+    Write,
+    Sync,
+    /// A name is given; the path is the new one.
+    Rename,
+    Link,
+    Remove,
+    MakeFolder,
+    List,
+    /// Memory for what a file holds, where that is much.
+    Allocate,
+}
+
+/// Looks on; an error becomes that of the operation, which is then not done.
+pub type Watcher = Arc<dyn Fn(Operation, &Path) -> Result<()> + Send + Sync>;
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static WATCHERS: RwLock<Vec<(u64, PathBuf, Watcher)>> = RwLock::new(Vec::new());
+
+/// Ends the watch when it is dropped.
+pub struct Watch(u64);
+
+/// From now on `watcher` is asked before each operation on a path in `folder`: for tests.
+pub fn watch(folder: &Path, watcher: Watcher) -> Watch {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut all = WATCHERS.write().unwrap_or_else(PoisonError::into_inner);
+    all.push((number, absolute(folder), watcher));
+    WATCHED.store(true, Ordering::Relaxed);
+    Watch(number)
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut all = WATCHERS.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(number, ..)| *number != self.0);
+        WATCHED.store(!all.is_empty(), Ordering::Relaxed);
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[inline]
+fn step(operation: Operation, path: &Path) -> Result<()> {
+    match WATCHED.load(Ordering::Relaxed) {
+        false => Ok(()),
+        true => ask(operation, path),
+    }
+}
+
+#[cold]
+fn ask(operation: Operation, path: &Path) -> Result<()> {
+    let path = absolute(path);
+    let all = WATCHERS.read().unwrap_or_else(PoisonError::into_inner);
+    let own = all.iter().filter(|(_, folder, _)| path.starts_with(folder));
+    let own: Vec<Watcher> = own.map(|(.., watcher)| watcher.clone()).collect();
+    // A watcher may use the disk itself.
+    drop(all);
+    own.iter().try_for_each(|watcher| watcher(operation, &path))
+}
+
+/// Before what was written is read again.
+pub fn reads_back(path: &Path) -> Result<()> {
+    step(Operation::ReadBack, path)
+}
+
+/// Before much memory is taken for what a file holds.
+pub fn allocate(path: &Path) -> Result<()> {
+    step(Operation::Allocate, path)
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct File {
+    file: std::fs::File,
+    path: PathBuf,
+}
+
+impl File {
+    pub fn open(path: &Path) -> Result<Self> {
+        step(Operation::Open, path)?;
+        let file = std::fs::File::open(path)?;
+        let path = path.to_owned();
+        Ok(Self { file, path })
+    }
+
+    /// For reading and writing, as it is.
+    pub fn open_to_write(path: &Path) -> Result<Self> {
+        step(Operation::Open, path)?;
+        let file = std::fs::File::options().read(true).write(true).open(path)?;
+        let path = path.to_owned();
+        Ok(Self { file, path })
+    }
+
+    /// A new file with these permissions at most (those of Unix; the process's mask takes some away). Refuses a
+    /// name that something has.
+    pub fn create_new(path: &Path, mode: u32) -> Result<Self> {
+        step(Operation::Create, path)?;
+        let mut options = std::fs::File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode & 0o777);
+        let _ = mode;
+        let file = options.open(path)?;
+        let path = path.to_owned();
+        Ok(Self { file, path })
+    }
+
+    /// An empty file, whether there was one or not.
+    pub fn create(path: &Path) -> Result<Self> {
+        step(Operation::Create, path)?;
+        let file = std::fs::File::create(path)?;
+        let path = path.to_owned();
+        Ok(Self { file, path })
+    }
+
+    pub fn sync_all(&self) -> Result<()> {
+        step(Operation::Sync, &self.path)?;
+        self.file.sync_all()
+    }
+
+    /// The system's own, for what is asked of it besides reading and writing.
+    pub fn inner(&self) -> &std::fs::File {
+        &self.file
+    }
+
+    pub fn into_inner(self) -> std::fs::File {
+        self.file
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        step(Operation::Read, &self.path)?;
+        self.file.read(buffer)
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        step(Operation::Write, &self.path)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// All bytes of a file.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The entries of a folder.
+pub fn list(path: &Path) -> Result<std::fs::ReadDir> {
+    step(Operation::List, path)?;
+    std::fs::read_dir(path)
+}
+
+/// Gives a file or folder a name, which it takes from what has it.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    step(Operation::Rename, to)?;
+    std::fs::rename(from, to)
+}
+
+/// Gives a file or folder a name that nothing has; else the error is `AlreadyExists`.
+pub fn rename_new(from: &Path, to: &Path) -> Result<()> {
+    step(Operation::Rename, to)?;
+    if let Some(done) = system::rename_new(from, to) {
+        return done;
+    }
+    if from.is_dir() {
+        // An empty folder holds the name until it is replaced.
+        std::fs::create_dir(to)?;
+        return std::fs::rename(from, to).inspect_err(|_| {
+            let _ = std::fs::remove_dir(to);
+        });
+    }
+    match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Err(e),
+        // Not every disk has links: an empty file holds the name until it is replaced.
+        Err(_) => {
+            drop(
+                std::fs::File::options()
+                    .write(true)
+                    .create_new(true)
+                    .open(to)?,
+            );
+            std::fs::rename(from, to).inspect_err(|_| {
+                let _ = std::fs::remove_file(to);
+            })
+        }
+    }
+}
+
+/// Exchanges the names of two files or folders at once; `None` where the system or the disk cannot.
+pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
+    match step(Operation::Rename, other) {
+        Ok(()) => system::exchange(one, other),
+        Err(e) => Some(Err(e)),
+    }
+}
+
+/// A second name for a file; a copy where the disk has no links.
+pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
+    step(Operation::Link, to)?;
+    std::fs::hard_link(from, to).or_else(|_| std::fs::copy(from, to).map(drop))
+}
+
+pub fn remove_file(path: &Path) -> Result<()> {
+    step(Operation::Remove, path)?;
+    std::fs::remove_file(path)
+}
+
+/// A folder that is empty.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    step(Operation::Remove, path)?;
+    std::fs::remove_dir(path)
+}
+
+pub fn remove_folder_with_all(path: &Path) -> Result<()> {
+    step(Operation::Remove, path)?;
+    std::fs::remove_dir_all(path)
+}
+
+/// A new folder with these permissions at most, and those above it where `above` is set.
+pub fn make_folder(path: &Path, mode: u32, above: bool) -> Result<()> {
+    step(Operation::MakeFolder, path)?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(above);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+    let _ = mode;
+    builder.create(path)
+}
+
+/// The permissions of what is there, where the system has such.
+pub fn mode_of(metadata: &Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777);
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+/// Gives exactly these permissions to a file or folder, where the system has such.
+pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
+    #[cfg(unix)]
+    {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, permissions)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, mode);
+        Ok(())
+    }
+}
+
+/// What only some systems can do.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod system {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    use std::io::Result;
+    use std::path::Path;
+
+    /// `None` where the system or the disk cannot.
+    fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Option<Result<()>> {
+        match renameat_with(CWD, from, CWD, to, flags) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,
+            done => Some(done.map_err(Into::into)),
+        }
+    }
+
+    pub fn rename_new(from: &Path, to: &Path) -> Option<Result<()>> {
+        rename(from, to, RenameFlags::NOREPLACE)
+    }
+
+    pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
+        rename(one, other, RenameFlags::EXCHANGE)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod system {
+    use std::io::Result;
+    use std::path::Path;
+
+    pub fn rename_new(_: &Path, _: &Path) -> Option<Result<()>> {
+        None
+    }
+
+    pub fn exchange(_: &Path, _: &Path) -> Option<Result<()>> {
+        None
+    }
+}

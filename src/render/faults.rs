@@ -1,0 +1,62 @@
+//! Errors that a graphics device reports beside all calls. Without a receiver wgpu ends the program at the first one.
+
+use super::offscreen::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first error of a device since somebody last asked.
+#[derive(Clone, Default)]
+pub struct Faults(Arc<Mutex<Option<String>>>);
+
+impl Faults {
+    /// Receives the errors of this device from now on, in place of any other receiver.
+    pub fn watch(device: &wgpu::Device) -> Self {
+        let faults = Self::default();
+        let shared = faults.clone();
+        device.on_uncaptured_error(Arc::new(move |error| shared.add(&error)));
+        faults
+    }
+
+    fn add(&self, error: &wgpu::Error) {
+        log::error!("{error}");
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| in_words(error));
+    }
+
+    /// The error in place of a picture that was drawn meanwhile: it is not what was asked for.
+    pub fn instead_of<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
+        match self.take() {
+            Some(why) => Err(Error::Lost(why)),
+            None => picture,
+        }
+    }
+
+    /// The error, and forgets it.
+    pub fn take(&self) -> Option<String> {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take()
+    }
+}
+
+/// What `make` makes, and the first error of the device on the way.
+pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
+    use wgpu::ErrorFilter::{Internal, Validation};
+    let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
+    let made = make();
+    let [inner, outer] = [inner, outer].map(|scope| pollster::block_on(scope.pop()));
+    (made, inner.or(outer).map(|error| in_words(&error)))
+}
+
+/// One line, to stand in brackets: what went wrong and the causes below it.
+fn in_words(error: &wgpu::Error) -> String {
+    const MOST: usize = 300;
+    let text = error.to_string();
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && *line != "Caused by:")
+        .collect();
+    let line = lines.join(", ");
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,86 @@
+//! Nothing is taken on trust: whether the files of a session are what they were, and whether the session itself
+//! is still the one that was read.
+
+use super::{save, submit};
+use crate::jobs::session::{SessionRequest, Standing};
+use crate::state::saving::{ChangedSince, Opening, Verified};
+use crate::state::session::Severity;
+use crate::state::{Effect, State};
+use std::path::{Path, PathBuf};
+
+/// The checksum of what saving may replace: of the document's own file what was read or written here last, of
+/// another anything, since whoever chose it was asked.
+pub(super) fn known(state: &State, path: Option<&Path>) -> Option<String> {
+    let own = path.is_none();
+    // Where nothing is known of the own file, that is asked about as well.
+    own.then(|| state.session.saving.seen.clone().unwrap_or_default())
+}
+
+/// Nothing was saved: the user decides.
+pub(super) fn changed_since(state: &mut State, path: PathBuf) {
+    let saving = &mut state.session.saving;
+    (saving.base_asked, saving.view_asked) = (None, None);
+    let then = saving.then.take();
+    saving.changed_since = Some(ChangedSince { path, then });
+}
+
+pub(super) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some(ChangedSince { path, then }) = state.session.saving.changed_since.take() {
+        save(state, Some(path), None, then, effects);
+    }
+}
+
+/// Files that were taken for those of the session by size and age alone are read in the background.
+pub(super) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
+    let saving = &mut state.session.saving;
+    let Some(opened) = &saving.opened else { return };
+    let same = opened.files.iter();
+    let same = same.filter(|f| f.standing == Standing::Same);
+    let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
+    // Whoever asked for that has read them before they were opened.
+    if saving.strict {
+        saving.verified = Some(Verified::Same(files.len()));
+    } else if !files.is_empty() {
+        saving.verified = Some(Verified::Running(files.len()));
+        submit(effects, SessionRequest::Verify { files });
+    }
+}
+
+pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, String)]) {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let names: Vec<String> = differ.iter().map(|(path, _)| name(path)).collect();
+    let found = match names.is_empty() {
+        true => Verified::Same(files),
+        false => Verified::Differ(names),
+    };
+    let status = &state.session.status;
+    let recent = ["Opened session", "Recovered"];
+    if differ.is_empty() && recent.iter().any(|r| status.starts_with(r)) {
+        state.session.status = format!("{} · {}", state.session.status, found.words());
+    }
+    for (path, _) in differ {
+        let sentence = format!(
+            "This file has the size and the date that it had when the session was saved, and other content, \
+             which is what is shown; put the file of then back and open the session again, or save the \
+             session to keep what is shown: {}",
+            path.display()
+        );
+        state.session.say(Severity::Warning, sentence);
+    }
+    state.session.saving.verified = Some(found);
+}
+
+/// What is wrong with the files of the session that is being opened, for those without a window.
+pub fn wrong_files(opening: &Opening) -> Vec<String> {
+    let sentence = |why: &str, path: &Path| format!("{why}: {}", path.display());
+    opening
+        .wrong()
+        .map(|(_, found)| match &found.standing {
+            Standing::Missing(why) | Standing::Changed(why) => sentence(why, &found.path),
+            Standing::Same => String::new(),
+        })
+        .collect()
+}

@@ -1,0 +1,177 @@
+//! Drivers that hang or answer badly, and an operating system that starts no threads: libraries of C stand in.
+
+use super::{complaint, run};
+use crate::support::test;
+use arcuate::compute::thread;
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("backend::a_driver_that_hangs", hangs),
+        test("backend::a_card_name_without_an_end", endless_name),
+        test("backend::threads_that_cannot_be_started", threads),
+        test("backend::calls_have_a_time_limit", limit),
+    ]
+}
+
+/// A shared library of this C text.
+fn library(name: &str, text: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("library.c");
+    std::fs::write(&source, text).expect("written");
+    let library = folder.path().join(name);
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(made.expect("a C compiler").success());
+    (folder, library)
+}
+
+/// A driver for CUDA 12.4 with one card of compute capability 5.0; `init` is the body of `cuInit`.
+fn driver(init: &str) -> (TempDir, PathBuf) {
+    let functions = [
+        "cuGetErrorString",
+        "cuGetErrorName",
+        "cuCtxSetFlags",
+        "cuMemAllocAsync",
+        "cuModuleLoadData",
+        "cuCtxSetCurrent",
+        "cuCtxGetCurrent",
+        "cuDevicePrimaryCtxRelease_v2",
+        "cuCtxSynchronize",
+    ];
+    let plain = functions.map(|name| format!("int {name}() {{ return 0; }}\n"));
+    let text = format!(
+        "#include <string.h>\n#include <unistd.h>\n\
+         int cuInit(unsigned flags) {{ {init} return 0; }}\n\
+         int cuDriverGetVersion(int *v) {{ *v = 12040; return 0; }}\n\
+         int cuDeviceGetCount(int *n) {{ *n = 1; return 0; }}\n\
+         int cuDeviceGet(int *d, int n) {{ *d = n; return 0; }}\n\
+         int cuDevicePrimaryCtxRetain(void **c, int d) {{ static int it; *c = &it; return 0; }}\n\
+         int cuDeviceGetAttribute(int *v, int a, int d) {{ *v = a == 75 ? 5 : 0; return 0; }}\n\
+         int cuDeviceGetName(char *name, int n, int d) {{ memset(name, 'A', n); return 0; }}\n\
+         {}",
+        plain.concat()
+    );
+    library("libcuda.so", &text)
+}
+
+/// After the time limit the CPU computes; a card that was asked for is refused in a sentence.
+fn hangs() {
+    let (folder, _) = driver("sleep(600);");
+    let path = folder.path().to_str().expect("letters");
+    let set = [("LD_LIBRARY_PATH", path)];
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| complaint(&run(&["--backend", "cuda"], &set)));
+        let (text, code) = complaint(&run(&[], &set));
+        assert!(text.contains("missing.nii") && code == Some(1), "{text}");
+        let (text, code) = asked.join().expect("it ran");
+        assert_eq!(code, Some(1), "{text}");
+        assert!(
+            text.contains("gave no answer in") && text.contains("--backend cpu"),
+            "{text}"
+        );
+    });
+    assert!(begun.elapsed() < Duration::from_secs(120));
+}
+
+fn endless_name() {
+    let (folder, _) = driver("");
+    let path = folder.path().to_str().expect("letters");
+    let (text, code) = complaint(&run(&["--backend", "cuda"], &[("LD_LIBRARY_PATH", path)]));
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("AAAA") && text.contains("compute capability 5.0"),
+        "{text}"
+    );
+}
+
+/// With so many threads allowed the program works with fewer, or says in a sentence why it cannot.
+fn threads() {
+    let (_folder, library) = library(
+        "few.so",
+        r#"
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <pthread.h>
+            #include <stdlib.h>
+            static int running;
+            struct work { void *(*run)(void *); void *with; };
+            static void *counted(void *own) {
+                struct work work = *(struct work *)own;
+                free(own);
+                void *result = work.run(work.with);
+                __sync_fetch_and_sub(&running, 1);
+                return result;
+            }
+            int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
+                int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+                    dlsym(RTLD_NEXT, "pthread_create");
+                if (__sync_add_and_fetch(&running, 1) > atoi(getenv("THREADS_ALLOWED"))) {
+                    __sync_fetch_and_sub(&running, 1);
+                    return EAGAIN;
+                }
+                struct work *own = malloc(sizeof *own);
+                own->run = f;
+                own->with = x;
+                return real(t, a, counted, own);
+            }
+        "#,
+    );
+    let library = library.to_str().expect("letters");
+    let allowed = |n: &'static str, arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+            .args(["info", "phantom:1", "--backend", "cpu"])
+            .args(arguments)
+            .env("LD_PRELOAD", library)
+            .env("THREADS_ALLOWED", n)
+            .output()
+            .expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains("panicked"), "{n} threads: {text}");
+        (text, output.status.code())
+    };
+    let (text, code) = allowed("0", &[]);
+    assert!(
+        code == Some(1) && text.contains("worker threads") && text.contains("--threads"),
+        "{text}"
+    );
+    for n in ["1", "2", "3", "5", "8"] {
+        let (text, code) = allowed(n, &["--threads", "4"]);
+        let sentence = text.lines().last().unwrap_or_default();
+        assert!(
+            code == Some(0) || code == Some(1) && sentence.contains("Could not start"),
+            "{n} threads, {code:?}: {text}"
+        );
+    }
+    let (text, code) = allowed("8", &["--threads", "8"]);
+    assert!(
+        text.contains("of 8 worker threads") && code == Some(0),
+        "{text}"
+    );
+    let (text, code) = allowed("1000", &["--threads", "4"]);
+    assert_eq!((text.as_str(), code), ("", Some(0)));
+}
+
+fn limit() {
+    let slow = || std::thread::sleep(Duration::from_secs(60));
+    assert_eq!(
+        thread::within(Duration::from_millis(20), "slow", slow),
+        Ok(None)
+    );
+    assert_eq!(
+        thread::within(Duration::from_secs(60), "quick", || 7),
+        Ok(Some(7))
+    );
+    let failed = thread::within(Duration::from_secs(60), "faulty", || {
+        std::panic::resume_unwind(Box::new("a fault"))
+    });
+    assert!(failed.is_err_and(|_: String| true));
+}

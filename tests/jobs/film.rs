@@ -1,0 +1,94 @@
+//! Films: an ffmpeg that complains at length, stands still or is stopped hangs nobody.
+
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::io::Error;
+use arcuate::jobs::Ffmpeg;
+use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    if cfg!(not(unix)) {
+        return Vec::new();
+    }
+    vec![
+        test("jobs::films of an ffmpeg that talks", talks),
+        test("jobs::films of an ffmpeg that stands still", stands_still),
+        test("jobs::films are cancelled", cancelled),
+    ]
+}
+
+/// A program in the place of ffmpeg; the last of its arguments is the film to write.
+fn in_place(folder: &Path, script: &str, patience: Duration) -> Ffmpeg {
+    let program = folder.join("ffmpeg");
+    let text = format!("#!/bin/sh\nfor film; do :; done\n{script}\n");
+    std::fs::write(&program, text).expect("written");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("set");
+    }
+    Ffmpeg { program, patience }
+}
+
+fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {
+    let frame = path.with_file_name("frame.png");
+    std::fs::write(&frame, "a picture").expect("written");
+    ffmpeg.save(path, &[frame.clone(), frame], 25, control)
+}
+
+const LONG: Duration = Duration::from_secs(300);
+
+/// Two megabytes of complaints are many times what a pipe holds.
+fn talks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let words = "i=0; while [ $i -lt 20000 ]; do echo 'this frame is strange, and so are the others, which is told at length' >&2; \
+                 echo \"frame=$i\"; i=$((i+1)); done";
+    let fine = in_place(
+        folder.path(),
+        &format!("{words}\necho film > \"$film\""),
+        LONG,
+    );
+    let control = Control::new();
+    save(&fine, &path, &control).expect("saved");
+    assert_eq!(std::fs::read(&path).expect("a film"), b"film\n");
+    let script = format!("{words}\necho 'out of colours' >&2\nexit 3");
+    let failing = in_place(folder.path(), &script, LONG);
+    let error = save(&failing, &path, &control)
+        .expect_err("it failed")
+        .to_string();
+    assert!(error.contains("exit status: 3: out of colours"), "{error}");
+    assert_eq!(std::fs::read(&path).expect("the film of before"), b"film\n");
+}
+
+fn stands_still() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let script = "echo frame=7; echo 'waiting for nothing' >&2; exec sleep 600";
+    let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
+    let begun = Instant::now();
+    let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let error = error.to_string();
+    let words = "did not go on for 1 s after 7 pictures and was ended: waiting for nothing";
+    assert!(error.contains(words), "{error}");
+    assert!(!path.exists());
+}
+
+fn cancelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path: PathBuf = folder.path().join("a.mp4");
+    let ffmpeg = in_place(folder.path(), "exec sleep 600", LONG);
+    let control = Control::new();
+    let other = control.clone();
+    let begun = Instant::now();
+    let stops = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        other.cancel();
+    });
+    assert_eq!(save(&ffmpeg, &path, &control), Err(Error::Cancelled));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    stops.join().expect("no panic");
+}

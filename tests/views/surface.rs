@@ -1,0 +1,142 @@
+//! The surface of the task Segment in the views: leaks, the way back, what can no longer be moved.
+
+use crate::support::test;
+use crate::ui::segment::leaked;
+use arcuate::solvers::level_set::Sphere;
+use arcuate::state::{Action, Layout, Pane, SegmentAction, State};
+use arcuate::ui::theme;
+use arcuate::ui::views::{Views, layout};
+use egui::{Pos2, Rect, Shape, pos2, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::{Arc, Mutex};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("views::a leak has a way back in the view", way_back),
+        test("views::a leak is marked where it is", marked),
+        test("views::a keep-out sphere says why it stays", fixed),
+    ]
+}
+
+const SIZE: egui::Vec2 = vec2(1000.0, 800.0);
+
+fn way_back() {
+    let mut state = leaked().state;
+    let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let from = leak.expect("a leak").leak.from;
+    // In the 3-D view, else in the first one.
+    for (layout, single, pane) in [
+        (Layout::Grid, Pane::Axial, Pane::Scene),
+        (Layout::Single, Pane::Scene, Pane::Scene),
+        (Layout::Single, Pane::Coronal, Pane::Coronal),
+    ] {
+        (state.view.layout, state.view.single) = (layout, single);
+        let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
+        let panes = layout::panes(layout, single, area, 1.0);
+        let (_, place) = panes.into_iter().find(|p| p.0 == pane).expect("a pane");
+        let taken: Arc<Mutex<Vec<Action>>> = Arc::default();
+        let (mut views, actions, shown) = (Views::default(), taken.clone(), state.clone());
+        let mut window = Harness::builder()
+            .with_size(SIZE)
+            .with_context_setup(theme::install)
+            .build_ui(move |ui| {
+                let mut new = Vec::new();
+                views.show(ui, &shown, &mut new);
+                actions.lock().unwrap().extend(new);
+            });
+        window.run_steps(3);
+        let back = window.get_by_label("Back to before");
+        let rect = back.rect();
+        assert!(place.contains_rect(rect), "{pane:?} {place:?} {rect:?}");
+        back.click();
+        window.run_steps(3);
+        let back = taken.lock().unwrap().iter().find_map(|a| match a {
+            Action::Segment(SegmentAction::Rewind(step)) => Some(*step),
+            _ => None,
+        });
+        assert_eq!(back, Some(from), "{pane:?}");
+    }
+}
+
+/// What is painted in the second frame, with the pointer there.
+fn painted(state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
+    let context = egui::Context::default();
+    theme::install(&context);
+    let mut views = Views::default();
+    let mut shapes = Vec::new();
+    for _ in 0..3 {
+        let input = egui::RawInput {
+            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), SIZE)),
+            events: pointer.map(egui::Event::PointerMoved).into_iter().collect(),
+            ..egui::RawInput::default()
+        };
+        let output = context.run_ui(input, |ui| views.show(ui, state, &mut Vec::new()));
+        shapes = output.shapes.iter().map(|s| s.shape.clone()).collect();
+        output.drop_without_applying_deltas();
+    }
+    shapes
+}
+
+fn marked() {
+    let mut state = leaked().state;
+    let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let at = leak.and_then(|l| l.at).expect("a place");
+    state.view.layout = Layout::Grid;
+    let amber = egui::Color32::from_rgb(0xF5, 0xA6, 0x23);
+    let rings = |state: &State| {
+        let shapes = painted(state, None).into_iter();
+        let ring = |s: &Shape| matches!(s, Shape::Circle(c) if c.stroke.color == amber);
+        shapes.filter(ring).count()
+    };
+    state.view.crosshair = at;
+    assert_eq!(rings(&state), 4, "three slices and 3-D");
+    // Slices far from it do not show it.
+    state.view.crosshair = at + DVec3::splat(20.0);
+    assert_eq!(rings(&state), 1, "3-D");
+}
+
+fn fixed() {
+    let mut window = leaked();
+    let leak = window
+        .state
+        .session
+        .segment
+        .live
+        .as_ref()
+        .and_then(|l| l.leak);
+    let from = leak.expect("a leak").leak.from;
+    window.act(Action::Segment(SegmentAction::Rewind(from)));
+    let sphere = Sphere {
+        add: false,
+        centre: DVec3::new(9.0, 0.0, 0.0),
+        radius_mm: 4.0,
+    };
+    window.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    window.state.view.crosshair = sphere.centre;
+    window.state.view.layout = Layout::Grid;
+    let words = |state: &State| {
+        let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
+        let panes = layout::panes(Layout::Grid, Pane::Axial, area, 1.0);
+        let (_, rect) = panes.into_iter().find(|p| p.0 == Pane::Axial).expect("it");
+        let size = glam::DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let framed = state.document.framed();
+        let plane = state
+            .view
+            .plane(Pane::Axial, framed, size)
+            .expect("a plane");
+        let at = plane.position(sphere.centre);
+        let at = rect.min + vec2(at.x as f32, at.y as f32);
+        let shapes = painted(state, Some(at)).into_iter();
+        let texts = shapes.filter_map(|s| match s {
+            Shape::Text(text) => Some(text.galley.text().to_owned()),
+            _ => None,
+        });
+        texts.filter(|t| t.starts_with("Fixed ·")).count()
+    };
+    assert_eq!(words(&window.state), 0, "it can be moved");
+    window.act(Action::Segment(SegmentAction::Step));
+    assert_eq!(words(&window.state), 1);
+}
