@@ -2,6 +2,7 @@
 
 pub mod autosave;
 pub mod events;
+pub mod look;
 mod record;
 mod shots;
 mod start;
@@ -12,7 +13,7 @@ pub use start::run;
 use crate::compute::Backend;
 use crate::jobs::{Jobs, Request, Slot, session::SessionRequest};
 use crate::render::Faults;
-use crate::state::{Action, Effect, Job, State, report, update};
+use crate::state::{Action, Effect, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, Ui, ViewportCommand};
@@ -23,7 +24,8 @@ pub struct App {
     jobs: Jobs,
     memory: Memory,
     views: Views,
-    timers: autosave::Timers,
+    autosave: autosave::Clock,
+    look: look::Look,
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
@@ -43,7 +45,8 @@ impl App {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             memory: Memory::new(),
             views: Views::default(),
-            timers: autosave::Timers::begun(),
+            autosave: autosave::Clock::default(),
+            look: look::Look::begun(std::time::Instant::now()),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
@@ -90,14 +93,11 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
-        let due = self.timers.due(&self.state, ctx);
+        let due = self.autosave.due(&self.state, ctx);
+        let look = self.look.due(&self.state, ctx, std::time::Instant::now());
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
-        self.act(due.into_iter().chain(closing).collect(), ctx);
-        // One frame of a turn at a time, and none while the one before is being drawn or written.
-        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
-            self.act(vec![Action::NextFrame], ctx);
-        }
+        self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
+        self.go_on_turning(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
             self.draw_shots(gpu, ctx);

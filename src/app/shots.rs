@@ -45,6 +45,14 @@ impl Shots {
 }
 
 impl App {
+    /// Asks for the next frame of a turn: one at a time, and none while the one before is being drawn or written.
+    pub(super) fn go_on_turning(&mut self, ctx: &Context) {
+        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
+        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
+            self.act(vec![Action::NextFrame], ctx);
+        }
+    }
+
     /// Goes on with the picture that is being drawn, with what the window's renderer has loaded, or begins the
     /// next. A job writes it.
     pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {

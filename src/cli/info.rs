@@ -3,11 +3,13 @@
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
 use super::output::one_line;
 use super::runner::{Failure, Runner};
+use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
-use crate::io::Told;
 use crate::io::bids::{Folder, Kind, Visit};
-use crate::jobs::{Loaded, Output, Request};
+use crate::io::image::Overview;
+use crate::io::{self, Told};
+use crate::jobs::{Loaded, Output, Request, table};
 use crate::state::space::{Item, What, disagreements, shares_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
@@ -122,10 +124,15 @@ fn describe(
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
-        let (value, text) = image(file, &scan.dwi, scan.gradients.as_deref(), &[]);
+        let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref(), &[]);
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
+    if *told == Told::default()
+        && let Some((value, text, first)) = series(file, &path)?
+    {
+        return Ok((value, text, Some(Loaded::Image(first))));
+    }
     let (output, _) = runner.run(Request::OpenTold {
         path: path.clone(),
         told: told.clone(),
@@ -137,8 +144,8 @@ fn describe(
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
     let (value, text) = match &loaded {
-        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, gradients.as_deref(), &notes),
-        Loaded::Image(volume) => image(file, volume, None, &notes),
+        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref(), &notes),
+        Loaded::Image(volume) => image(file, volume, None, None, &notes),
         Loaded::Mask(mask) => {
             let (mut value, mut text) = grid(&path, &mask.grid, "mask", &notes);
             value["inside_voxels"] = json!(mask.count());
@@ -275,9 +282,33 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
     (value, text)
 }
 
+/// A series of volumes, read with the memory of the first one, which comes with its description; `None` for
+/// anything else, and for a file that cannot be read: whoever opens it whole says why.
+fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Failure> {
+    if path.is_dir() {
+        return Ok(None);
+    }
+    let Ok(Some(series)) = io::image::overview(path, &Control::new()) else {
+        return Ok(None);
+    };
+    let (grid, frames) = (&series.first.grid, series.frames);
+    let mut notes = series.warnings.clone();
+    let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
+    let (value, text) = image(
+        name,
+        &series.first,
+        Some(&series),
+        gradients.as_deref(),
+        &notes,
+    );
+    Ok(Some((value, text, series.first)))
+}
+
+/// `series`: what `volume` is the first one of.
 fn image(
     path: &str,
     volume: &Volume,
+    series: Option<&Overview>,
     gradients: Option<&Gradients>,
     notes: &[String],
 ) -> (Value, String) {
@@ -292,23 +323,29 @@ fn image(
     let (low, high) = volume.range(0);
     let none_finite = !volume.frame(0).iter().any(|v| v.is_finite());
     let rgb = volume.kind == VolumeKind::Rgb;
-    value["volumes"] = json!(if rgb { 1 } else { volume.frames });
+    let frames = series.map_or(volume.frames, |series| series.frames);
+    value["volumes"] = json!(if rgb { 1 } else { frames });
     value["range"] = json!([low, high]);
     let _ = match rgb {
         true => writeln!(text, "  volumes     1 in colour; red from {low} to {high}"),
         false if none_finite => writeln!(
             text,
             "  volumes     {}; first without a finite number",
-            count(volume.frames as u64)
+            count(frames as u64)
         ),
         false => writeln!(
             text,
             "  volumes     {}; first from {low} to {high}",
-            count(volume.frames as u64)
+            count(frames as u64)
         ),
     };
-    let none = volume.values.iter().filter(|v| v.is_nan()).count();
-    let infinite = volume.values.iter().filter(|v| v.is_infinite()).count();
+    let (none, infinite) = match series {
+        Some(series) => (series.not_a_number, series.infinite),
+        None => (
+            volume.values.iter().filter(|v| v.is_nan()).count(),
+            volume.values.iter().filter(|v| v.is_infinite()).count(),
+        ),
+    };
     (value["not_a_number"], value["infinite"]) = (json!(none), json!(infinite));
     let odd = [(none, "not a number"), (infinite, "infinite")];
     let odd = odd.into_iter().filter(|(n, _)| *n > 0);

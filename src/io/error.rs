@@ -150,7 +150,7 @@ fn has_folder(path: &Path) -> bool {
 }
 
 /// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         b if b >= 0.95e9 => (b / 1e9, "GB"),
         b if b >= 0.95e6 => (b / 1e6, "MB"),

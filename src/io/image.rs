@@ -21,6 +21,25 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
     }
 }
 
+/// A series of volumes of which the first one is kept.
+pub struct Overview {
+    pub first: Volume,
+    /// Volumes of the series.
+    pub frames: usize,
+    /// Values of all volumes that are no number, and that are infinite.
+    pub not_a_number: usize,
+    pub infinite: usize,
+    pub warnings: Vec<String>,
+}
+
+/// Reads a series in a NIfTI file with the memory of one volume; `None` for anything else.
+pub fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Error> {
+    match detect(path)? {
+        Format::Nifti => nifti::overview(path, control),
+        _ => Ok(None),
+    }
+}
+
 /// Reads an image of any format as it is stored.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
     match detect(path)? {

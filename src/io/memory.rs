@@ -10,6 +10,11 @@ pub fn limit_memory(bytes: Option<u64>) {
     LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
+/// Whether the user has said how much memory the process may take.
+pub(super) fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) != u64::MAX
+}
+
 /// What the user allows the whole process, where that leaves less than the machine.
 pub(super) fn allowed() -> Option<u64> {
     let most = LIMIT.load(Ordering::Relaxed);

@@ -1,7 +1,8 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::{Error, disk};
+use super::error::size;
+use super::{Error, disk, memory};
 use crate::compute::Control;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::Metadata;
@@ -17,6 +18,9 @@ const GREATEST_EXPANSION: u64 = 1032;
 /// measurement do not shrink further, and what does is made to fill the memory.
 pub(super) const MOST_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+
+/// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
+const ROOMY_BYTES: u64 = 256 << 20;
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -185,6 +189,16 @@ impl Source {
             } else {
                 short(self.file_bytes)
             };
+        }
+        if bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes) && !memory::is_limited() {
+            return Err(Error::malformed(
+                &self.path,
+                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
+                format!(
+                    "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
+                     (--memory GB, or the setting)"
+                ),
+            ));
         }
         if bytes / GREATEST_EXPANSION <= self.file_bytes
             && self.trailer_length()? == (bytes & 0xffff_ffff) as u32

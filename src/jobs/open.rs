@@ -3,7 +3,7 @@
 use super::{Output, Values};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
-use crate::data::{Gradients, Mask, Region, Role, Tractogram, Volume, VolumeKind};
+use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +47,40 @@ pub(super) fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> T
     }
 }
 
+/// The gradients of a scan, and their files where these do not lie beside it. What is wrong with a table that nobody
+/// named goes to `notes`: it must not stand in the way of its scan.
+pub fn table(
+    path: &Path,
+    named: &[PathBuf],
+    grid: &Grid,
+    volumes: usize,
+    notes: &mut Vec<String>,
+) -> Result<(Option<Arc<Gradients>>, Vec<PathBuf>), String> {
+    let table = match io::gradients::for_scan(path, named, grid, volumes) {
+        Err(error) if named.is_empty() && error != io::Error::Cancelled => {
+            let sentence = error.to_string();
+            let path = error.path().map(|p| format!(": {}", p.display()));
+            let words = path
+                .and_then(|p| sentence.strip_suffix(&p))
+                .unwrap_or(&sentence);
+            notes.push(format!("{words}; until then the scan has no gradients"));
+            return Ok((None, Vec::new()));
+        }
+        table => table.map_err(|e| e.to_string())?,
+    };
+    let Some(table) = table else {
+        notes.extend(io::gradients::alone_beside(path));
+        return Ok((None, Vec::new()));
+    };
+    notes.extend(table.warnings);
+    let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
+    let elsewhere = Some(table.files).filter(|files| *files != beside);
+    Ok((
+        Some(Arc::new(table.gradients)),
+        elsewhere.unwrap_or_default(),
+    ))
+}
+
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 pub(super) fn open(
     path: &Path,
@@ -86,30 +120,7 @@ pub(super) fn open(
             }
         }
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
-            let (grid, volumes) = (&volume.grid, volume.frames);
-            let table = match io::gradients::for_scan(path, gradients, grid, volumes) {
-                // A table that merely lies there must not stand in the way of its scan.
-                Err(error) if gradients.is_empty() && error != io::Error::Cancelled => {
-                    let said = error.to_string();
-                    let path = error.path().map(|p| format!(": {}", p.display()));
-                    let words = path.and_then(|p| said.strip_suffix(&p)).unwrap_or(&said);
-                    notes.push(format!("{words}; until then the scan has no gradients"));
-                    None
-                }
-                table => table.map_err(sentence)?,
-            };
-            let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
-            let (found, files) = match table {
-                Some(table) => {
-                    notes.extend(table.warnings);
-                    let named = Some(table.files).filter(|files| *files != beside);
-                    (Some(Arc::new(table.gradients)), named.unwrap_or_default())
-                }
-                None => {
-                    notes.extend(io::gradients::alone_beside(path));
-                    (None, Vec::new())
-                }
-            };
+            let (found, files) = table(path, gradients, &volume.grid, volume.frames, &mut notes)?;
             volume.usual_windows();
             Loaded::Scan {
                 dwi: volume,

@@ -181,7 +181,10 @@ pub const RESERVED: &[Reserved] = &[
     // A thread for each card, which waits for it.
     only(&["std", "thread", "scope"], &["compute/backend"]),
     // Everybody else starts threads there, where a refusal is no panic.
-    only(&["std", "thread", "Builder"], &["compute", "io/mmap"]),
+    only(
+        &["std", "thread", "Builder"],
+        &["compute", "io/mmap", "jobs/film", "cli/signals"],
+    ),
     // A file that was opened is copied after it was shown.
     // One that waits for signals.
     only(

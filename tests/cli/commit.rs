@@ -159,11 +159,11 @@ pub fn weighs() {
     ]
     .concat();
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
+    // Of a file that needs no word of its own.
+    let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     let endless = ["--pulse", "30", "--between", "1e308", "--out", "e"];
     let line = [&base[..], &["--model", "cylinder"], &endless].concat();
     refuses(&line, &["expected 1 to 2000 ms"], here);
-    // Of a file that needs no word of its own.
-    let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     refuses(&[&base[..], &["--out", "a"]].concat(), &["--force"], here);
     let ball = [&base[..], &["--free", "0.003", "--out", "e"]].concat();
     refuses(

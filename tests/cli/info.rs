@@ -1,7 +1,7 @@
 //! What `arcuate info` says of files: colours, what is no number, sheared axes, streamlines of a scan.
 
-use super::{arcuate, json};
-use crate::support::test;
+use super::{arcuate, json, refuses};
+use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::{fibres, nifti};
@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::info::images", images),
         test("cli::info::streamlines of a scan", streamlines),
         test("cli::info::folders", folders),
+        test("cli::info::large images", large),
     ]
 }
 
@@ -83,6 +84,73 @@ fn images() {
         !said.contains("right angles") && !said.contains("not a number"),
         "{said}"
     );
+}
+
+/// A series costs the memory of its first volume, and an image that unpacks from next to nothing is refused unless
+/// memory is allowed for it.
+fn large() {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write as _;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let packed = |bytes: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).expect("in memory");
+        encoder.finish().expect("in memory")
+    };
+    // A header of 256 × 256 × 64 bytes for each volume, and one member of zeros for each of them.
+    let series = |name: &str, volumes: i16, noise: bool| {
+        let mut header = vec![0u8; 352];
+        let mut put = |at: usize, value: &[u8]| header[at..at + value.len()].copy_from_slice(value);
+        put(0, &348i32.to_le_bytes());
+        for (i, n) in [4i16, 256, 256, 64, volumes, 1, 1, 1]
+            .into_iter()
+            .enumerate()
+        {
+            put(40 + 2 * i, &n.to_le_bytes());
+        }
+        put(70, &2i16.to_le_bytes());
+        put(72, &8i16.to_le_bytes());
+        for i in 0..4 {
+            put(76 + 4 * i, &1f32.to_le_bytes());
+        }
+        put(108, &352f32.to_le_bytes());
+        put(254, &1i16.to_le_bytes());
+        for (row, one) in [(280, 0), (296, 1), (312, 2)] {
+            put(row + 4 * one, &1f32.to_le_bytes());
+        }
+        put(344, b"n+1\0");
+        let mut random = Random::fresh("a series");
+        let volume = 256 * 256 * 64;
+        let voxels: Vec<u8> = match noise {
+            true => (0..volume).map(|_| random.bits() as u8).collect(),
+            false => vec![0; volume],
+        };
+        let member = packed(&voxels);
+        let mut file = packed(&header);
+        for _ in 0..volumes {
+            file.extend_from_slice(&member);
+        }
+        std::fs::write(here.join(name), file).expect("written");
+    };
+    // 200 MB as float32.
+    series("series.nii.gz", 12, true);
+    let file = json(&["info", "series.nii.gz", "--memory", "0.12"], here)["files"][0].clone();
+    assert_eq!(
+        (&file["volumes"], &file["not_a_number"]),
+        (&12.into(), &0.into())
+    );
+    assert_eq!(file["range"], serde_json::json!([0.0, 255.0]));
+    // 336 MB in 0.4 MB.
+    series("zeros.nii.gz", 80, false);
+    refuses(
+        &["info", "zeros.nii.gz"],
+        &["packed into", "--memory"],
+        here,
+    );
+    let file = json(&["info", "zeros.nii.gz", "--memory", "4"], here)["files"][0].clone();
+    assert_eq!(file["volumes"], 80);
 }
 
 /// A file of one streamline, or of none.

@@ -112,6 +112,8 @@ fn fewer_pieces() {
     };
     let renderer = studio.0.as_mut().unwrap();
     renderer.load_in_pieces();
+    // However slow the machine is, pieces grow.
+    renderer.set_patience_ms(1e6);
     let software = renderer.device().adapter_info().device_type == wgpu::DeviceType::Cpu;
     let first = steps(&mut studio, &state);
     state.view.camera = state.view.camera.orbited(0.3, 0.0);

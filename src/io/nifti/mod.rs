@@ -17,6 +17,7 @@ pub use space::SpaceInfo;
 pub(super) use write::{losses, prepare_stored};
 pub use write::{save_labels, save_mask, save_volume};
 
+use super::image::Overview;
 use super::source::{CHUNK_BYTES, Source};
 use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
@@ -103,6 +104,60 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         VolumeKind::Rgb => 3,
     };
     Ok((Volume::new(Arc::new(grid), frames, kind, values), info))
+}
+
+/// Reads a series of volumes and keeps the first one; `None` for an image of another kind.
+pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview>, Error> {
+    let mut file = begin(path, control)?;
+    let Begun { source, header, .. } = &mut file;
+    if header.frames < 2 || header.voxel_type.is_colour() {
+        return Ok(None);
+    }
+    let all: usize = header.dims.iter().product();
+    let per_frame = all / header.frames;
+    let mut first = zeros(source.path(), per_frame)?;
+    let Some(places) = Arc::get_mut(&mut first) else {
+        unreachable!("nobody else has seen the values");
+    };
+    let decoder = Decoder::of(header);
+    let size = header.voxel_type.bytes();
+    let at_once = CHUNK_BYTES / size;
+    let mut bytes = vec![0; at_once * size];
+    let mut values = vec![0.0; at_once];
+    let (mut not_a_number, mut infinite) = (0, 0);
+    let mut done = 0;
+    while done < all {
+        let count = at_once.min(all - done);
+        let chunk = &mut bytes[..count * size];
+        let found = source.read(chunk)?;
+        if found < chunk.len() {
+            return Err(Error::Short {
+                path: source.path().to_owned(),
+                found_bytes: header.vox_offset + (done * size + found) as u64,
+                expected_bytes: header.vox_offset + header.data_bytes(),
+            });
+        }
+        let values = &mut values[..count];
+        decoder.scalars(chunk, values);
+        not_a_number += values.iter().filter(|v| v.is_nan()).count();
+        infinite += values.iter().filter(|v| v.is_infinite()).count();
+        if done < per_frame {
+            let kept = count.min(per_frame - done);
+            places[done..done + kept].copy_from_slice(&values[..kept]);
+        }
+        done += count;
+    }
+    file.end()?;
+    let Begun {
+        header, grid, info, ..
+    } = file;
+    Ok(Some(Overview {
+        first: Volume::new(Arc::new(grid), 1, VolumeKind::Scalar, first),
+        frames: header.frames,
+        not_a_number,
+        infinite,
+        warnings: info.warnings,
+    }))
 }
 
 /// Reads an image as it is stored.

@@ -42,7 +42,7 @@ impl Timing {
             return Ok((timing(1e3), Some(said)));
         }
         Err(format!(
-            "Found Δ = {between} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
+            "Found Δ = {between:?} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
         ))
     }
 
