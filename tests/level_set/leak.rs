@@ -130,6 +130,27 @@ fn alarm() {
     let leak = alarm.leak().unwrap();
     assert_eq!((leak.from, leak.noticed), (400, 430));
     assert_eq!(leak.cause, Cause::Growth);
+    // A surface that slows down early and wanders on, before it runs out at step 700: back to then, not to where it
+    // was slowest.
+    let wanders = |step: u64| {
+        let steps = |from: u64, to: u64| step.clamp(from, to) as f64 - from as f64;
+        let [early, slow, on, out] = [(0, 100), (100, 300), (300, 700), (700, 900)];
+        let length = [(early, 0.05), (slow, 0.02), (on, 0.03), (out, 0.08)];
+        let root: f64 = length
+            .iter()
+            .map(|((a, b), pace)| pace * steps(*a, *b))
+            .sum();
+        (10.0 + root).powi(3) as u64
+    };
+    let mut alarm = new(wanders(0));
+    (1..=700).for_each(|step| alarm.record(wanders(step)));
+    assert_eq!(alarm.leak(), None);
+    (701..800).for_each(|step| alarm.record(wanders(step)));
+    let leak = alarm.leak().expect("a leak");
+    assert!(
+        (650..=700).contains(&leak.from) && leak.noticed <= 750,
+        "{leak:?}"
+    );
     // Steady growth is none, nor is a single jump.
     let mut alarm = new(1000);
     for step in 1..1000u64 {

@@ -46,6 +46,8 @@ const CALM: f64 = 1.1;
 /// volume that it had at that pace.
 const PACE: usize = 5;
 const FASTER: f64 = 2.5;
+/// Growth sets in where the pace rises beyond this share of that of the leak.
+const SLOWER: f64 = 0.7;
 /// Slower paces count as this one.
 const STILL: f64 = 0.1;
 /// Voxels inside that may be background, or lie at the border, and their share of all inside.
@@ -186,6 +188,19 @@ impl Course {
         let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
         let grown = self.change(PACE, f64::cbrt)?;
         Some((before, grown.max(STILL)))
+    }
+
+    /// The begin of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
+    /// or after it. A surface that wanders along a structure for long multiplies many times before it leaks.
+    fn last_slow(&self, pace: f64) -> Option<Mark> {
+        let root = |k: usize| (self.inside[k] as f64).cbrt();
+        let ends = (PACE..self.inside.len()).rev();
+        let mut begins = ends.map(|k| k - PACE);
+        let begin = begins.find(|&k| root(k + PACE) - root(k) <= SLOWER * pace)?;
+        Some(Mark {
+            step: self.first + (begin * WINDOW) as u64,
+            inside: self.inside[begin],
+        })
     }
 
     /// The last end of a window, from a mark on, at which the volume was about that of the mark.
@@ -404,7 +419,8 @@ impl Alarm {
                 && speed >= FASTER * least
                 && inside as f64 >= MULTIPLE * mark.inside as f64
             {
-                self.rises(mark);
+                let sets_in = self.course.last_slow(speed);
+                self.rises(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
             if self.slowest.is_none_or(|(_, least)| speed <= least) {
                 self.slowest = Some((self.mark(), speed));
