@@ -49,7 +49,7 @@ fn parameters() {
     assert_eq!(now(&window), (20.0, 0.15));
     let said = status(&window);
     assert!(
-        said.starts_with("Back after 4 steps, ε 30.0 → 20.0, smoothness 0.400 → 0.150"),
+        said.starts_with("Back at step 4, ε 30.0 → 20.0, smoothness 0.400 → 0.150"),
         "{said}"
     );
     window.act(Action::Undo);
@@ -69,7 +69,7 @@ fn parameters() {
     let before = window.state.history.undo_label().map(str::to_owned);
     act(&mut window, SegmentAction::Rewind(2));
     assert_eq!(window.state.history.undo_label().map(str::to_owned), before);
-    assert_eq!(status(&window), "Back after 2 steps");
+    assert_eq!(status(&window), "Back at step 2");
     sphere(&mut window, true, dvec3(-4.0, 0.0, 0.0), 3.0);
     window.act(Action::Undo);
     assert!(

@@ -18,6 +18,8 @@ pub struct Probe {
     /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
     /// their borders.
     pub mixed: bool,
+    /// The background cut one side off the range, so T is not the mean of the sample but the middle of what is left.
+    pub moved: bool,
 }
 
 /// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
@@ -116,6 +118,7 @@ impl Probe {
             ));
         }
         Ok(Self {
+            moved: (target - mean).abs() > 1e-6 * (high - low),
             target: target as f32,
             tolerance: tolerance as f32,
             count,

@@ -435,13 +435,15 @@ pub struct Absent {
 /// What of a session's kept results is not here, in one sentence.
 pub fn away(document: &Document) -> Option<String> {
     let kept = document.absent.iter().filter(|a| a.kept().is_some());
-    let (what, them) = match kept.count() {
+    let names: Vec<&str> = kept.map(|a| &*a.layer.name).collect();
+    let (what, them) = match names.len() {
         0 => return None,
         1 => ("1 kept result is".to_owned(), "it"),
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} {AWAY}: make {them} again, or take {them} out, in Layers"
+        "{what} {AWAY} ({}): make {them} again, or take {them} out, in Layers",
+        names.join(", ")
     ))
 }
 

@@ -306,8 +306,8 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
     }
 }
 
-const COPY_KEPT: &str = "Not all of the work that was recovered is here: its copy is kept, and offered \
-                         again at the next start";
+const COPY_KEPT: &str = "The recovery copy is kept until all of it is here: make what is missing again, or take it \
+                         out, in Layers";
 
 /// A job of sessions failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {

@@ -273,7 +273,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let step = working.live.as_ref().map_or(0, |live| live.step);
     let earlier = working.earlier();
     let back = format!(
-        "Back after {} steps: before the last change",
+        "Back to step {}: before the last change",
         format::count(earlier)
     );
     let buttons = [

@@ -30,7 +30,7 @@ pub(super) fn rewind(state: &mut State, step: u64) {
     if !changes.is_empty() {
         edit(state, "Go back", false, |d| d.segment = after);
     }
-    let back = format!("Back after {} steps", count(step));
+    let back = format!("Back at step {}", count(step));
     let words: Vec<String> = [back].into_iter().chain(changes).collect();
     state.session.status = words.join(", ");
 }

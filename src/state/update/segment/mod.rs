@@ -289,8 +289,11 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
         settings.told = true;
     });
-    // What was sampled is still said.
-    state.session.status = status;
+    // The status still gives the sample.
+    state.session.status = match probe.moved {
+        true => format!("{status} · T and ε keep clear of the background"),
+        false => status,
+    };
     state.session.segment.mixed = probe.mixed.then_some((probe.target, probe.tolerance));
 }
 

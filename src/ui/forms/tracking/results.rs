@@ -128,7 +128,13 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         (false, false) => Some("there are tensors and a seed"),
     };
     if let Some(missing) = missing {
-        rows::hint(ui, &format!("{what} appear here as soon as {missing}"));
+        rows::hint(
+            ui,
+            &format!(
+                "Live {} appear here as soon as {missing}",
+                what.to_lowercase()
+            ),
+        );
     } else if jobs.any(|j| matches!(j.slot, Slot::Live | Slot::Fit | Slot::Load)) {
         rows::hint(ui, doing);
     } else {
