@@ -2,7 +2,6 @@
 
 pub mod autosave;
 pub mod events;
-pub mod look;
 mod record;
 mod shots;
 mod start;
@@ -24,8 +23,7 @@ pub struct App {
     jobs: Jobs,
     memory: Memory,
     views: Views,
-    autosave: autosave::Clock,
-    look: look::Look,
+    timers: autosave::Timers,
     /// Nothing is asked any more.
     closing: bool,
     events: events::Queue,
@@ -45,8 +43,7 @@ impl App {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             memory: Memory::new(),
             views: Views::default(),
-            autosave: autosave::Clock::default(),
-            look: look::Look::begun(std::time::Instant::now()),
+            timers: autosave::Timers::begun(),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
@@ -93,10 +90,9 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
-        let due = self.autosave.due(&self.state, ctx);
-        let look = self.look.due(&self.state, ctx, std::time::Instant::now());
+        let due = self.timers.due(&self.state, ctx);
         let closing = ui::quit::closing(ctx, &self.state, self.closing);
-        self.act(due.into_iter().chain(look).chain(closing).collect(), ctx);
+        self.act(due.into_iter().chain(closing).collect(), ctx);
         self.go_on_turning(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {

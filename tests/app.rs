@@ -2,7 +2,7 @@
 
 use crate::support::{Random, Window, test};
 use arcuate::app::autosave::Clock;
-use arcuate::app::look::Look;
+use arcuate::app::autosave::look::Look;
 use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};

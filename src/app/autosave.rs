@@ -1,7 +1,10 @@
 //! When to save for recovery: every minute, and soon after each job that ended.
 
+pub mod look;
+
 use crate::state::{Action, SessionAction, State};
 use egui::Context;
+use look::Look;
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(60);
@@ -31,5 +34,26 @@ impl Clock {
         self.0 = Some(Instant::now());
         ctx.request_repaint_after(EVERY);
         Some(Action::Session(SessionAction::Autosave))
+    }
+}
+
+/// What a window does for recovery by the clock.
+pub struct Timers {
+    save: Clock,
+    look: Look,
+}
+
+impl Timers {
+    pub fn begun() -> Self {
+        Self {
+            save: Clock::default(),
+            look: Look::begun(Instant::now()),
+        }
+    }
+
+    /// The actions for which it is time.
+    pub fn due(&mut self, state: &State, ctx: &Context) -> Vec<Action> {
+        let look = self.look.due(state, ctx, Instant::now());
+        self.save.due(state, ctx).into_iter().chain(look).collect()
     }
 }

@@ -304,7 +304,7 @@ impl Error {
             ),
             Self::Unknown { .. } => write!(
                 f,
-                "Unknown kind of file, expected {}; convert it, or give it the ending of its format",
+                "Unknown kind of file, expected {}; convert it to one of these",
                 super::Format::readable_names()
             ),
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),

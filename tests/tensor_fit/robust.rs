@@ -277,7 +277,11 @@ fn bad_input_in_words() {
     };
     says(
         refusal(&dwi, &gradients, &mask, &high),
-        &["The 0 diffusion", "0 independent"],
+        &[
+            "No volume in the b range",
+            "largest b-value is 10",
+            "widen the b range",
+        ],
     );
     // Within 10 degrees of z: six independent directions, but only just.
     let mut alike = gradients.clone();

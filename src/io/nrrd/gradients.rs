@@ -84,7 +84,16 @@ pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
         true => (v.length() / longest).powi(2),
         false => 0.0,
     };
-    let b_values = vectors.iter().map(|v| nominal * share(v)).collect();
+    // Squares of lengths that were written in decimals miss round numbers by their last digit.
+    let round = |b: f64| {
+        let near = (b * 1e6).round() / 1e6;
+        if (near - b).abs() <= 1e-12 * b {
+            near
+        } else {
+            b
+        }
+    };
+    let b_values = vectors.iter().map(|v| round(nominal * share(v))).collect();
     let turned = vectors
         .iter()
         .map(|&v| (world * (frame * v)).normalize_or_zero());

@@ -43,7 +43,7 @@ pub(super) fn unknown(tractogram: &Tractogram, name: &str) -> String {
     known.sort_unstable();
     known.dedup();
     format!(
-        "The streamlines have no value \"{name}\", expected one of {}; name one of them",
+        "The streamlines have no value \"{name}\", expected one of {}",
         [&[LENGTH], &known[..]].concat().join(", ")
     )
 }
