@@ -153,7 +153,7 @@ pub fn prepare<E: Into<Unlike>>(
         }
     };
     written?;
-    let read = |e: std::io::Error| Unlike::Differs(e.to_string()).of(path);
+    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).of(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().of(path))?;
     Ok(Ready {
