@@ -318,7 +318,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
         |written| match std::fs::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
             Ok(_) => Err("the text differs".to_owned()),
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(super::error::plain(&e)),
         },
     )
 }
