@@ -91,8 +91,10 @@ fn case(name: &str) {
             continue;
         }
         failed += 1;
-        assert_eq!(sentences.len(), 1, "{name}: {head}: {rest}");
-        sound(head, sentences[0]);
+        // Each result that is not there has a sentence of its own; the last says how it ended.
+        let several = name == "replay" || name.starts_with("track");
+        assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
+        sound(head, sentences.last().expect("a sentence"));
     }
     assert!(failed > 10, "{name}: {failed} operations were seen to fail");
 }
@@ -109,6 +111,7 @@ fn sound(head: &str, sentence: &str) {
         "try again",
         "copy it",
         "close other programs",
+        "not what they were",
         "name them",
         "made again",
         "make it again",
@@ -278,6 +281,8 @@ fn old_or_new(
             "{operation:?} {}: not all of the new",
             path.display()
         );
+    } else if each && path.components().any(|c| c.as_os_str() == "in") {
+        // Other results than with all of the input; that they are whole was looked at.
     } else if each {
         for (name, found) in &there {
             let known = [old.get(name), new.get(name)];
@@ -415,9 +420,13 @@ fn window(folder: &Path, name: &str) {
     let new = contents(&own);
     assert!(old != new, "{name}: there is nothing to tell them by");
     for nth in 1.. {
-        copy(&at("old"), &own);
         // So that it differs from what is remembered, and gives the same.
         edit(&mut window, 3);
+        match name {
+            "autosave" => act(&mut window),
+            _ => copy(&at("old"), &own),
+        }
+        let before = contents(&own);
         edit(&mut window, 2);
         let failing = Failing::nth(&own, nth);
         act(&mut window);
@@ -436,6 +445,10 @@ fn window(folder: &Path, name: &str) {
             continue;
         }
         let there = contents(&own);
-        assert!(there == old || there == new, "{hit:?}: {:?}", there.keys());
+        assert!(
+            there == before || there == new,
+            "{hit:?}: {:?}",
+            there.keys()
+        );
     }
 }

@@ -93,10 +93,18 @@ pub fn check() -> Result<(), Failure> {
 pub fn say_usage(error: &clap::Error) -> u8 {
     if error.use_stderr() {
         // It repeats what was typed.
-        let plain = error.render().to_string();
+        let mut plain = error.render().to_string();
+        let ends = |word: &String| word.contains(['\n', '\r']);
+        for word in std::env::args_os().map(|w| w.to_string_lossy().into_owned()) {
+            // Its parts stand alone where it is an option with a value.
+            let parts = word.split('=').map(str::to_owned).filter(ends);
+            for part in parts.collect::<Vec<_>>() {
+                plain = plain.replace(&part, &one_line(&part));
+            }
+        }
         let _ = match harmless(&plain) {
-            Cow::Borrowed(_) => error.print(),
-            Cow::Owned(text) => std::io::stderr().write_all(text.as_bytes()),
+            Cow::Borrowed(text) if text == error.render().to_string() => error.print(),
+            text => std::io::stderr().write_all(text.as_bytes()),
         };
         return 2;
     }

@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 pub fn watch() {
+    use crate::compute::thread;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use std::sync::Arc;
@@ -12,24 +13,22 @@ pub fn watch() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    let heeded = heeded.filter(|signal| ignored & (1 << (signal - 1)) == 0);
-    let Ok(mut signals) = Signals::new(heeded) else {
-        return;
-    };
+    let heeded = heeded.filter(move |signal| ignored & (1 << (signal - 1)) == 0);
     let waits = move || {
+        let Ok(mut signals) = Signals::new(heeded) else {
+            return;
+        };
         let mut told = false;
         for signal in signals.forever() {
             let again = std::mem::replace(&mut told, true);
-            let begun = std::thread::Builder::new().spawn(move || end(signal));
+            let begun = thread::start("end", move || end(signal));
             if again || begun.is_err() {
                 signal_hook::low_level::exit(128 + signal);
             }
         }
     };
     // Without the thread the system ends the program as it would any other.
-    let _ = std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(waits);
+    let _ = thread::start("signals", waits);
 }
 
 #[cfg(not(unix))]

@@ -153,7 +153,7 @@ pub fn prepare<E: Into<Unlike>>(
         }
     };
     written?;
-    let read = |e: std::io::Error| Unlike::Differs(e.to_string()).of(path);
+    let read = |e: std::io::Error| Unlike::Differs(super::error::plain(&e)).of(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().of(path))?;
     Ok(Ready {
@@ -318,7 +318,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
         |written| match std::fs::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
             Ok(_) => Err("the text differs".to_owned()),
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(super::error::plain(&e)),
         },
     )
 }

@@ -474,7 +474,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
-fn plain(error: &std::io::Error) -> String {
+pub(super) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

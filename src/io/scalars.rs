@@ -162,7 +162,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::Ready, Error> {
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its values differ".to_owned()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(super::error::plain(&error)),
         },
     )
 }

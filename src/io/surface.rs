@@ -48,7 +48,7 @@ pub fn save(
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its bytes differ".to_owned()),
-            Err(e) => Err(e.to_string()),
+            Err(e) => Err(super::error::plain(&e)),
         },
     )
 }

@@ -1,13 +1,13 @@
 //! Films of pictures, by ffmpeg where it is installed.
 
-use crate::compute::Control;
+use crate::compute::{Control, thread};
 use crate::io::atomic::{self, Scratch};
 use crate::io::{Error, ending};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often a running ffmpeg is looked at.
@@ -121,9 +121,9 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
 struct Heard(Arc<Mutex<Vec<u8>>>);
 
 impl Heard {
-    fn listen(&self, mut pipe: impl Read + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, String> {
         let heard = self.clone();
-        Builder::new().spawn(move || {
+        thread::start("ffmpeg", move || {
             let mut buffer = [0; REMEMBERED];
             // A pipe that cannot be read has nothing more to say.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
@@ -180,13 +180,13 @@ impl Running {
         let (progress, complaints) = (Heard::default(), Heard::default());
         let heard = match (child.stdout.take(), child.stderr.take()) {
             (Some(out), Some(err)) => progress.listen(out).and_then(|_| complaints.listen(err)),
-            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
+            _ => Err("Nothing that it says can be heard".to_owned()),
         };
-        let listener = heard.map_err(|e| {
+        let listener = heard.map_err(|why| {
             // Nobody hears it: it would stop by itself.
             let _ = child.kill();
             let _ = child.wait();
-            failed(e)
+            Stopped::Failed(why)
         })?;
         let child = Arc::new(Mutex::new(child));
         let own = child.clone();

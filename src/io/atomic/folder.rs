@@ -24,7 +24,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
         Stop::Io(e) => failed(&e),
         Stop::Error(e) => e,
     })?;
-    let read = |e: std::io::Error| Unlike::Differs(e.to_string()).of(path);
+    let read = |e: std::io::Error| Unlike::Differs(super::super::error::plain(&e)).of(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().of(path))?;
     let _whole = ending::undivided();

@@ -201,7 +201,7 @@ fn sweep(beside: &Path) {
             m.is_file() && age.is_some_and(|age| age > LEFT_FOR)
         };
         if entry.metadata().is_ok_and(|m| old(&m)) {
-            let _ = std::fs::remove_file(entry.path());
+            let _ = disk::remove_file(&entry.path());
         }
     }
 }

@@ -164,11 +164,16 @@ fn archive(
             "a whole TRX file; copy it again",
         )
     };
+    // A disk that fails is no damage to the archive.
+    let unread = |e: ZipError| match e {
+        ZipError::Io(e) if e.raw_os_error().is_some() => Error::reading(path, &e),
+        e => damaged(&e),
+    };
     let mut archive = ZipArchive::new(reader).map_err(|e| match e {
         ZipError::InvalidArchive(_) => {
             damaged(&"it has no directory, so it was cut off or is no archive")
         }
-        other => damaged(&other),
+        other => unread(other),
     })?;
     if archive.len() > MOST_ARRAYS {
         return Err(too_many(path));
@@ -178,7 +183,7 @@ fn archive(
     for index in 0..archive.len() {
         control.check()?;
         let (name, method, size, range) = {
-            let entry = archive.by_index_raw(index).map_err(|e| damaged(&e))?;
+            let entry = archive.by_index_raw(index).map_err(unread)?;
             let name = entry.name().map_err(|e| damaged(&e))?.into_owned();
             if !entry.is_file() || !is_array(&name) {
                 continue;
@@ -221,7 +226,7 @@ fn archive(
                 if unpacked > most_unpacked(length) {
                     return Err(too_expanded(path));
                 }
-                let entry = archive.by_index(index).map_err(|e| damaged(&e))?;
+                let entry = archive.by_index(index).map_err(unread)?;
                 let mut content = Vec::new();
                 let failed = |why: &dyn std::fmt::Display| Error::Damaged {
                     path: path.to_owned(),
