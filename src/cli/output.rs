@@ -1,4 +1,4 @@
-//! What commands say: results on standard output, complaints on standard error. Names come from files that
+//! Output of commands: results on standard output, complaints on standard error. Names come from files that
 //! anybody may have written: no control character of theirs reaches a terminal.
 
 use super::Failure;

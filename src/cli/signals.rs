@@ -43,7 +43,7 @@ fn end(signal: i32) {
     let by = match signal {
         SIGINT => "Interrupted",
         SIGHUP => "The terminal was closed",
-        _ => "Told to end",
+        _ => "Ended by SIGTERM",
     };
     if std::io::stderr().is_terminal() {
         // A progress bar may stand there.

@@ -53,7 +53,7 @@ impl BrickImage {
         }
     }
 
-    /// Whose values, this many, lie on a graphics card.
+    /// An image whose values lie on a graphics card; the number counts them.
     pub fn on_device(
         grid: Arc<Grid>,
         (most, shift): (f32, u32),

@@ -8,7 +8,7 @@ const GROUND: f32 = 0.12;
 const SHARE: f64 = 0.004;
 /// Voxels that are left around it.
 const MARGIN: usize = 2;
-/// Every this many voxels along each axis are looked at.
+/// Stride of the sampled voxels along each axis.
 const STRIDE: usize = 2;
 
 /// First and last voxel of the block that holds what an image shows, on every axis; the whole image where that

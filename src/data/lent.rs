@@ -58,7 +58,7 @@ impl LendImage {
         }
     }
 
-    /// Of this many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
+    /// An image with this many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
     /// asked by who computes on the same.
     pub fn image(&self, size: [u32; 3]) -> Option<LentImage> {
         (self.image)(size)

@@ -38,6 +38,11 @@ pub fn of_file(path: &Path, control: &Control) -> Result<String, Error> {
     Ok(hex(sum))
 }
 
+/// The sum of a file that holds this text.
+pub fn of_text(text: &str) -> String {
+    hex(Sha256::new_with_prefix(text))
+}
+
 /// Passes on what is written, and sums it.
 pub struct Summed<W> {
     to: W,

@@ -128,7 +128,7 @@ fn of_numbers(
         return Ok(None);
     }
     match numbers() {
-        // Of one label is a mask.
+        // An image with one label is a mask.
         Some(found) if found.len() > 1 || beside.is_some() => {
             // A text file that merely lies there may be anything.
             let labels = beside.and_then(|table| read(&table).ok());

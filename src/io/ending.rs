@@ -1,4 +1,4 @@
-//! What is put right when the system tells the process to end: temporary files go, programs that were started
+//! Cleanup when the system ends the process: temporary files are removed, programs that were started
 //! end. Files that belong together get their names all or not at all.
 
 use std::collections::BTreeMap;

@@ -232,7 +232,7 @@ impl Rows {
         self.vectors.iter().map(|&v| image * v).collect()
     }
 
-    /// Those of an image that was moved: they turn with it.
+    /// Rotates the vectors with an image that was moved.
     pub fn moved(self, from: &Grid, to: &Grid) -> Self {
         let by = (to.world_from_voxel * from.voxel_from_world).matrix3;
         let turn = rotation(by);

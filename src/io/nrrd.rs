@@ -179,7 +179,7 @@ pub fn gradients(path: &Path) -> Result<Option<gradients::Rows>, Error> {
 enum Samples {
     /// This file's numbers, written out.
     Text(PathBuf, Source),
-    /// The stream stands at the first sample, so many bytes behind its beginning.
+    /// The stream stands at the first sample, this many bytes after its start.
     Bytes(Source, u64),
 }
 

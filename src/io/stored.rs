@@ -7,7 +7,7 @@ use crate::data::Grid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a voxel holds.
+/// Type of a voxel's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pixel {
     Number(Type),
@@ -56,12 +56,12 @@ pub struct Stored {
     pub meaning: Meaning,
 }
 
-/// What a header says of the values besides where they are.
+/// Fields of a header that describe the values, besides their place.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Meaning {
     /// Sizes of a NIfTI's axes after the third; none where the format has no such axes.
     pub sizes: Vec<usize>,
-    /// Of a step along the fourth to the seventh axis; NaN where it is not said.
+    /// Step along the fourth to the seventh axis; NaN where unstated.
     pub steps: [f64; 4],
     /// NIfTI's code of their unit.
     pub step_unit: u8,
@@ -108,7 +108,7 @@ impl Stored {
         whole.then_some(found)
     }
 
-    /// The same values for a format without slope and intercept: as float32 where that holds all of them,
+    /// Converts the values for a format without slope and intercept: as float32 where that holds all of them,
     /// else as float64. With it a sentence about those that it does not hold.
     pub fn worked_out(&self) -> (Self, Option<String>) {
         if self.scaling.is_none() || !matches!(self.pixel, Pixel::Number(_)) {

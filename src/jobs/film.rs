@@ -105,7 +105,7 @@ impl Ffmpeg {
     }
 }
 
-/// As [`Ffmpeg::save`], by the ffmpeg of this machine.
+/// Saves a film with the ffmpeg of this machine.
 pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
     let ffmpeg = Ffmpeg::find().ok_or_else(|| Error::Unsupported {
         path: path.to_owned(),

@@ -144,7 +144,7 @@ pub struct ChangedSince {
 /// Whether the files of the session that was opened hold what they held when it was saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verified {
-    /// So many are being read.
+    /// Number of files being read.
     Running(usize),
     Same(usize),
     /// Names of those that do not.

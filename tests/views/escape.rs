@@ -112,7 +112,7 @@ fn nothing_new() {
         assert!(document.bundle.measurements.is_empty(), "{tool:?}");
         let picks = |a: &Action| matches!(a, Action::Bundle(BundleAction::Pick { .. }));
         assert!(!hands.take().iter().any(picks), "{tool:?}");
-        assert_eq!(hands.state().view.tool, tool, "the tool stays in the hand");
+        assert_eq!(hands.state().view.tool, tool, "the tool stays selected");
     }
     // A stroke into a region that is there takes back only what it painted.
     let mut hands = Hands::new(state());

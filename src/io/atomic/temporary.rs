@@ -5,8 +5,8 @@ use super::super::{Error, disk, ending};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longer than any file is being written.
@@ -161,14 +161,13 @@ static PRIVATE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// From now on what is made in a folder is for its owner alone.
 pub fn keep_private(folder: &Path) {
-    if let Ok(mut all) = PRIVATE.lock() {
-        all.insert(folder.to_owned());
-    }
+    let mut all = PRIVATE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.insert(folder.to_owned());
 }
 
 pub(super) fn is_private(path: &Path) -> bool {
-    let within = |all: &BTreeSet<PathBuf>| path.ancestors().any(|above| all.contains(above));
-    PRIVATE.lock().is_ok_and(|all| within(&all))
+    let all = PRIVATE.lock().unwrap_or_else(PoisonError::into_inner);
+    path.ancestors().any(|above| all.contains(above))
 }
 
 /// The folder that a file is in.

@@ -32,7 +32,7 @@ pub enum Standing {
     Missing(String),
 }
 
-/// What the system says of a file that changes whenever the file does, also where its age was set back.
+/// File metadata that change whenever the file does, also where its age was set back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     bytes: u64,
@@ -74,7 +74,7 @@ fn size_and_age(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Files that are read together with one, and are there; gradients only where it is a scan.
-fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
+pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
     let table = gradients::find_beside(path).filter(|_| scan);
     let table = table.map_or(Vec::new(), |t| t.paths());
     let halves = [("hdr", "img"), ("img", "hdr")].into_iter();

@@ -9,13 +9,13 @@ mod numbers;
 mod store;
 
 pub use compare::{Again, Match, compare};
-pub use entry::{Entry, Stamp, Standing, check, describe, look_for};
+pub use entry::{Entry, Stamp, Standing, check, companions, describe, look_for};
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
 
 use super::source::plain_file;
-use super::{Error, atomic};
+use super::{Error, atomic, checksum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::Read as _;
@@ -137,12 +137,14 @@ fn values_in(text: &str) -> usize {
     text.as_bytes().iter().filter(opens).count()
 }
 
-/// Writes a session file.
-pub fn write(path: &Path, session: &SessionFile) -> Result<(), Error> {
+/// Writes a session file, and returns its checksum.
+pub fn write(path: &Path, session: &SessionFile) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(session);
     let text = text.map_err(|e| Error::ReadBack {
         path: path.to_owned(),
         why: e.to_string(),
     })?;
-    atomic::write_text(path, &(text + "\n"))
+    let text = text + "\n";
+    atomic::write_text(path, &text)?;
+    Ok(checksum::of_text(&text))
 }

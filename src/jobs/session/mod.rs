@@ -177,7 +177,7 @@ pub enum ToSum {
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     pub path: PathBuf,
-    /// Of the file.
+    /// Checksum of the session file.
     pub sha256: String,
     pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
@@ -344,7 +344,7 @@ pub enum SessionOutput {
     Saved {
         path: PathBuf,
         revision: u64,
-        /// Of the file.
+        /// Checksum of the session file.
         sha256: String,
         /// Weights and values of maps for which the file has no room.
         numbers_left_out: usize,

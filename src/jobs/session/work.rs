@@ -81,16 +81,22 @@ fn compose(
             files.push(entry.moved(from, folder));
             continue;
         }
-        let before = Stamp::of(&listed.path);
+        let companions = session::companions(&listed.path, listed.scan);
+        let paths = std::iter::once(listed.path.clone()).chain(companions);
+        let before: Vec<_> = paths.map(|path| (Stamp::of(&path), path)).collect();
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
         files.push(match (described, &listed.known) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
-                // Of one that changed while it was read nothing is known.
-                let before = before.filter(|b| Stamp::of(&listed.path) == Some(*b));
-                if let Some(stamp) = before {
-                    let value = (stamp, entry.sha256.clone());
-                    inner.files.insert(listed.path.clone(), value);
+                let all = std::iter::once(&entry).chain(&entry.beside);
+                let sums: Vec<&String> = all.map(|e| &e.sha256).collect();
+                if sums.len() == before.len() {
+                    for ((stamp, path), sum) in before.into_iter().zip(sums) {
+                        // Nothing is known of a file that changed while it was read.
+                        if let Some(stamp) = stamp.filter(|s| Stamp::of(&path) == Some(*s)) {
+                            inner.files.insert(path, (stamp, sum.clone()));
+                        }
+                    }
                 }
                 entry
             }
@@ -184,7 +190,7 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
     }
 }
 
-/// What came of saving.
+/// Outcome of saving a session.
 pub enum Written {
     /// With the file's checksum, and how many lists of numbers found no room.
     Saved(String, usize),
@@ -200,18 +206,24 @@ pub fn write(
     memory: &Memory,
     control: &Control,
 ) -> Result<Written, String> {
-    let sum = || checksum::of_file(path, control).map_err(|e| e.to_string());
-    if let Some(known) = known
-        && path.exists()
-        && sum()? != known
-    {
+    let has_changed = || match known {
+        Some(known) if path.exists() => {
+            let sum = checksum::of_file(path, control).map_err(|e| e.to_string())?;
+            Ok::<_, String>(sum != known)
+        }
+        _ => Ok(false),
+    };
+    if has_changed()? {
         return Ok(Written::ChangedSince);
     }
     let session = compose(path, draft, memory, control)?;
+    // Composing takes a while: it sums files and writes streamlines.
+    if has_changed()? {
+        return Ok(Written::ChangedSince);
+    }
     let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
     let left_out = session.numbers.iter().filter(left_out).count();
-    put(path, session)?;
-    Ok(Written::Saved(sum()?, left_out))
+    Ok(Written::Saved(put(path, session)?, left_out))
 }
 
 /// What is on the disk already is not written again.
@@ -230,13 +242,14 @@ pub fn write_if_new(
     Ok(())
 }
 
-fn put(path: &Path, mut session: SessionFile) -> Result<(), String> {
+/// Returns the checksum of what it has written.
+fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
-    session::write(path, &session).map_err(|e| e.to_string())?;
+    let sum = session::write(path, &session).map_err(|e| e.to_string())?;
     let names: Vec<String> = session.results.into_iter().filter_map(|r| r.file).collect();
     session::sweep(path, &names);
-    Ok(())
+    Ok(sum)
 }
 
 pub fn read(

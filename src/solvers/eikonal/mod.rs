@@ -92,7 +92,7 @@ pub struct Schedule {
     pub brick: [usize; 2],
     /// Most times that a visit goes through its brick.
     pub inner: usize,
-    /// Of the waiting bricks one in this many is visited at a time, those with the least values; 1: all.
+    /// One in this many waiting bricks is visited at a time, those with the least values; 1: all.
     pub one_in: usize,
 }
 

@@ -359,7 +359,7 @@ const HINTS: [&str; 4] = [
     "Each drag over a slice samples, until P or Esc",
     "Each click adds a sphere, until A or Esc",
     "Each click cuts away for good, until D or Esc",
-    "A tool stays in the hand until its key or Esc",
+    "A tool stays selected until its key or Esc",
 ];
 
 pub fn foot(

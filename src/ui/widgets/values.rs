@@ -38,7 +38,7 @@ impl Values {
         }
     }
 
-    /// Of at most this many values evenly spread.
+    /// Histogram of evenly spread values, at most this many.
     pub fn new(values: &[f32], (low, high): (f32, f32)) -> Self {
         const MOST: usize = 500_000;
         let stride = values.len().div_ceil(MOST).max(1);

@@ -18,7 +18,7 @@ pub enum Adder {
 }
 
 impl Adder {
-    /// Of this many numbers on each of these cards; two slabs may lie on one.
+    /// An adder of this many numbers on each of these cards; two slabs may lie on one.
     pub fn new(devices: &[&Device], count: usize) -> Result<Self, cuda::Error> {
         let [first, others @ ..] = devices else {
             return Ok(Self::Alone);

@@ -37,7 +37,7 @@ impl Load {
         (CARD_VOXEL_S + CARD_SAMPLE_S * samples) / CARD_SEGMENT_S
     }
 
-    /// Of one A x and one Aᵀ y, and what the solver does between, on this many cards of this many multiprocessors.
+    /// Seconds for one A x, one Aᵀ y and the solver's work between, on this many cards of this many multiprocessors.
     pub fn iteration_s(&self, cards: usize, multiprocessors: u32) -> f64 {
         let segments = self.segments + Self::voxel(self.samples) * self.voxels;
         let size = f64::from(multiprocessors.max(1)) / CARD_SIZE;

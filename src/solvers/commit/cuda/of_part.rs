@@ -118,7 +118,7 @@ impl<'a> OfPart<'a> {
         self.at(&self.sums) + 8 * place as u64
     }
 
-    /// out = a u + b v, of this many numbers.
+    /// out = a u + b v for this many numbers.
     pub fn combine(
         &self,
         count: usize,

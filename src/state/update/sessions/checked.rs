@@ -1,5 +1,5 @@
-//! Nothing is taken on trust: whether the files of a session are what they were, and whether the session itself
-//! is still the one that was read.
+//! Checks whether the files of a session are what they were, and whether the session itself is still the one that
+//! was read.
 
 use super::{save, submit};
 use crate::jobs::session::{SessionRequest, Standing};
