@@ -96,7 +96,16 @@ fn case(name: &str) {
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         sound(head, sentences.last().expect("a sentence"));
     }
-    assert!(failed > 10, "{name}: {failed} operations were seen to fail");
+    // A session asks the disk for less than a conversion does.
+    let least = if matches!(name, "save" | "autosave") {
+        4
+    } else {
+        10
+    };
+    assert!(
+        failed > least,
+        "{name}: {failed} operations were seen to fail"
+    );
 }
 
 /// One sentence with what to do, in no words of the system's or of Rust's.

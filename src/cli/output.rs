@@ -2,6 +2,7 @@
 //! anybody may have written: no control character of theirs reaches a terminal.
 
 use super::Failure;
+use clap::Parser as _;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
@@ -73,10 +74,8 @@ pub fn print_json(json: &serde_json::Value) {
 
 /// Says one sentence on standard error, on one line.
 pub fn complain(sentence: &str) {
-    let plain = |c: char| if c.is_control() { '·' } else { c };
-    let line: String = sentence.chars().map(plain).collect();
     // There is no other place to say that it cannot be said.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", one_line(sentence));
 }
 
 /// Whether all that was printed is where it was to go.
@@ -92,19 +91,13 @@ pub fn check() -> Result<(), Failure> {
 /// Says what clap has to say: help and version are results, wrong usage is a complaint.
 pub fn say_usage(error: &clap::Error) -> u8 {
     if error.use_stderr() {
-        // It repeats what was typed.
-        let mut plain = error.render().to_string();
-        let ends = |word: &String| word.contains(['\n', '\r']);
-        for word in std::env::args_os().map(|w| w.to_string_lossy().into_owned()) {
-            // Its parts stand alone where it is an option with a value.
-            let parts = word.split('=').map(str::to_owned).filter(ends);
-            for part in parts.collect::<Vec<_>>() {
-                plain = plain.replace(&part, &one_line(&part));
-            }
-        }
-        let _ = match harmless(&plain) {
-            Cow::Borrowed(text) if text == error.render().to_string() => error.print(),
-            text => std::io::stderr().write_all(text.as_bytes()),
+        // It repeats what was typed, so it is asked about what would have been typed without control characters.
+        let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
+        let clean = super::Arguments::try_parse_from(typed).err();
+        // There is no other place to say that it cannot be said.
+        let _ = match clean {
+            Some(clean) => clean.print(),
+            None => std::io::stderr().write_all(harmless(&error.render().to_string()).as_bytes()),
         };
         return 2;
     }

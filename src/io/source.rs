@@ -190,7 +190,10 @@ impl Source {
                 short(self.file_bytes)
             };
         }
-        if bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes) && !memory::is_limited() {
+        // What deflate cannot expand to is found missing below.
+        let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
+        let bomb = bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes);
+        if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
                 format!("{} packed into {}", size(bytes), size(self.file_bytes)),

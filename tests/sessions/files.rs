@@ -194,7 +194,7 @@ fn changed() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let sentences = arcuate::state::update::wrong_files(&opening);
     assert!(
-        sentences[0].starts_with("dwi.bvec is no longer beside it: "),
+        sentences[0].starts_with("dwi.bvec is no longer beside it: put it back"),
         "{sentences:?}"
     );
 }

@@ -167,7 +167,9 @@ pub fn check(
         match standing {
             Standing::Same => {}
             Standing::Missing(_) => {
-                return Ok(Standing::Changed(format!("{name} is no longer beside it")));
+                return Ok(Standing::Changed(format!(
+                    "{name} is no longer beside it: put it back, or name its folder"
+                )));
             }
             Standing::Changed(why) => {
                 let why = why.strip_prefix("It").unwrap_or(&why);

@@ -10,7 +10,7 @@ use crate::data::tractogram::columns;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 use zip::write::SimpleFileOptions;
@@ -23,8 +23,54 @@ const PIECE: usize = 4 << 20;
 
 /// Where the members go.
 enum Sink<'a> {
-    Zip(Box<ZipWriter<&'a mut BufWriter<disk::File>>>),
+    Zip(Box<ZipWriter<Latched<'a>>>),
     Folder(&'a Path),
+}
+
+/// A file that remembers its first failure and takes what follows without writing it: `ZipWriter` panics where it is
+/// dropped after a failed write.
+struct Latched<'a> {
+    file: &'a mut BufWriter<disk::File>,
+    failed: Option<std::io::Error>,
+}
+
+impl Latched<'_> {
+    /// What `work` gives, or `instead` from the first failure on.
+    fn unless_failed<R>(
+        &mut self,
+        instead: R,
+        work: impl FnOnce(&mut BufWriter<disk::File>) -> std::io::Result<R>,
+    ) -> std::io::Result<R> {
+        if self.failed.is_none() {
+            match work(self.file) {
+                Ok(result) => return Ok(result),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        Ok(instead)
+    }
+}
+
+impl Write for Latched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.unless_failed(bytes.len(), |file| {
+            file.write_all(bytes).map(|()| bytes.len())
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.unless_failed((), Write::flush)
+    }
+}
+
+impl Seek for Latched<'_> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => place,
+            SeekFrom::Current(_) | SeekFrom::End(_) => 0,
+        };
+        self.unless_failed(place, |file| file.seek(to))
+    }
 }
 
 /// Writes everything a tractogram holds, reads it back and compares.
@@ -50,15 +96,16 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     atomic::write_verified(
         path,
         |file| {
+            let file = Latched { file, failed: None };
             let mut sink = Sink::Zip(Box::new(ZipWriter::new(file)));
             let filled = members(&mut sink, tractogram, control);
             match (filled, sink) {
                 (Ok(()), Sink::Zip(zip)) => {
-                    zip.finish().map_err(std::io::Error::from)?;
-                    Ok(())
+                    let file = zip.finish().map_err(std::io::Error::from)?;
+                    Ok(file.failed.map_or(Ok(()), Err)?)
                 }
                 (Err(stop), sink) => {
-                    // Its drop would finish the archive on a full disk, and complain on standard error.
+                    // Its drop would finish the archive.
                     std::mem::forget(sink);
                     Err(stop)
                 }
