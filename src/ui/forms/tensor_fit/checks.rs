@@ -26,30 +26,24 @@ pub struct Check {
     pub report: Vec<String>,
 }
 
-/// The worst of all verdicts, and the checks in words: `3 of 5 checks passed · 1 noted · 1 not run`.
+/// The worst of all verdicts, and the checks in words: `3 of 4 checks passed · 1 not run`.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
     let wrong = is(&[Verdict::Warning, Verdict::Failed]);
     let not_run = is(&[Verdict::NotRun]);
-    let (worst, mut words) = match (wrong, is(&[Verdict::Passed])) {
-        (0, passed) if passed < verdicts.len() => (
-            if not_run > 0 {
-                Verdict::NotRun
-            } else {
-                Verdict::Note
-            },
+    let (worst, words) = match (wrong, verdicts.len() - not_run) {
+        (0, passed) if not_run > 0 => (
+            Verdict::NotRun,
             format!("{passed} of {} checks passed", verdicts.len()),
         ),
         (0, _) => (Verdict::Passed, "checks passed".to_owned()),
         (1, _) => (Verdict::Warning, "1 check to look at".to_owned()),
         (n, _) => (Verdict::Warning, format!("{n} checks to look at")),
     };
-    for (n, what) in [(is(&[Verdict::Note]), "noted"), (not_run, "not run")] {
-        if n > 0 {
-            words += &format!(" · {n} {what}");
-        }
+    match not_run {
+        0 => (worst, words),
+        n => (worst, format!("{words} · {n} not run")),
     }
-    (worst, words)
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
