@@ -180,7 +180,7 @@ fn unreadable() {
     // Nothing takes the place of what was recovered in part.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
-        recovered.said().contains("offered again"),
+        recovered.said().contains("kept until all of it is here"),
         "{}",
         recovered.said()
     );
