@@ -31,45 +31,56 @@ enum Sink<'a> {
 /// dropped after a failed write.
 struct Latched<'a> {
     file: &'a mut BufWriter<disk::File>,
+    /// Where the next byte goes, or would go.
+    place: u64,
     failed: Option<std::io::Error>,
 }
 
-impl Latched<'_> {
-    /// What `work` gives, or `instead` from the first failure on.
-    fn unless_failed<R>(
-        &mut self,
-        instead: R,
-        work: impl FnOnce(&mut BufWriter<disk::File>) -> std::io::Result<R>,
-    ) -> std::io::Result<R> {
-        if self.failed.is_none() {
-            match work(self.file) {
-                Ok(result) => return Ok(result),
-                Err(error) => self.failed = Some(error),
-            }
+impl<'a> Latched<'a> {
+    /// From the beginning of a file.
+    fn new(file: &'a mut BufWriter<disk::File>) -> Self {
+        Self {
+            file,
+            place: 0,
+            failed: None,
         }
-        Ok(instead)
+    }
+
+    fn unless_failed(
+        &mut self,
+        work: impl FnOnce(&mut BufWriter<disk::File>) -> std::io::Result<()>,
+    ) {
+        if self.failed.is_none() {
+            self.failed = work(self.file).err();
+        }
     }
 }
 
 impl Write for Latched<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.unless_failed(bytes.len(), |file| {
-            file.write_all(bytes).map(|()| bytes.len())
-        })
+        self.unless_failed(|file| file.write_all(bytes));
+        self.place += bytes.len() as u64;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.unless_failed((), Write::flush)
+        self.unless_failed(Write::flush);
+        Ok(())
     }
 }
 
 impl Seek for Latched<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         let place = match to {
-            SeekFrom::Start(place) => place,
-            SeekFrom::Current(_) | SeekFrom::End(_) => 0,
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::Current(by) => self.place.checked_add_signed(by),
+            SeekFrom::End(_) => None,
         };
-        self.unless_failed(place, |file| file.seek(to))
+        let unknown = || std::io::Error::from(std::io::ErrorKind::Unsupported);
+        self.place = place.ok_or_else(unknown)?;
+        let place = self.place;
+        self.unless_failed(|file| file.seek(SeekFrom::Start(place)).map(drop));
+        Ok(self.place)
     }
 }
 
@@ -96,8 +107,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     atomic::write_verified(
         path,
         |file| {
-            let file = Latched { file, failed: None };
-            let mut sink = Sink::Zip(Box::new(ZipWriter::new(file)));
+            let mut sink = Sink::Zip(Box::new(ZipWriter::new(Latched::new(file))));
             let filled = members(&mut sink, tractogram, control);
             match (filled, sink) {
                 (Ok(()), Sink::Zip(zip)) => {
