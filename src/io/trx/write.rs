@@ -33,6 +33,8 @@ struct Latched<'a> {
     file: &'a mut BufWriter<disk::File>,
     /// Where the next byte goes, or would go.
     place: u64,
+    /// Bytes that the file has, or would have.
+    length: u64,
     failed: Option<std::io::Error>,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Latched<'a> {
         Self {
             file,
             place: 0,
+            length: 0,
             failed: None,
         }
     }
@@ -60,6 +63,7 @@ impl Write for Latched<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.unless_failed(|file| file.write_all(bytes));
         self.place += bytes.len() as u64;
+        self.length = self.length.max(self.place);
         Ok(bytes.len())
     }
 
@@ -74,10 +78,10 @@ impl Seek for Latched<'_> {
         let place = match to {
             SeekFrom::Start(place) => Some(place),
             SeekFrom::Current(by) => self.place.checked_add_signed(by),
-            SeekFrom::End(_) => None,
+            SeekFrom::End(by) => self.length.checked_add_signed(by),
         };
-        let unknown = || std::io::Error::from(std::io::ErrorKind::Unsupported);
-        self.place = place.ok_or_else(unknown)?;
+        let before_start = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
+        self.place = place.ok_or_else(before_start)?;
         let place = self.place;
         self.unless_failed(|file| file.seek(SeekFrom::Start(place)).map(drop));
         Ok(self.place)
