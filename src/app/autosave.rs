@@ -37,7 +37,7 @@ impl Clock {
     }
 }
 
-/// What a window does for recovery by the clock.
+/// Tasks of recovery that a window does by the clock.
 pub struct Timers {
     save: Clock,
     look: Look,

@@ -9,7 +9,7 @@ pub fn watch() {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    // A file that grows beyond the user's limit then is an error of the write, which is told as others are.
+    // A file that grows beyond the user's limit then is an error of the write, with a sentence as any other.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();

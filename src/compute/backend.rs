@@ -203,7 +203,7 @@ impl Backend {
     }
 }
 
-/// As many threads as are wanted, or as the operating system starts; an error where it starts none.
+/// Starts the wanted threads, or fewer where the operating system refuses some; an error where it starts none.
 fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = threads.unwrap_or(cores).max(1);

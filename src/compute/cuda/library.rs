@@ -36,7 +36,7 @@ pub fn names() -> Result<Vec<String>, Error> {
 /// The card's name up to the first NUL, if it has one: cudarc's own function panics where there is none.
 pub(super) fn name(device: CUdevice) -> Result<String, DriverError> {
     let mut buffer = [0u8; 256];
-    // SAFETY: the driver writes at most as many bytes as it is told.
+    // SAFETY: the driver writes at most the number of bytes that it is given.
     unsafe {
         sys::cuDeviceGetName(buffer.as_mut_ptr().cast(), buffer.len() as c_int, device).result()?;
     }

@@ -49,7 +49,7 @@ impl Script {
         (params, number)
     }
 
-    /// One sentence if it asks for more steps than [`MOST_STEPS`], or for speed inputs that are not among these.
+    /// One sentence if it asks for more steps than the longest run, or for speed inputs that are not among these.
     pub fn check(&self, inputs: usize) -> Result<(), String> {
         let last = self.events.iter().map(|event| event.step).max();
         let steps = self.steps.max(last.unwrap_or(0));
