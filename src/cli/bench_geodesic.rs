@@ -54,7 +54,7 @@ impl Case {
         self
     }
 
-    /// What the papers print for this many rays; fewer are not compared.
+    /// Sets the time that the papers print for this many rays; other counts are not compared.
     fn printed(mut self, rays: usize, papers_ms: f64) -> Self {
         let compares = self.name.contains(&format!(" {rays} x "));
         self.papers_ms = compares.then_some(papers_ms);

@@ -18,9 +18,9 @@ pub fn watch() {
         let Ok(mut signals) = Signals::new(heeded) else {
             return;
         };
-        let mut told = false;
+        let mut ending = false;
         for signal in signals.forever() {
-            let again = std::mem::replace(&mut told, true);
+            let again = std::mem::replace(&mut ending, true);
             let begun = thread::start("end", move || end(signal));
             if again || begun.is_err() {
                 signal_hook::low_level::exit(128 + signal);

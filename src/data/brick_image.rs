@@ -106,7 +106,7 @@ impl BrickImage {
         Self::pages_after(self.bricks())
     }
 
-    /// The same after a table of this many bricks.
+    /// Start of the pages after a table of `bricks` bricks, bytes.
     pub fn pages_after(bricks: usize) -> u64 {
         (4 * bricks as u64).next_multiple_of(Self::ALIGNED)
     }

@@ -388,7 +388,7 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// The same for its owner alone, as is what is made in it from now on.
+/// Makes a folder that only its owner may enter; files made in it from now on are private, too.
 pub fn make_private_folder(path: &Path) -> Result<(), Error> {
     keep_private(path);
     make_folder(path)?;

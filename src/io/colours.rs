@@ -85,7 +85,7 @@ pub(super) fn of(
     of_numbers(path, one, || numbers(volume), info, told)
 }
 
-/// The same of an image as it is stored.
+/// Finds the labels of an image in its stored type.
 pub(super) fn of_stored(
     path: &Path,
     stored: &Stored,

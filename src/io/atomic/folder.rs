@@ -40,7 +40,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
             // Another program may have made it, or taken it away, meanwhile.
             Err(_) if !in_place(&target, &may_replace)? => {}
             Err(_) => {
-                // What had the name is then under the temporary one, and goes with it.
+                // The exchange moves the old folder to the temporary name, under which it is removed.
                 match disk::exchange(&temporary.path, &target) {
                     Some(Err(e)) if e.kind() == ErrorKind::NotFound => {}
                     Some(exchanged) => {

@@ -1,5 +1,5 @@
-//! Files and folders of ours that nobody keeps: they go with their value, when the process is told to end, and,
-//! left by a process that was killed, when the next file is written beside them a day later.
+//! Temporary files and folders. They are removed when their value is dropped and when a signal ends the process;
+//! those of a killed process are removed when a file is written beside them at least a day later.
 
 use super::super::{Error, disk, ending};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ const LEFT_FOR: Duration = Duration::from_secs(24 * 3600);
 /// Permissions of a file and of a folder before the process's mask takes some away.
 pub const FILE: u32 = 0o666;
 pub const FOLDER: u32 = 0o777;
-/// The same where only the owner is to read it.
+/// Permissions of a file and of a folder for their owner alone.
 pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_FOLDER: u32 = 0o700;
 
@@ -45,7 +45,7 @@ impl Temporary {
         Self::beside_undivided(target, make)
     }
 
-    /// The same while it is held.
+    /// As `beside`, for a caller that holds [`ending::undivided`].
     pub fn beside_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
@@ -112,7 +112,7 @@ impl TemporaryFolder {
         Self::beside_undivided(target)
     }
 
-    /// The same while that is held.
+    /// As `beside`, for a caller that holds [`ending::undivided`].
     pub fn beside_undivided(target: &Path) -> std::io::Result<Self> {
         let old = std::fs::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
@@ -263,7 +263,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is the system's to tidy up.
+        // The system clears its temporary folder of anything that cannot be removed here.
         let _ = disk::remove_folder_with_all(&self.path);
     }
 }
