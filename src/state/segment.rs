@@ -343,6 +343,17 @@ impl Document {
         map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
     }
 
+    /// The parameters of the surface; a speed whose layer is gone has none.
+    pub fn surface_params(&self) -> Params {
+        let segment = &self.segment;
+        let layer = segment.layer.and_then(|id| self.layer(id));
+        let mut params = segment.settings.params.clone();
+        params.layer = params
+            .layer
+            .filter(|_| layer.is_some_and(|l| scalar(l).is_some()));
+        params
+    }
+
     /// The mask that is compared with, of the image's grid or another.
     pub fn reference_mask(&self) -> Option<&Mask> {
         match &self.layer(self.segment.reference?)?.content {
@@ -391,6 +402,17 @@ impl State {
             Ended::Converged => Standing::Converged,
             Ended::Steps => Standing::Paused,
         })
+    }
+
+    /// Whether the surface was moved by other parameters than the document's, and is not on its way.
+    pub fn surface_is_stale(&self) -> bool {
+        let Some(live) = self.session.segment.live.as_ref() else {
+            return false;
+        };
+        if live.step == 0 || self.segment_standing() == Some(Standing::Running) {
+            return false;
+        }
+        live.script.at(u64::MAX).0 != &self.document.surface_params()
     }
 
     /// Whether speeds are looked at.

@@ -276,6 +276,15 @@ fn leak() {
             "{note:?}"
         );
         assert!(run.top() > note.bottom(), "{run:?} {note:?}");
+        // What it asks for is in sight.
+        let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
+        for name in ["Range ε", "Smoothness"] {
+            let slider = window
+                .get_by_role_and_label(egui::Role::Slider, name)
+                .rect();
+            assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
+            assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
+        }
         // The views are no part of this window; theirs: views::a leak is shown, and the way back from it.
         let back = window.get_by_label("Back to before").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");

@@ -22,9 +22,9 @@ use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
-use crate::ui::widgets::{menu, paint, rows, section};
+use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{format, icons, panels};
-use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::show as results;
 
 /// Bars within the tolerance.
@@ -172,6 +172,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         changed.told = true;
         set(changed, phase);
     };
+    let mut sliders_from = ui.cursor().top();
     if let Some((layer, volume)) = state.document.segmented_image() {
         let fact = match &state.session.segment.sample {
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
@@ -197,6 +198,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         if let Some(((target, tolerance), phase)) = histogram.show(ui) {
             told(target, tolerance, phase);
         }
+        sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
         let decimals = decimals(scaled(high) - scaled(low));
         let row = SliderRow::new(
@@ -232,6 +234,12 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let mut changed = settings.clone();
         changed.params.smoothness = smoothness as f32;
         set(changed, phase);
+    }
+    panels::in_sight(ui);
+    if let Some(leaked) = alarm::leaked(state) {
+        // The alarm asks for these rows.
+        let number = leaked.leak.noticed;
+        anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
     if let Some(why) = &state.session.segment.failed {
         let p = theme::palette(ui.style());

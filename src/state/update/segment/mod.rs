@@ -307,8 +307,6 @@ fn wanted(state: &State) -> Option<Steer> {
         let volume = scalar(layer)?;
         Some((id.0, volume.clone(), frame_of(layer, volume)))
     });
-    let mut params = segment.settings.params.clone();
-    params.layer = params.layer.filter(|_| speed_layer.is_some());
     let shapes = |region: &Option<RegionId>| {
         let region = region.and_then(|id| document.region(id));
         region.map(|r| r.shape.clone()).into_iter().collect()
@@ -334,7 +332,7 @@ fn wanted(state: &State) -> Option<Steer> {
             },
         },
         beside: held(state).unwrap_or(beside),
-        params,
+        params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
         back: working.back,
