@@ -297,6 +297,7 @@ fn asked() {
         delta,
         phase: egui::TouchPhase::Move,
         modifiers: egui::Modifiers::NONE,
+        source: egui::MouseWheelSource::Unknown,
     });
     window.run();
     assert_eq!(card(&window), before);
