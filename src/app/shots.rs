@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 /// The window is painted again, and Cancel is heard, when pieces of a picture have taken this long.
 const SPELL: Duration = Duration::from_millis(300);
 
+const MOST_PIECES: usize = 12;
+
 /// What is told of how far a picture is, in shares of a whole.
 const SHARES: u64 = 1000;
 
@@ -164,7 +166,8 @@ impl App {
 /// Pieces of a picture, as many as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
 fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
     let begun = Instant::now();
-    loop {
+    // More at a time, and the window's own views would count as hidden.
+    for _ in 0..MOST_PIECES {
         let picture = drawn.drawing.step(renderer)?;
         if picture.is_some() || begun.elapsed() > SPELL || drawn.job.control.is_cancelled() {
             return Ok(picture);
@@ -177,6 +180,7 @@ fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Pic
             None => {}
         }
     }
+    Ok(None)
 }
 
 /// The picture that a shot asks for, of what `state` shows.

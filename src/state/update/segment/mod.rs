@@ -460,10 +460,35 @@ fn frame(state: &mut State, live: &Surfaced) {
     let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
     let near = Camera::around(0.5 * (low + high), radius_mm);
     if near.distance_mm < now.distance_mm {
-        state.view.camera = Camera {
+        let near = Camera {
             azimuth: now.azimuth,
             elevation: now.elevation,
             ..near
+        };
+        // Of several surfaces in turn the first came from the view of the whole.
+        let before = state.session.segment.framed.take();
+        let before = before.filter(|(_, to)| same_place(to, &now));
+        let before = before.map_or(now, |(before, _)| before);
+        state.session.segment.framed = Some((before, near));
+        state.view.camera = near;
+    }
+}
+
+/// Whether two cameras look at one place from one distance, whatever the side.
+fn same_place(a: &Camera, b: &Camera) -> bool {
+    (a.focus, a.distance_mm) == (b.focus, b.distance_mm)
+}
+
+/// The surface is kept: the camera goes back to where it was before it came to the surface, unless somebody has
+/// moved it since; a turn stays.
+fn unframe(state: &mut State) {
+    let now = state.view.camera;
+    let framed = state.session.segment.framed.take();
+    if let Some((before, _)) = framed.filter(|(_, to)| same_place(to, &now)) {
+        state.view.camera = Camera {
+            focus: before.focus,
+            distance_mm: before.distance_mm,
+            ..now
         };
     }
 }

@@ -39,7 +39,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speed_line(ui, state, live);
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
-    panels::caption(ui, "Volume in voxels", &fact);
+    panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
+        "Voxels whose middle is inside. The volume above is that within the surface itself",
+    );
     ui.add_space(4.0);
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
