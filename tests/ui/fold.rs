@@ -152,6 +152,16 @@ fn guide() {
     state.session.guide = Some(GuideStep::Weigh);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
+    // Without streamlines there is no fit to run.
+    let mut state = small_scan();
+    state.view.task = Task::Filter;
+    state.session.guide = Some(GuideStep::Weigh);
+    let mut window = super::window(state, SIZE);
+    assert!(window.query_by_label("Run the fit").is_none());
+    window.get_by_label_contains("No streamlines yet");
+    click(&mut window, "Track whole brain");
+    let tracks = |a: &Action| matches!(a, Action::TrackWholeBrain);
+    assert!(window.state().actions.iter().any(tracks));
     // A fit alone is not the step.
     let mut state = weighed();
     state.session.guide = Some(GuideStep::Weigh);
@@ -182,12 +192,16 @@ fn guide() {
     use egui_kittest::kittest::NodeT as _;
     let typed = path.accesskit_node().value().unwrap_or_default();
     assert!(typed.contains("filtered"), "{typed}");
+    // Where it would go is seen.
+    assert!(std::path::Path::new(&typed).is_absolute(), "{typed}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.tck");
     let what = arcuate::state::filter::FilterFile::Kept;
     let save = Action::Filter(FilterAction::Save { what, path });
     update(&mut window.state_mut().state, save);
     assert_eq!(window.state().state.session.guide, None);
+    window.run();
+    window.get_by_label_contains("The guide ends here");
 }
 
 /// The border between controls and results stays below what is under the pointer, and follows once it has left.
