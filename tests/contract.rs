@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("contract::command texts of a session", sessions::commands),
         test("contract::methods of a session", sessions::methods),
         test("contract::report of a session", sessions::report),
+        test("contract::file and replay of a session", sessions::file),
         figures::trial(),
     ]
 }

@@ -25,7 +25,7 @@ const LINES: &[&str] = &[
     "segment maps/fa.nii.gz --target 0.6 --tolerance 0.2 --add sphere:-24,-18,8,8 --steps 20 --out grown",
     "gradients check head/dwi.nii.gz --mask head/brain_mask.nii.gz --out checked",
     "gradients turn head/dwi.nii.gz --turn x,-y,z --out turned",
-    "gradients tensors maps/tensor.nii.gz --mask head/brain_mask.nii.gz",
+    "gradients tensors maps/tensor.nii.gz",
     "convert whole.trx whole.tck",
     "convert bundle.tck bundle.vtk",
     "convert maps/fa.nii.gz fa.nrrd",
@@ -99,7 +99,7 @@ pub fn outputs() {
 }
 
 /// The members of a JSON value with their types, arrays as one; of the command that repeats this one the text.
-fn members(value: &Value) -> BTreeMap<String, String> {
+pub fn members(value: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", value, &mut found);
     found
