@@ -11,6 +11,7 @@ mod bundle;
 mod cli;
 mod commit;
 mod connectivity;
+mod contract;
 mod data;
 mod density;
 mod eikonal;
@@ -63,6 +64,7 @@ fn main() {
         cli::tests(),
         commit::tests(),
         connectivity::tests(),
+        contract::tests(),
         data::tests(),
         density::tests(),
         eikonal::tests(),
