@@ -59,7 +59,10 @@ const WINDOWS: [&str; 3] = ["save", "autosave", "export"];
 
 /// Commands of which claims of memory alone fail: each asks for some in its solver.
 const SOLVERS: [(&str, &str); 9] = [
-    ("fit", "fit in/dwi.nii.gz --maps fa,dec --out out/m --force --backend cpu"),
+    (
+        "fit",
+        "fit in/dwi.nii.gz --maps fa,dec --out out/m --force --backend cpu",
+    ),
     (
         "track by splines",
         "track in/dwi.nii.gz --mask in/mask.nii.gz --seeds random:40 --min-length 5 --interpolation cubic --out out/t.tck --force --backend cpu",
@@ -76,9 +79,18 @@ const SOLVERS: [(&str, &str); 9] = [
         "segment",
         "segment in/mask.nii.gz --target 1 --tolerance 0.5 --add sphere:0,0,0,5 --steps 20 --out out/s --force --backend cpu",
     ),
-    ("select", "select in/a.trx out/b.trx --length 1..900 --force"),
-    ("density", "density in/a.trx --template in/mask.nii.gz --out out/d.nii.gz --force"),
-    ("commit", "commit in/a.trx in/dwi.nii.gz --out out/w --force --backend cpu"),
+    (
+        "select",
+        "select in/a.trx out/b.trx --length 1..900 --force",
+    ),
+    (
+        "density",
+        "density in/a.trx --template in/mask.nii.gz --out out/d.nii.gz --force",
+    ),
+    (
+        "commit",
+        "commit in/a.trx in/dwi.nii.gz --out out/w --force --backend cpu",
+    ),
     (
         "region",
         "region --mask in/mask.nii.gz --grow 3 --out out/r.nii.gz --force",
@@ -333,11 +345,7 @@ fn old_or_new(
             let _ = std::fs::remove_file(path);
             let _ = std::fs::remove_dir_all(path);
         }),
-        _ => assert!(
-            left.is_empty(),
-            "{operation} {}: {left:?}",
-            path.display()
-        ),
+        _ => assert!(left.is_empty(), "{operation} {}: {left:?}", path.display()),
     }
     let there = contents(out);
     if done {
