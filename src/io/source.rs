@@ -2,9 +2,9 @@
 //! before anything is allocated for it.
 
 use super::error::size;
+use super::members::Members;
 use super::{Error, disk, memory};
 use crate::compute::Control;
-use flate2::bufread::MultiGzDecoder;
 use std::fs::Metadata;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ impl Source {
         };
         let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
         let reader: Box<dyn Read> = if compressed {
-            Box::new(MultiGzDecoder::new(buffered))
+            Box::new(Members::new(buffered))
         } else {
             Box::new(buffered)
         };

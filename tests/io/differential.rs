@@ -331,9 +331,13 @@ fn of_images(volume: &Volume, theirs: &Value, numbers: &[f64]) -> Vec<(&'static 
         let m = own.matrix3;
         [m.x_axis[r], m.y_axis[r], m.z_axis[r], own.translation[r]]
     });
+    // A rotation of long edges is off by a share of the longest.
+    let longest = affine
+        .iter()
+        .fold(0.0, |longest: f64, v| longest.max(v.abs()));
     let far = |(a, b): (&f64, &f64)| {
         let off = (a - b).abs();
-        off.is_nan() || off > NEAR_MM.max(1e-6 * b.abs())
+        off.is_nan() || off > NEAR_MM.max(1e-6 * longest)
     };
     // NaN throughout: an NRRD that names no space, of which pynrrd makes no affine.
     let unsaid = affine.iter().all(|v| v.is_nan());
