@@ -3,9 +3,9 @@
 
 use super::Error;
 use super::disk::{self, Metadata};
+use super::members::Members;
 use crate::compute::Control;
 use crate::compute::memory::{self, size};
-use flate2::bufread::MultiGzDecoder;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ impl Source {
         };
         let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
         let reader: Box<dyn Read> = if compressed {
-            Box::new(MultiGzDecoder::new(buffered))
+            Box::new(Members::new(buffered))
         } else {
             Box::new(buffered)
         };
