@@ -166,7 +166,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
 }
 
 /// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
-pub fn size(bytes: u64) -> String {
+fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         b if b >= 0.95e9 => (b / 1e9, "GB"),
         b if b >= 0.95e6 => (b / 1e6, "MB"),

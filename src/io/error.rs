@@ -1,8 +1,9 @@
 //! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
 
+use super::words::in_line;
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
-use std::fmt::{Display, Formatter, Result, Write as _};
+use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -411,16 +412,10 @@ impl Display for Words<'_> {
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         // What comes from a damaged file may hold anything; a sentence is one line.
-        for c in Words(self).to_string().chars() {
-            f.write_char(if c.is_control() { '·' } else { c })?;
-        }
+        f.write_str(&in_line(&Words(self).to_string(), '·'))?;
         match self.path() {
             // Whoever named the file may have put anything into its name, too.
-            Some(path) => {
-                let plain = |c: char| if c.is_control() { '·' } else { c };
-                let name: String = path.to_string_lossy().chars().map(plain).collect();
-                write!(f, ": {name}")
-            }
+            Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
             None => Ok(()),
         }
     }
@@ -440,8 +435,7 @@ fn one_line(text: String) -> String {
     if text.chars().count() <= MOST && !text.contains(char::is_control) {
         return text;
     }
-    let plain = |c: char| if c.is_control() { '·' } else { c };
-    let short: String = text.chars().map(plain).take(MOST).collect();
+    let short: String = in_line(&text, '·').chars().take(MOST).collect();
     if text.chars().count() > MOST {
         short + "…"
     } else {

@@ -5,11 +5,21 @@ use super::Error;
 use super::disk::{self, Metadata};
 use super::members::Members;
 use crate::compute::Control;
-use crate::compute::memory::{self, size};
+use crate::compute::memory;
+use crate::data::size_in_words;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// The name of a file; a store's own names say nothing.
+fn said(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match super::session::is_stored_name(&name) {
+        true => "streamlines of the session".to_owned(),
+        false => name.into_owned(),
+    }
+}
 
 /// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
 pub(super) const GREATEST_EXPANSION: u64 = 1032;
@@ -85,8 +95,7 @@ impl Source {
         let compressed = compressed.unwrap_or(looks);
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        control.begin(&format!("Reading {name}"), file_bytes);
+        control.begin(&format!("Reading {}", said(path)), file_bytes);
         let counted = Counted {
             file,
             control: control.clone(),
@@ -205,7 +214,11 @@ impl Source {
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
-                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
+                format!(
+                    "{} packed into {}",
+                    size_in_words(bytes),
+                    size_in_words(self.file_bytes)
+                ),
                 format!(
                     "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)"

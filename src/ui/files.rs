@@ -48,6 +48,8 @@ struct Sheet {
     error: Option<String>,
     /// The disk is being asked whether it can be.
     checking: bool,
+    /// Nobody has asked the disk yet whether files can be made where it says.
+    is_new: bool,
     /// What Tab found, where that is more than one.
     names: Vec<String>,
 }
@@ -62,6 +64,7 @@ impl Sheet {
             replaces: None,
             error: None,
             checking: false,
+            is_new: true,
             names: Vec::new(),
         }
     }
@@ -127,8 +130,7 @@ impl Files {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if self.desktop == Desktop::Without || again {
-            self.type_path(purpose, place, suggested);
-            return self.look_for_room(ctx, suggested);
+            return self.type_path(purpose, place, suggested);
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
@@ -153,9 +155,6 @@ impl Files {
 
     /// Whether files can be saved where that was suggested; if not, another place is.
     fn look_for_room(&self, ctx: &egui::Context, suggested: &str) {
-        if !self.sheet.as_ref().is_some_and(|s| s.purpose.saves()) || suggested.is_empty() {
-            return;
-        }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
         (self.beside)(
@@ -174,7 +173,12 @@ impl Files {
         if let (Purpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
             *look = last;
         }
-        self.sheet = Some(Sheet::new(purpose, place, suggested.to_owned()));
+        let text = match purpose.saves() && !suggested.is_empty() {
+            // Nobody sees where a bare name would go.
+            true => self.folder.join(suggested).display().to_string(),
+            false => suggested.to_owned(),
+        };
+        self.sheet = Some(Sheet::new(purpose, place, text));
     }
 
     pub fn is_open(&self) -> bool {
@@ -310,6 +314,9 @@ impl Files {
         let Some(mut sheet) = self.sheet.take() else {
             return;
         };
+        if std::mem::take(&mut sheet.is_new) && sheet.purpose.saves() && !sheet.text.is_empty() {
+            self.look_for_room(ui.ctx(), &sheet.text);
+        }
         let p = theme::palette(ui.style());
         let width = match sheet.place {
             Place::Middle => 620f32,
