@@ -16,6 +16,7 @@ mod data;
 mod density;
 mod eikonal;
 mod faults;
+mod fuzz;
 mod geodesic;
 mod gradient_check;
 mod io;
@@ -46,6 +47,7 @@ mod views;
 fn main() {
     sessions::kill::child();
     faults::child();
+    fuzz::child();
     let arguments = libtest_mimic::Arguments::from_args();
     match support::seed() {
         Ok(_) if arguments.list => {}
@@ -69,6 +71,7 @@ fn main() {
         density::tests(),
         eikonal::tests(),
         faults::tests(),
+        fuzz::tests(),
         metric::tests(),
         geodesic::tests(),
         gradient_check::tests(),

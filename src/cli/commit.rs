@@ -342,17 +342,18 @@ impl Options {
         params
     }
 
-    fn start(&self, streamlines: usize, runner: &mut Runner) -> Result<StartFrom, Failure> {
+    fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
         let Some(path) = &self.start else {
             return Ok(StartFrom::Zero);
         };
         let of_streamlines = |format: Format| format.content() == Content::Streamlines;
         if !Format::named(path).is_some_and(of_streamlines) {
-            let found = io::scalars::open_weights(path, streamlines);
+            let found = io::scalars::open_weights(path, lines);
             let weights = found.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
         let of = self::streamlines(path, &self.told, runner)?;
+        let streamlines = lines.len();
         let found = match of.per_streamline.get(WEIGHT) {
             Some(weights) if of.len() == streamlines => {
                 return Ok(StartFrom::Weights(weights.clone()));
@@ -387,7 +388,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(path)?;
     }
     let tractogram = streamlines(&options.tracks, &options.told, runner)?;
-    let start = options.start(tractogram.len(), runner)?;
+    let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
     let timing = options.timing()?;
     let samples = opened

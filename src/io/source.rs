@@ -1,11 +1,12 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::{Error, disk, memory};
+use super::Error;
+use super::disk::{self, Metadata};
+use super::members::Members;
 use crate::compute::Control;
+use crate::compute::memory;
 use crate::data::size_in_words;
-use flate2::bufread::MultiGzDecoder;
-use std::fs::Metadata;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ fn shown_name(path: &Path) -> String {
 }
 
 /// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
-const GREATEST_EXPANSION: u64 = 1032;
+pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
 /// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
 /// measurement do not shrink further, and what does is made to fill the memory.
@@ -29,7 +30,10 @@ pub(super) const MOST_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
-const ROOMY_BYTES: u64 = 256 << 20;
+pub(super) const ROOMY_BYTES: u64 = 256 << 20;
+
+/// Who asks for memory where a file is read.
+pub(super) const READING: &str = "Reading the file";
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -98,7 +102,7 @@ impl Source {
         };
         let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
         let reader: Box<dyn Read> = if compressed {
-            Box::new(MultiGzDecoder::new(buffered))
+            Box::new(Members::new(buffered))
         } else {
             Box::new(buffered)
         };
@@ -138,19 +142,27 @@ impl Source {
     }
 
     /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
-    pub fn whole(mut self) -> Result<Vec<u8>, Error> {
+    pub fn whole(self) -> Result<Vec<u8>, Error> {
         let limit = match self.known_bytes() {
             Some(bytes) => bytes,
             None => most_unpacked(self.file_bytes),
         };
+        let path = self.path.clone();
+        self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
+    }
+
+    /// Everything from here to the end; `None` where a compressed file unpacks to more.
+    fn at_most(mut self, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut bytes = Vec::new();
-        disk::allocate(&self.path).map_err(|e| self.failed(&e))?;
         if !self.compressed {
-            bytes.reserve_exact(limit as usize);
+            super::voxels::reserve(&self.path, &mut bytes, limit as usize)?;
         }
         loop {
             let before = bytes.len();
             let room = (limit - before as u64).min(CHUNK_BYTES as u64) as usize;
+            if bytes.capacity() - before < room {
+                super::voxels::reserve(&self.path, &mut bytes, before.max(room))?;
+            }
             bytes.resize(before + room, 0);
             let n = self.read(&mut bytes[before..])?;
             bytes.truncate(before + n);
@@ -158,10 +170,8 @@ impl Source {
                 break;
             }
         }
-        if self.compressed && self.finish(1)? > 0 {
-            return Err(too_expanded(&self.path));
-        }
-        Ok(bytes)
+        let more = self.compressed && self.finish(1)? > 0;
+        Ok((!more).then_some(bytes))
     }
 
     /// Passes over up to `bytes` bytes and returns how many there were.
@@ -279,7 +289,7 @@ impl Source {
 /// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
 /// end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
-    let metadata = std::fs::metadata(path).map_err(|e| Error::reading(path, &e))?;
+    let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
     if metadata.is_dir() {
         return Err(Error::Folder {
             path: path.to_owned(),
@@ -324,17 +334,17 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bo
 
 /// A small text file; anything over `limit` bytes is refused before it is read.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
-    let mut source = Source::open(path, &Control::new())?;
-    if source.file_bytes > limit {
-        return Err(Error::malformed(
-            path,
-            format!("a file of {} bytes", source.file_bytes),
-            format!("a text file of at most {limit} bytes"),
-        ));
+    let source = Source::open(path, &Control::new())?;
+    let too_long = |found: String| {
+        Error::malformed(path, found, format!("a text file of at most {limit} bytes"))
+    };
+    let file_bytes = source.file_bytes;
+    if file_bytes > limit {
+        return Err(too_long(format!("a file of {file_bytes} bytes")));
     }
-    let mut bytes = vec![0; source.known_bytes().unwrap_or(limit) as usize];
-    let n = source.read(&mut bytes)?;
-    bytes.truncate(n);
+    let most = source.known_bytes().unwrap_or(limit);
+    let bytes = source.at_most(most)?;
+    let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
     String::from_utf8(bytes)
         .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
 }
