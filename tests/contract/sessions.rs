@@ -53,7 +53,16 @@ pub fn commands() {
 pub fn methods() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
-    let text = texts.join("\n");
+    // A sentence a line. A fit of weights may take another number of steps in every run.
+    let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
+    let steps = |line: &str| match line.split_once(" in ") {
+        Some((before, after)) if after.contains(" iterations, until") => {
+            let words = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            format!("{before} in some {words}\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    let text: String = lines.lines().map(steps).collect();
     holds("session_methods.txt", &anonymous(&text, folder.path()));
 }
 
@@ -61,7 +70,7 @@ pub fn report() {
     let folder = tempfile::tempdir().expect("a folder");
     for (window, name) in windows(folder.path()).iter().zip(["regions", "tasks"]) {
         let mut report = reported::state(&window.state);
-        without_times(&mut report);
+        without_what_varies(&mut report);
         let text = serde_json::to_string_pretty(&report).expect("JSON");
         let name = format!("session_report_{name}.json");
         holds(&name, &anonymous(&text, folder.path()));
@@ -90,18 +99,22 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
-/// Durations differ from run to run.
-fn without_times(value: &mut Value) {
+/// Durations differ from run to run, and the iterations of a fit of weights with its last digits.
+fn without_what_varies(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                match key.ends_with("_ms") || key.ends_with("_per_s") {
-                    true => *value = Value::from("a time"),
-                    false => without_times(value),
+                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "iterations";
+                match varies {
+                    true => *value = Value::from("varies"),
+                    false => without_what_varies(value),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(without_times),
+        Value::Array(items) => items.iter_mut().for_each(without_what_varies),
+        Value::Number(number) if number.is_f64() => {
+            *value = Value::from(format!("{:.2e}", number.as_f64().unwrap_or_default()));
+        }
         _ => {}
     }
 }
