@@ -55,12 +55,12 @@ pub fn methods() {
     let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
     // A sentence a line. A fit of weights may take another number of steps in every run.
     let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
-    let steps = |line: &str| match line.split_once(" in ") {
-        Some((before, after)) if after.contains(" iterations, until") => {
-            let words = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
-            format!("{before} in some {words}\n")
+    let steps = |line: &str| match line.split_once(" iterations, until") {
+        Some((before, after)) => {
+            let words = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '\u{202f}');
+            format!("{words}N iterations, until{after}\n")
         }
-        _ => format!("{line}\n"),
+        None => format!("{line}\n"),
     };
     let text: String = lines.lines().map(steps).collect();
     holds("session_methods.txt", &anonymous(&text, folder.path()));
