@@ -2,6 +2,7 @@
 
 mod bids;
 mod definitions;
+mod differential;
 mod fibres;
 mod files;
 pub mod formats;
@@ -36,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         masks::tests(),
         gradients::tests(),
         definitions::tests(),
+        differential::tests(),
         fibres::tests(),
         files::tests(),
         formats::tests(),

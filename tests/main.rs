@@ -11,6 +11,7 @@ mod bundle;
 mod cli;
 mod commit;
 mod connectivity;
+mod contract;
 mod data;
 mod density;
 mod eikonal;
@@ -65,6 +66,7 @@ fn main() {
         cli::tests(),
         commit::tests(),
         connectivity::tests(),
+        contract::tests(),
         data::tests(),
         density::tests(),
         eikonal::tests(),
