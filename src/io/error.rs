@@ -153,9 +153,12 @@ fn has_folder(path: &Path) -> bool {
 
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
+        // A name from a file may hold what no name of a file does.
+        let cannot_be = path.as_os_str().as_encoded_bytes().contains(&0);
         let path = path.to_owned();
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing { path },
+            ErrorKind::InvalidInput if cannot_be => Self::Missing { path },
             ErrorKind::PermissionDenied => Self::Denied { path },
             ErrorKind::IsADirectory => Self::Folder { path },
             ErrorKind::InvalidFilename => Self::LongName { path },
