@@ -353,7 +353,7 @@ impl Options {
         };
         let of_streamlines = |format: Format| format.content() == Content::Streamlines;
         if !Format::named(path).is_some_and(of_streamlines) {
-            let found = io::scalars::open_weights(path, lines);
+            let found = io::scalars::open_weights_of(path, lines);
             let weights = found.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
@@ -455,6 +455,7 @@ fn save(
     let each = options.maps().into_iter().zip(volumes).zip(wanted);
     for ((path, volume), _) in each.filter(|(_, wanted)| *wanted) {
         runner.run(Request::SaveVolume {
+            from: None,
             volume: volume.clone(),
             path: path.clone(),
             command: options.command(),
