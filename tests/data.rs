@@ -1,7 +1,7 @@
 //! Grids, volumes and regions: invariants.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume, size_in_words};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("data::masks_know_their_extent", extent),
         test("data::filtered_streamlines_keep_what_is_theirs", filtered),
         test("data::the range of lengths is of the lengths", lengths),
+        test("data::sizes in words", sizes),
     ]
 }
 
@@ -295,4 +296,19 @@ fn lengths() {
     assert_eq!(without.length_range(), None);
     let twice = measured.moved(DAffine3::from_scale(DVec3::splat(2.0)));
     assert_eq!(twice.length_range(), Some((6.0, 10.0)));
+}
+
+fn sizes() {
+    let words = [
+        (0, "0 bytes"),
+        (949, "949 bytes"),
+        (3_100, "3.1 kB"),
+        (480_000_000, "480 MB"),
+        (950_000_000, "0.9 GB"),
+        (12_500_000_000, "12.5 GB"),
+        (3_200_000_000_000, "3.2 TB"),
+    ];
+    for (bytes, expected) in words {
+        assert_eq!(size_in_words(bytes), expected);
+    }
 }

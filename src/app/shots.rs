@@ -4,13 +4,19 @@
 use super::App;
 use crate::jobs::{Event, Job, Outcome, Request, Slot};
 use crate::render::Renderer;
-use crate::render::offscreen::Error;
+use crate::render::offscreen::{Error, Picture};
 use crate::state::{Action, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, ViewportCommand};
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The window is painted again, and Cancel is heard, when pieces of a picture have taken this long.
+const SPELL: Duration = Duration::from_millis(300);
+
+const MOST_PIECES: usize = 12;
 
 /// What is told of how far a picture is, in shares of a whole.
 const SHARES: u64 = 1000;
@@ -112,7 +118,7 @@ impl App {
     fn go_on(&mut self, mut drawn: Drawn, renderer: &mut Option<Renderer>) -> Vec<Action> {
         let Job { slot, ticket, .. } = drawn.job;
         let picture = match drawn.job.control.check() {
-            Ok(()) => drawn.drawing.step(renderer),
+            Ok(()) => some(&mut drawn, renderer),
             Err(_) => {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
@@ -155,6 +161,26 @@ impl App {
             }
         }
     }
+}
+
+/// Pieces of a picture, as many as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
+fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
+    let begun = Instant::now();
+    // More at a time, and the window's own views would count as hidden.
+    for _ in 0..MOST_PIECES {
+        let picture = drawn.drawing.step(renderer)?;
+        if picture.is_some() || begun.elapsed() > SPELL || drawn.job.control.is_cancelled() {
+            return Ok(picture);
+        }
+        match renderer {
+            // Who turns or scrolls the views is served first.
+            Some(renderer) if renderer.is_touched() => return Ok(None),
+            // The next piece begins after the one before.
+            Some(renderer) => renderer.wait(),
+            None => {}
+        }
+    }
+    Ok(None)
 }
 
 /// The picture that a shot asks for, of what `state` shows.

@@ -300,9 +300,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
-        "Mean FA along the path {:.3}\n{} voxels in the mask, prepared in {}, solved in {}\n",
+        "Mean FA along the path {:.3}\n{} voxels in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
         count(found.voxels as u64),
+        domain_words(found.params.min_fa),
         took(found.prepare_ms),
         took(found.solve_ms)
     );
@@ -332,6 +333,14 @@ fn random_pairs(compared: &Compared) -> Value {
         "cost_per_mm_above": shares.map(|s| s.mean),
         "wall_ms": compared.wall_ms,
     })
+}
+
+/// `FA ≥ 0.15 and the ends`.
+fn domain_words(min_fa: f64) -> String {
+    match min_fa > 0.0 {
+        true => format!("FA ≥ {min_fa} and the ends"),
+        false => "all of the mask".to_owned(),
+    }
 }
 
 fn compared_with(compared: &Compared) -> String {

@@ -2,6 +2,7 @@
 //! anybody may have written: no control character of theirs reaches a terminal.
 
 use super::Failure;
+use crate::io::words::in_line;
 use clap::Parser as _;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,17 +18,16 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     let harms = |c: char| c.is_control() && c != '\n';
     match text.contains(harms) {
         false => Cow::Borrowed(text),
-        true => Cow::Owned(
-            text.chars()
-                .map(|c| if harms(c) { '·' } else { c })
-                .collect(),
-        ),
+        true => {
+            let lines = text.split('\n').map(|line| in_line(line, '·'));
+            Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
 /// A name on one line without control characters.
 pub fn one_line(name: &str) -> String {
-    harmless(name).replace('\n', "·")
+    in_line(name, '·')
 }
 
 /// A path in a report.

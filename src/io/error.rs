@@ -1,7 +1,9 @@
 //! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
 
+use super::words::in_line;
 use crate::compute::Cancelled;
-use std::fmt::{Display, Formatter, Result, Write as _};
+use crate::compute::memory::{Shortage, against_limit};
+use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -149,39 +151,6 @@ fn has_folder(path: &Path) -> bool {
     folder.is_dir() && !path.is_symlink()
 }
 
-/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
-pub(super) fn size(bytes: u64) -> String {
-    let (value, unit) = match bytes as f64 {
-        b if b >= 0.95e9 => (b / 1e9, "GB"),
-        b if b >= 0.95e6 => (b / 1e6, "MB"),
-        b if b >= 0.95e3 => (b / 1e3, "kB"),
-        b => return format!("{b} bytes"),
-    };
-    match value < 99.5 {
-        true => format!("{value:.1} {unit}"),
-        false => format!("{value:.0} {unit}"),
-    }
-}
-
-/// How much is there, where it is less than what a job needs.
-fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> Result {
-    let needed = size(needed);
-    match super::memory::allowed() {
-        // The limit is the user's own.
-        Some(most) => write!(
-            f,
-            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
-             the limit (--memory, or Settings) or {then}",
-            size(most),
-            size(super::held_bytes().map_or(0, |(held, _)| held))
-        ),
-        None => write!(
-            f,
-            "needs {needed} of memory, more than there is; close other programs or {then}"
-        ),
-    }
-}
-
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
@@ -212,6 +181,14 @@ impl Error {
                 path,
                 why: plain(error),
             },
+        }
+    }
+
+    /// What a file holds does not fit.
+    pub(super) fn memory(path: &Path, shortage: Shortage) -> Self {
+        Self::Memory {
+            path: path.to_owned(),
+            bytes: shortage.bytes,
         }
     }
 
@@ -435,16 +412,10 @@ impl Display for Words<'_> {
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         // What comes from a damaged file may hold anything; a sentence is one line.
-        for c in Words(self).to_string().chars() {
-            f.write_char(if c.is_control() { '·' } else { c })?;
-        }
+        f.write_str(&in_line(&Words(self).to_string(), '·'))?;
         match self.path() {
             // Whoever named the file may have put anything into its name, too.
-            Some(path) => {
-                let plain = |c: char| if c.is_control() { '·' } else { c };
-                let name: String = path.to_string_lossy().chars().map(plain).collect();
-                write!(f, ": {name}")
-            }
+            Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
             None => Ok(()),
         }
     }
@@ -464,8 +435,7 @@ fn one_line(text: String) -> String {
     if text.chars().count() <= MOST && !text.contains(char::is_control) {
         return text;
     }
-    let plain = |c: char| if c.is_control() { '·' } else { c };
-    let short: String = text.chars().map(plain).take(MOST).collect();
+    let short: String = in_line(&text, '·').chars().take(MOST).collect();
     if text.chars().count() > MOST {
         short + "…"
     } else {

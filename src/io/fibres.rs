@@ -2,6 +2,7 @@
 //! reading, the comparison after writing, and the choice of the format.
 
 use super::format::{Content, Format};
+use super::words::in_line;
 use super::{Error, Space, Told, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -45,9 +46,7 @@ impl FibreInfo {
 
     pub(super) fn warn(&mut self, sentence: impl Into<String>) {
         // A name from the file may hold anything; a sentence is one line.
-        let plain = |c: char| if c.is_control() { '·' } else { c };
-        self.warnings
-            .push(sentence.into().chars().map(plain).collect());
+        self.warnings.push(in_line(&sentence.into(), '·'));
     }
 
     /// Warns of something that the file holds, or should hold, and that was not read.

@@ -1,18 +1,28 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::error::size;
+use super::Error;
+use super::disk::{self, Metadata};
 use super::members::Members;
-use super::{Error, disk, memory};
 use crate::compute::Control;
-use std::fs::Metadata;
+use crate::compute::memory;
+use crate::data::size_in_words;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// The name of a file; a store's own names say nothing.
+fn shown_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match super::session::is_stored_name(&name) {
+        true => "streamlines of the session".to_owned(),
+        false => name.into_owned(),
+    }
+}
+
 /// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
-const GREATEST_EXPANSION: u64 = 1032;
+pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
 /// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
 /// measurement do not shrink further, and what does is made to fill the memory.
@@ -20,7 +30,10 @@ pub(super) const MOST_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
-const ROOMY_BYTES: u64 = 256 << 20;
+pub(super) const ROOMY_BYTES: u64 = 256 << 20;
+
+/// Who asks for memory where a file is read.
+pub(super) const READING: &str = "Reading the file";
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -82,8 +95,7 @@ impl Source {
         let compressed = compressed.unwrap_or(looks);
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        control.begin(&format!("Reading {name}"), file_bytes);
+        control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
         let counted = Counted {
             file,
             control: control.clone(),
@@ -130,19 +142,27 @@ impl Source {
     }
 
     /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
-    pub fn whole(mut self) -> Result<Vec<u8>, Error> {
+    pub fn whole(self) -> Result<Vec<u8>, Error> {
         let limit = match self.known_bytes() {
             Some(bytes) => bytes,
             None => most_unpacked(self.file_bytes),
         };
+        let path = self.path.clone();
+        self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
+    }
+
+    /// Everything from here to the end; `None` where a compressed file unpacks to more.
+    fn at_most(mut self, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut bytes = Vec::new();
-        disk::allocate(&self.path).map_err(|e| self.failed(&e))?;
         if !self.compressed {
-            bytes.reserve_exact(limit as usize);
+            super::voxels::reserve(&self.path, &mut bytes, limit as usize)?;
         }
         loop {
             let before = bytes.len();
             let room = (limit - before as u64).min(CHUNK_BYTES as u64) as usize;
+            if bytes.capacity() - before < room {
+                super::voxels::reserve(&self.path, &mut bytes, before.max(room))?;
+            }
             bytes.resize(before + room, 0);
             let n = self.read(&mut bytes[before..])?;
             bytes.truncate(before + n);
@@ -150,10 +170,8 @@ impl Source {
                 break;
             }
         }
-        if self.compressed && self.finish(1)? > 0 {
-            return Err(too_expanded(&self.path));
-        }
-        Ok(bytes)
+        let more = self.compressed && self.finish(1)? > 0;
+        Ok((!more).then_some(bytes))
     }
 
     /// Passes over up to `bytes` bytes and returns how many there were.
@@ -196,7 +214,11 @@ impl Source {
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
-                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
+                format!(
+                    "{} packed into {}",
+                    size_in_words(bytes),
+                    size_in_words(self.file_bytes)
+                ),
                 format!(
                     "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)"
@@ -267,7 +289,7 @@ impl Source {
 /// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
 /// end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
-    let metadata = std::fs::metadata(path).map_err(|e| Error::reading(path, &e))?;
+    let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
     if metadata.is_dir() {
         return Err(Error::Folder {
             path: path.to_owned(),
@@ -312,17 +334,17 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bo
 
 /// A small text file; anything over `limit` bytes is refused before it is read.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
-    let mut source = Source::open(path, &Control::new())?;
-    if source.file_bytes > limit {
-        return Err(Error::malformed(
-            path,
-            format!("a file of {} bytes", source.file_bytes),
-            format!("a text file of at most {limit} bytes"),
-        ));
+    let source = Source::open(path, &Control::new())?;
+    let too_long = |found: String| {
+        Error::malformed(path, found, format!("a text file of at most {limit} bytes"))
+    };
+    let file_bytes = source.file_bytes;
+    if file_bytes > limit {
+        return Err(too_long(format!("a file of {file_bytes} bytes")));
     }
-    let mut bytes = vec![0; source.known_bytes().unwrap_or(limit) as usize];
-    let n = source.read(&mut bytes)?;
-    bytes.truncate(n);
+    let most = source.known_bytes().unwrap_or(limit);
+    let bytes = source.at_most(most)?;
+    let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
     String::from_utf8(bytes)
         .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
 }

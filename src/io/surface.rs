@@ -1,6 +1,7 @@
 //! Surfaces: what their formats share. All are written in world mm, RAS+.
 
 use super::format::{Content, Format};
+use super::words::in_line;
 use super::{DISCLAIMER, Error, atomic, disk, gifti, obj, ply, stl};
 use crate::compute::Control;
 use crate::data::Surface;
@@ -55,6 +56,5 @@ pub fn save(
 
 /// One line of it, without control characters.
 pub(super) fn one_line(description: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    description.chars().map(plain).collect()
+    in_line(description, ' ')
 }

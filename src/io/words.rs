@@ -1,5 +1,11 @@
 //! Numbers in the sentences of files.
 
+/// Text on one line: control characters, ends of lines among them, are replaced.
+pub(crate) fn in_line(text: &str, by: char) -> String {
+    let plain = |c: char| if c.is_control() { by } else { c };
+    text.chars().map(plain).collect()
+}
+
 /// `1 streamline`, `81 920 streamlines`.
 pub(crate) fn counted(n: usize, one: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };

@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
-use crate::solvers::eikonal::{CostField, Prepared, Source, solve};
+use crate::solvers::eikonal::{CostField, LocalSolver, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Path, Pathway, STRETCH_MM, excess_on_card};
 use crate::solvers::tracking;
@@ -300,8 +300,18 @@ fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -
 }
 
 impl FindPathway {
+    /// The local solver. Selling's decomposition takes most of the time of a coarse solve, whose voxels are a larger
+    /// error than the difference between the local solvers.
+    fn local(&self) -> LocalSolver {
+        match (self.coarse, self.params.local) {
+            (true, LocalSolver::Selling | LocalSolver::Hybrid) => LocalSolver::HopfLax26,
+            (_, local) => local,
+        }
+    }
+
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
         self.params.check()?;
+        let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let regions = self.regions;
         let whose = self.mask_name;
@@ -329,7 +339,7 @@ impl FindPathway {
             None => {
                 let (field, mask) = &on;
                 let metric = Metric::new(field, self.params.cost, Some(mask), backend, control)?;
-                Prepared::new(&metric, self.params.local, backend, control)?
+                Prepared::new(&metric, local, backend, control)?
             }
         };
         let metric = &prepared.metric;

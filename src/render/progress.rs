@@ -70,6 +70,11 @@ impl Renderer {
         !self.on_screen().any(|p| p.stopwatch.is_running())
     }
 
+    /// Whether somebody turns, scrolls or drags a view now: no piece of a picture is drawn meanwhile.
+    pub fn is_touched(&self) -> bool {
+        !rest_of(self.touched).is_zero()
+    }
+
     /// For how long the hand has to rest yet before anything is drawn better.
     fn rest(&self) -> Duration {
         let moved = self.on_screen().map(|p| p.pace.rest()).max();

@@ -142,9 +142,9 @@ impl WeightMap {
 
     pub fn name(&self) -> String {
         match self {
-            Self::Intra => "Share of fibres".to_owned(),
-            Self::Extra => "Share around fibres".to_owned(),
-            Self::Free => "Share of free water".to_owned(),
+            Self::Intra => "Share of fibres (IC)".to_owned(),
+            Self::Extra => "Share around fibres (EC)".to_owned(),
+            Self::Free => "Share of free water (ISO)".to_owned(),
             Self::Error => "Fit error (RMSE)".to_owned(),
             Self::Worse(what) => format!("Worse without {what}"),
         }

@@ -6,7 +6,7 @@ use super::derived::Derived;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
-use super::words::{counted, fixed};
+use super::words::{counted, fixed, with_unit};
 use crate::data::{DataId, Region, Role};
 pub use crate::jobs::Weakest;
 use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
@@ -212,18 +212,19 @@ impl AmongPairs {
         (share(self.weakest) && share(self.mean)).then_some(self)
     }
 
-    /// `percentile 13 of 200 random pairs`.
-    pub fn percentile(share: f64, pairs: usize) -> String {
+    /// `cheaper than 87 % of 200 random pairs`: the share of pairs that cost less is the percentile.
+    pub fn cheaper_than(share: f64, pairs: usize) -> String {
         let pairs = counted(pairs, "random pair");
-        format!("percentile {} of {pairs}", fixed(100.0 * share, 0))
+        let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
+        format!("cheaper than {percent} of {pairs}")
     }
 
-    /// `Weakest stretch at percentile 13, cost per mm at percentile 22 of 200 random pairs in this head`.
+    /// `Weakest stretch cheaper than 87 % of 200 random pairs in this head, cost per mm cheaper than 78 %`.
     pub fn words(&self) -> String {
         format!(
-            "Weakest stretch at percentile {}, cost per mm at {} in this head",
-            fixed(100.0 * self.weakest, 0),
-            Self::percentile(self.mean, self.pairs)
+            "Weakest stretch {} in this head, cost per mm cheaper than {}",
+            Self::cheaper_than(self.weakest, self.pairs),
+            with_unit(&fixed(100.0 * (1.0 - self.mean), 0), "%")
         )
     }
 }

@@ -5,7 +5,7 @@ mod measured;
 use super::document::{Content, Document, Layer, LayerId};
 use super::filter::WeightMap;
 use super::sampling::Sample;
-use super::{Phase, State, Task};
+use super::{Camera, Phase, State, Task};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
 use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
@@ -188,12 +188,11 @@ pub enum SegmentAction {
     },
 }
 
-/// What a surface waits for.
-pub const CANNOT_SEGMENT: [&str; 3] = [
-    "There is no image of numbers: open one",
-    "Hold P and drag over what you look for, or set T",
-    "Press A, then click in what you look for",
-];
+const NO_IMAGE: &str = "There is no image of numbers: open one";
+const NO_TARGET: &str = "Hold P and drag over what you look for, or set T";
+const NO_SPHERE: &str = "Press A, then click in what you look for";
+/// All that a surface may wait for.
+pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
 
 /// What of a surface can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -259,6 +258,8 @@ pub struct Working {
     pub sample: Option<Sample>,
     /// T and ε of a sample that holds more than one tissue.
     pub mixed: Option<(f32, f32)>,
+    /// The camera before it was brought to the surface, and the one it was brought to.
+    pub framed: Option<(Camera, Camera)>,
     /// Where the script of the run as it was then is, and how many steps and changes that had.
     pub written: Option<(PathBuf, Script)>,
 }
@@ -280,6 +281,7 @@ impl Default for Working {
             begins: false,
             sample: None,
             mixed: None,
+            framed: None,
             written: None,
         }
     }
@@ -343,6 +345,17 @@ impl Document {
         map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
     }
 
+    /// The parameters of the surface; a speed whose layer is gone has none.
+    pub fn surface_params(&self) -> Params {
+        let segment = &self.segment;
+        let layer = segment.layer.and_then(|id| self.layer(id));
+        let mut params = segment.settings.params.clone();
+        params.layer = params
+            .layer
+            .filter(|_| layer.is_some_and(|l| scalar(l).is_some()));
+        params
+    }
+
     /// The mask that is compared with, of the image's grid or another.
     pub fn reference_mask(&self) -> Option<&Mask> {
         match &self.layer(self.segment.reference?)?.content {
@@ -363,14 +376,14 @@ impl State {
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
         if self.document.segmented_image().is_none() {
-            return Some(CANNOT_SEGMENT[0]);
+            return Some(NO_IMAGE);
         }
         if !segment.settings.told {
-            return Some(CANNOT_SEGMENT[1]);
+            return Some(NO_TARGET);
         }
         let begins = !matches!(segment.start, Start::Spheres);
         if !begins && !segment.spheres.iter().any(|(_, s)| s.add) {
-            return Some(CANNOT_SEGMENT[2]);
+            return Some(NO_SPHERE);
         }
         None
     }
@@ -391,6 +404,17 @@ impl State {
             Ended::Converged => Standing::Converged,
             Ended::Steps => Standing::Paused,
         })
+    }
+
+    /// Whether the surface was moved by other parameters than the document's, and is not on its way.
+    pub fn surface_is_stale(&self) -> bool {
+        let Some(live) = self.session.segment.live.as_ref() else {
+            return false;
+        };
+        if live.step == 0 || self.segment_standing() == Some(Standing::Running) {
+            return false;
+        }
+        live.script.at(u64::MAX).0 != &self.document.surface_params()
     }
 
     /// Whether speeds are looked at.

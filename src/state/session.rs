@@ -195,6 +195,10 @@ impl Exports {
     }
 }
 
+/// The guide's last words.
+const GUIDE_ENDS: &str =
+    "The guide ends here: all that it made stays, and can be undone. ? lists the tools and keys";
+
 /// Steps of the guide, in order; each advances when its act is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuideStep {
@@ -481,6 +485,9 @@ impl Session {
         let saved = step == GuideStep::Save && skipped.contains(&self.guide);
         if self.guide == Some(step) || saved {
             self.guide = step.next();
+            if self.guide.is_none() {
+                self.say(Severity::Information, GUIDE_ENDS);
+            }
         }
     }
 }

@@ -6,10 +6,10 @@ use super::filter::{Times, WEIGHT, Weighed};
 use super::recipe::MediumRecipe;
 use super::segment::Start;
 use super::whole_brain::WholeBrain;
-use super::words::{counted, fixed, with_unit};
+use super::words::{THIN, counted, fixed, with_unit};
 use super::{Recipe, State, defaults};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Shape, Tractogram};
+use crate::data::{DataId, Region, Shape, Tractogram, size_in_words};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
 use crate::solvers::geodesic::{self, Cut};
@@ -91,15 +91,9 @@ impl RecipeOnly {
     }
 }
 
-/// `412 MB`, `2.1 GB`.
+/// `412 MB`, `2.1 GB`, with the space that windows have before units.
 pub fn size(bytes: u64) -> String {
-    let mb = bytes as f64 / 1e6;
-    match mb {
-        mb if mb < 0.1 => format!("<{}", with_unit("0.1", "MB")),
-        mb if mb < 9.95 => with_unit(&fixed(mb, 1), "MB"),
-        mb if mb < 999.5 => with_unit(&fixed(mb, 0), "MB"),
-        mb => with_unit(&fixed(mb / 1e3, 1), "GB"),
-    }
+    size_in_words(bytes).replace(' ', &THIN.to_string())
 }
 
 #[derive(Clone, PartialEq, Debug)]

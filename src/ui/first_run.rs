@@ -50,12 +50,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let response = ui.interact(shown, ui.make_persistent_id("title"), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, words));
+        let beside = title.with_min_x(shown.right() + 16.0);
+        status_bar::progress(ui, beside, state, actions);
         let under = column(ui, 26.0);
         let words = format!("Everything stays on this computer. {DISCLAIMER}");
         let font = theme::regular(size::BODY);
-        let shown = paint::left(ui.painter(), under, &words, font, p.t2);
-        let beside = under.with_min_x(shown.right() + 16.0);
-        status_bar::progress(ui, beside, state, actions);
+        paint::left(ui.painter(), under, &words, font, p.t2);
         ui.add_space(15.0);
         if !state.session.messages.is_empty() || recovery::any(state) {
             let place = column(ui, 0.0);

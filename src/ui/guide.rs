@@ -49,6 +49,8 @@ enum Subject {
     Pathway,
     /// Streamlines to be weighed.
     Weights,
+    /// There are none to be weighed.
+    NoStreamlines,
     /// Their fit runs.
     Fit,
     /// Its weights are there.
@@ -63,7 +65,8 @@ impl Subject {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
             (Task::Filter, _) if weighed => Self::Weighed,
-            (Task::Filter, _) => Self::Weights,
+            (Task::Filter, _) if has_streamlines(state) => Self::Weights,
+            (Task::Filter, _) => Self::NoStreamlines,
             _ if saves && weighed => Self::Weighed,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
@@ -71,11 +74,17 @@ impl Subject {
     }
 }
 
+/// Whether there is something to weigh: a layer, or the live ones.
+fn has_streamlines(state: &State) -> bool {
+    let live = state.final_live();
+    state.document.filtered().is_some() || live.is_some_and(|l| !l.output.kept.is_empty())
+}
+
 fn text(step: GuideStep, subject: Subject) -> &'static str {
-    use Subject::{Fit, Pathway, Rays, Streamlines, Weighed, Weights};
+    use Subject::{Fit, NoStreamlines, Pathway, Rays, Streamlines, Weighed, Weights};
     match (step, subject) {
         (GuideStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
-        (GuideStep::PlaceSeed, Streamlines | Weights | Fit | Weighed) => {
+        (GuideStep::PlaceSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
             "Press S, then click white matter on a slice. Streamlines start there at once"
         }
         (GuideStep::PlaceSeed, Rays) => {
@@ -84,7 +93,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceSeed, Pathway) => {
             "Press S, then click white matter on a slice. It is one end of the pathway"
         }
-        (GuideStep::DragSeed, Streamlines | Weights | Fit | Weighed) => {
+        (GuideStep::DragSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
             "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
         }
         (GuideStep::DragSeed, Rays) => {
@@ -93,7 +102,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::DragSeed, Pathway) => {
             "Drag the yellow seed over a slice, or its rim to resize it. A pathway follows both ends"
         }
-        (GuideStep::PlaceTarget, Streamlines | Weights | Fit | Weighed) => {
+        (GuideStep::PlaceTarget, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
             "Press T, then click where the streamlines should end. The others turn grey"
         }
         (GuideStep::PlaceTarget, Rays) => {
@@ -102,14 +111,17 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::PlaceTarget, Pathway) => {
             "Press T, then click where the other end is. The paths of least cost join the two"
         }
-        (GuideStep::Width, Streamlines | Rays | Weights | Fit | Weighed) => {
+        (GuideStep::Width, Streamlines | Rays | NoStreamlines | Weights | Fit | Weighed) => {
             "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
         }
         (GuideStep::Width, Pathway) => {
-            "Drag the pathway width ε: it holds the paths that cost so much more than the cheapest"
+            "Drag the pathway width ε: how much more than the cheapest a path may cost"
         }
         (GuideStep::Weigh, Weights) => {
             "Run the fit: it finds how much of the scan's signal each streamline explains"
+        }
+        (GuideStep::Weigh, NoStreamlines) => {
+            "No streamlines yet: track the whole brain, then find how much of the signal each explains"
         }
         (GuideStep::Weigh, Fit) => {
             "The fit runs. The histogram of its weights appears under Results"
@@ -123,7 +135,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
         (GuideStep::Save, Weighed) => {
             "Save the streamlines that stay: they go to a TCK file that other programs read, their weights beside it"
         }
-        (GuideStep::Save, Streamlines | Weights | Fit) => {
+        (GuideStep::Save, Streamlines | NoStreamlines | Weights | Fit) => {
             "Save what you found: streamlines go to a TCK file that other programs read"
         }
         (GuideStep::Save, Rays) => {
@@ -145,6 +157,7 @@ fn word(step: GuideStep, subject: Subject) -> &'static str {
         GuideStep::PlaceTarget => "Take the target",
         GuideStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
         GuideStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
+        GuideStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
         // There is nothing to do but wait.
         GuideStep::Weigh if matches!(subject, Subject::Fit) => "",
         GuideStep::Weigh => "Weigh streamlines",
@@ -186,6 +199,7 @@ fn act(step: GuideStep, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }
+        GuideStep::Weigh if !has_streamlines(state) => actions.push(Action::TrackWholeBrain),
         GuideStep::Weigh => {
             if state.document.filtered().is_none() {
                 actions.push(Action::Filter(FilterAction::TakeLive));

@@ -1,12 +1,18 @@
 //! The side panels: left what the user has, right what the user does.
 
+mod split;
+mod top;
+
+pub use split::in_sight;
+
 use super::theme::{self, size, space};
 use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
 use super::widgets::{anchor, paint, section};
-use super::{List, Memory, crosshair, forms, guide, icons, layers, recovery, regions};
+use super::{List, Memory, crosshair, forms, icons, layers, recovery, regions};
 use crate::state::{Action, Message, Severity, State, Task};
-use egui::{Rect, ScrollArea, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
+use split::Split;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -53,72 +59,6 @@ fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f3
             add(ui);
         });
     shown.content_size.y
-}
-
-/// Where the results of a task begin. They stand under the controls; where both do not fit, each scrolls in a
-/// part of its own, so that results are always in sight.
-#[derive(Clone, Copy)]
-struct Split {
-    /// How high all inputs and controls are, and all results: as they were in the last frame.
-    natural: (f32, f32),
-    /// How high the results are shown.
-    results: f32,
-    scrolls: bool,
-}
-
-impl Split {
-    /// Where both do not fit results take at most this share, and as much as a chart and a table need.
-    const SHARE: f32 = 0.48;
-    const ENOUGH: f32 = 330.0;
-
-    fn id(task: Task) -> egui::Id {
-        egui::Id::unique(("where results begin", task.name()))
-    }
-
-    fn of(ui: &Ui, task: Task, body: Rect) -> Self {
-        let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
-        let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
-        let (above, below) = natural;
-        let scrolls = above + below > body.height();
-        let share = (Self::SHARE * body.height()).min(Self::ENOUGH);
-        let most = share.max(body.height() - above);
-        let results = match scrolls {
-            true => below.min(most).round(),
-            false => body.height() - above,
-        };
-        // Nothing moves under a pointer that holds something.
-        let held = ui.input(|i| i.pointer.any_down());
-        let results = match known.filter(|_| held) {
-            Some(known) => known.results.min(body.height()),
-            None => results,
-        };
-        Self {
-            natural,
-            results,
-            scrolls,
-        }
-    }
-
-    /// Inputs and controls, and results.
-    fn places(&self, body: Rect) -> (Rect, Rect) {
-        let y = body.bottom() - self.results;
-        (
-            Rect::from_min_max(body.min, pos2(body.right(), y)),
-            Rect::from_min_max(pos2(body.left(), y), body.max),
-        )
-    }
-
-    /// A change of the heights is followed in the next frame; nobody sees one without heights.
-    fn remember(mut self, ui: &Ui, task: Task, natural: (f32, f32)) {
-        if self.natural.0.is_infinite() {
-            ui.ctx()
-                .request_discard("the heights of a task's panel are known now");
-        } else if self.natural != natural {
-            ui.ctx().request_repaint();
-        }
-        self.natural = natural;
-        ui.data_mut(|d| d.insert_temp(Self::id(task), self));
-    }
 }
 
 /// Icons that open the lists, where there is no room for them.
@@ -208,20 +148,18 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         pos2(panel.left() + 1.0, panel.top()),
         pos2(panel.right(), foot.top()),
     );
-    let body = errors(ui, body, state, actions);
+    let body = top::show(ui, body, state, memory, actions);
     let task = state.view.task;
     let split = Split::of(ui, task, body);
     let (above, below) = split.places(body);
-    let mut natural = (0.0, 0.0);
+    let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {
         natural.0 = anchor::scroll(ui, task.name(), |ui| {
-            let notes = state.session.guide.is_some()
-                || state.session.messages.iter().any(|m| !is_error(m))
-                || recovery::any(state);
+            rows_from = ui.cursor().top();
+            let notes = state.session.messages.iter().any(|m| !is_error(m)) || recovery::any(state);
             if notes {
                 ui.add_space(space::INSET);
             }
-            guide::show(ui, state, memory, actions);
             recovery::show(ui, state, actions);
             messages(ui, state, |m| !is_error(m), actions);
             if notes {
@@ -265,8 +203,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
             }
         });
     });
-    split.remember(ui, task, natural);
-    forms::level_set::alarm::over(ui, body, state, actions);
+    split.remember(ui, task, natural, rows_from);
     super::part(ui, "actions", foot, |ui| {
         ui.painter()
             .hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));
@@ -292,24 +229,6 @@ const NOTES: usize = 3;
 
 fn is_error(message: &Message) -> bool {
     message.severity == Severity::Error
-}
-
-/// Errors, and what a save left out, above what is scrolled, where they are seen; returns the place that
-/// is left.
-fn errors(ui: &mut Ui, body: Rect, state: &State, actions: &mut Vec<Action>) -> Rect {
-    let left_out = !state.recipe_only_said().is_empty();
-    if !left_out && !state.session.messages.iter().any(is_error) {
-        return body;
-    }
-    let mut place = UiBuilder::new().id_salt("errors").max_rect(body);
-    place.layout = Some(egui::Layout::top_down(egui::Align::Min));
-    let mut notes = ui.new_child(place);
-    notes.spacing_mut().item_spacing.y = 0.0;
-    notes.add_space(space::INSET);
-    messages(&mut notes, state, is_error, actions);
-    recovery::recipe_only(&mut notes, state, actions);
-    let below = notes.min_rect().bottom().clamp(body.top(), body.bottom());
-    Rect::from_min_max(pos2(body.left(), below), body.max)
 }
 
 /// The latest messages of a kind as notes that can be dismissed.

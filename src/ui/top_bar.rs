@@ -5,6 +5,7 @@ use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
 use super::{Memory, file_menu, icons, leaving, quit};
+use crate::state::words::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -84,10 +85,14 @@ fn name(
         return end;
     }
     let unsaved = state.unsaved();
+    let left_out = state.only_in_memory().len();
     let saved = match (&state.session.saving.file, unsaved.is_empty()) {
-        (_, false) => " · not saved",
-        (Some(_), true) => " · saved",
-        (None, true) => "",
+        (_, false) => " · not saved".to_owned(),
+        (Some(_), true) if left_out > 0 => {
+            format!(" · saved without {}", counted(left_out, "layer"))
+        }
+        (Some(_), true) => " · saved".to_owned(),
+        (None, true) => String::new(),
     };
     let left = end + 22.0;
     let name = quit::name(state);
@@ -96,7 +101,7 @@ fn name(
     let painter = ui.painter();
     let spans = [
         (&*name, theme::regular(size::LABEL), p.t2),
-        (saved, theme::regular(size::LABEL), p.t3),
+        (&*saved, theme::regular(size::LABEL), p.t3),
     ];
     let shown = paint::spans(painter, place, egui::Align2::LEFT_CENTER, &spans);
     let id = ui.make_persistent_id("document name");
@@ -110,6 +115,9 @@ fn name(
     });
     if let Some(verified) = &state.session.saving.verified {
         hint += &format!("\n{}", verified.words());
+    }
+    for layer in state.only_in_memory() {
+        hint += &format!("\nKept as its recipe alone: {}", layer.words());
     }
     for row in leaving::rows(&unsaved) {
         hint += &format!("\nNot saved: {row}");

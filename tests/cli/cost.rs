@@ -154,9 +154,9 @@ fn said(here: &Path, value: &serde_json::Value) {
     let share = value["random_pairs"]["weakest_above"].as_f64().unwrap();
     let mean = value["random_pairs"]["cost_per_mm_above"].as_f64().unwrap();
     let expected = format!(
-        "Weakest stretch at percentile {:.0}, cost per mm at percentile {:.0} of 200 random pairs in this head",
-        100.0 * share,
-        100.0 * mean
+        "Weakest stretch cheaper than {:.0}\u{202F}% of 200 random pairs in this head, cost per mm cheaper than {:.0}\u{202F}%",
+        100.0 * (1.0 - share),
+        100.0 * (1.0 - mean)
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));

@@ -418,7 +418,7 @@ fn recipes() {
     assert_eq!(said.len(), 1);
     assert_eq!(
         said[0].words(),
-        "Whole brain: 3\u{202F}000 streamlines, 72\u{202F}MB"
+        "Whole brain: 3\u{202F}000 streamlines, 72.0\u{202F}MB"
     );
     assert!(!window.state.is_dirty());
     // Said again when the window is closed.

@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, Job, Phase, Slot, State, Task, update};
+use arcuate::state::{Action, Job, Phase, Severity, Slot, State, Task, update};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -24,6 +24,9 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::a list gives the views their room", lists),
         test("ui::fold::the first page shows how far it is", first_page),
         test("ui::fold::the guide waits for the cut", guide),
+        test("ui::fold::nothing moves under a pointer", pointed),
+        test("ui::fold::notes make room when nobody points", left_out),
+        test("ui::fold::what is asked for is in sight", asked),
     ]
 }
 
@@ -149,6 +152,16 @@ fn guide() {
     state.session.guide = Some(GuideStep::Weigh);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
+    // Without streamlines there is no fit to run.
+    let mut state = small_scan();
+    state.view.task = Task::Filter;
+    state.session.guide = Some(GuideStep::Weigh);
+    let mut window = super::window(state, SIZE);
+    assert!(window.query_by_label("Run the fit").is_none());
+    window.get_by_label_contains("No streamlines yet");
+    click(&mut window, "Track whole brain");
+    let tracks = |a: &Action| matches!(a, Action::TrackWholeBrain);
+    assert!(window.state().actions.iter().any(tracks));
     // A fit alone is not the step.
     let mut state = weighed();
     state.session.guide = Some(GuideStep::Weigh);
@@ -179,10 +192,127 @@ fn guide() {
     use egui_kittest::kittest::NodeT as _;
     let typed = path.accesskit_node().value().unwrap_or_default();
     assert!(typed.contains("filtered"), "{typed}");
+    // Where it would go is seen.
+    assert!(std::path::Path::new(&typed).is_absolute(), "{typed}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.tck");
     let what = arcuate::state::filter::FilterFile::Kept;
     let save = Action::Filter(FilterAction::Save { what, path });
     update(&mut window.state_mut().state, save);
     assert_eq!(window.state().state.session.guide, None);
+    window.run();
+    window.get_by_label_contains("The guide ends here");
+}
+
+/// The border between controls and results stays below what is under the pointer, and follows once it has left.
+fn pointed() {
+    let mut moved = false;
+    for height in (700..1400).step_by(50) {
+        let mut window = window(tracking(), [1920.0, height as f32]);
+        let before = heading(&window);
+        let under = window.get_by_label("Track whole brain").rect();
+        if under.bottom() > before.top() {
+            continue;
+        }
+        window.hover_at(under.center());
+        window.run();
+        let state = &mut window.state_mut().state;
+        update(state, Action::KeepTracks);
+        window.run();
+        window.get_by_role_and_label(egui::Role::Heading, "Streamlines");
+        assert_eq!(window.get_by_label("Track whole brain").rect(), under);
+        let border = heading(&window).top();
+        assert!(border >= under.bottom(), "{height}: {border} {under:?}");
+        // From the results nothing moves either.
+        let results = heading(&window);
+        window.hover_at(results.center());
+        window.run();
+        assert_eq!(heading(&window), results, "{height}");
+        window.hover_at(egui::pos2(400.0, 300.0));
+        window.run();
+        moved |= heading(&window).top() < border;
+    }
+    assert!(moved, "none of these windows lacks room");
+}
+
+/// What a save left out is said above the controls, which make room once the pointer is elsewhere.
+fn left_out() {
+    let mut window = window(tracking(), [1920.0, 1080.0]);
+    let step = |window: &Window| {
+        window
+            .get_by_role_and_label(egui::Role::Slider, "Step")
+            .rect()
+    };
+    let before = (step(&window), heading(&window));
+    for held in [before.0, before.1] {
+        window.hover_at(held.center());
+        window.run();
+        let state = &mut window.state_mut().state;
+        let text = "The session holds the recipe of 1 layer".to_owned();
+        state.session.say(Severity::Error, &text);
+        window.run();
+        window.get_by_label(&text);
+        assert_eq!((step(&window), heading(&window)), before);
+        window.hover_at(egui::pos2(400.0, 300.0));
+        window.run();
+        let note = window.get_by_label(&text).rect();
+        assert!(step(&window).top() > before.0.top());
+        assert!(note.bottom() < window.get_by_label("Inputs").rect().top());
+        click(&mut window, &format!("Dismiss: {text}"));
+        window.run();
+        assert_eq!((step(&window), heading(&window)), before);
+    }
+}
+
+/// What a sentence asks for is in sight, and some controls are, however many results there are.
+fn asked() {
+    let visible = |window: &Window, name: &str| {
+        let slider = window
+            .get_by_role_and_label(egui::Role::Slider, name)
+            .rect();
+        let results = heading(window).top();
+        let card = window
+            .query_by_label_contains("Guide ·")
+            .map(|n| n.rect().bottom());
+        assert!(slider.bottom() <= results, "{name}: {slider:?} {results}");
+        assert!(
+            slider.top() >= card.unwrap_or(0.0),
+            "{name}: {slider:?} {card:?}"
+        );
+    };
+    for guide in [None, Some(GuideStep::Width), Some(GuideStep::DragSeed)] {
+        let mut state = pathways::solved();
+        state.document.regions.truncate(2);
+        state.session.guide = guide;
+        let shown = window(state, SIZE);
+        visible(&shown, "Pathway width ε");
+        visible(&shown, "Sharpening α");
+        let mut state = tracking();
+        state.session.guide = guide;
+        let shown = window(state, SIZE);
+        for name in ["Streamlines", "Step", "Maximum angle"] {
+            visible(&shown, name);
+        }
+    }
+    let mut state = weighed();
+    state.session.guide = Some(GuideStep::Weigh);
+    let mut window = window(state, SIZE);
+    let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();
+    let before = card(&window);
+    assert!(
+        before.top() > 60.0 && before.bottom() < 0.4 * FOOT,
+        "{before:?}"
+    );
+    // However the controls are scrolled.
+    window.hover_at(egui::pos2(1150.0, heading(&window).top() - 20.0));
+    let (unit, delta) = (egui::MouseWheelUnit::Point, egui::vec2(0.0, -300.0));
+    window.event(egui::Event::MouseWheel {
+        unit,
+        delta,
+        phase: egui::TouchPhase::Move,
+        modifiers: egui::Modifiers::NONE,
+        source: egui::MouseWheelSource::Unknown,
+    });
+    window.run();
+    assert_eq!(card(&window), before);
 }

@@ -28,6 +28,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a leak stands at the top of the panel", leak),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
+        test("ui::a surface of other parameters is dim", stale),
+        test("ui::cuts are no spheres of the start", cuts),
+        test(
+            "ui::after a surface is kept the head is seen again",
+            unframed,
+        ),
     ]
 }
 
@@ -276,6 +282,15 @@ fn leak() {
             "{note:?}"
         );
         assert!(run.top() > note.bottom(), "{run:?} {note:?}");
+        // What it asks for is in sight.
+        let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
+        for name in ["Range ε", "Smoothness"] {
+            let slider = window
+                .get_by_role_and_label(egui::Role::Slider, name)
+                .rect();
+            assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
+            assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
+        }
         // The views are no part of this window; theirs: views::a leak is shown, and the way back from it.
         let back = window.get_by_label("Back to before").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
@@ -342,4 +357,71 @@ fn hints() {
     same(&mut window, "a target");
     place(&mut window);
     same(&mut window, "a sphere");
+}
+
+fn drawn_opacity(state: &arcuate::state::State) -> f32 {
+    let surface = build::segment::surfaces(state, &state.view.camera);
+    let contour = build::segment::contours(state);
+    let opacity = surface.last().expect("drawn").opacity;
+    assert_eq!(contour.last().expect("drawn").opacity, opacity);
+    opacity
+}
+
+/// After an undo, too, the surface is of the parameters that moved it.
+fn stale() {
+    let mut driven = leaked();
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    let tolerance = |window: &support::Window| {
+        let settings = &window.state.document.segment.settings;
+        settings.params.tolerance
+    };
+    let ran_with = tolerance(&driven);
+    driven.act(Action::Undo);
+    assert!(tolerance(&driven) < ran_with);
+    assert!(drawn_opacity(&driven.state) < 1.0, "beside another ε");
+    let shown = window(driven.state.clone(), [1920.0, 1080.0]);
+    shown.get_by_label_contains("before the change");
+    driven.act(Action::Redo);
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    // What has no influence on where it goes leaves it as it is.
+    let mut settings = driven.state.document.segment.settings.clone();
+    settings.dims = !settings.dims;
+    let phase = arcuate::state::Phase::Done;
+    driven.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+}
+
+fn cuts() {
+    let mut window = segmenting();
+    place(&mut window);
+    let cut = Sphere {
+        add: false,
+        centre: DVec3::new(0.0, -10.0, 20.0),
+        radius_mm: 3.0,
+    };
+    act(&mut window, SegmentAction::Sphere(cut));
+    use egui_kittest::kittest::NodeT as _;
+    let start = window.get_by_role_and_label(egui::Role::ComboBox, "Start");
+    let shown = start.accesskit_node().value().unwrap_or_default();
+    assert_eq!(shown, "1 sphere, 1 cut");
+}
+
+fn unframed() {
+    let mut driven = leaked();
+    let seen = |window: &support::Window| {
+        let camera = window.state.view.camera;
+        (camera.focus, camera.distance_mm)
+    };
+    let (before, near) = driven.state.session.segment.framed.expect("brought to it");
+    assert_eq!(seen(&driven), (near.focus, near.distance_mm));
+    assert!(near.distance_mm < before.distance_mm);
+    let mut moved = leaked();
+    moved.state.view.camera.distance_mm *= 0.9;
+    let by_hand = seen(&moved);
+    for window in [&mut driven, &mut moved] {
+        window.act(Action::Segment(SegmentAction::Keep));
+        assert!(window.state.session.segment.live.is_none());
+    }
+    assert_eq!(seen(&driven), (before.focus, before.distance_mm));
+    assert_eq!(seen(&moved), by_hand, "somebody moved it");
 }

@@ -135,6 +135,7 @@ fn store_too() {
     let mut window = window(state, [1280.0, 800.0]);
     let note = "The session holds the recipe of 1 layer";
     assert!(is_said(&window, note));
+    window.get_by_label_contains(" · saved without 1 layer");
     click(&mut window, "Store them too");
     let requests = sessions(&window);
     let [SessionRequest::Save { draft, .. }] = requests[..] else {

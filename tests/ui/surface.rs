@@ -140,7 +140,7 @@ fn figures() {
     let now = measured(&window);
     assert_eq!(now, format!("{before}, of step 0, the surface is at 130"));
     window.get_by_label("of step 0");
-    let voxels = window.get_by_label_contains("Volume in voxels");
+    let voxels = window.get_by_label_contains("Volume of whole voxels");
     let voxels = words(voxels.accesskit_node());
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");

@@ -5,6 +5,7 @@ use super::pathways::{A, drag, live, looking};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::Request;
+use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::{PathwayAction, percent_joined};
 use arcuate::state::{Action, KeptPathway, Phase, Task};
@@ -68,6 +69,8 @@ fn one_side() {
         let at = A + DVec3::X * f64::from(x);
         drag(&mut window, Role::Seed, at, Phase::Live);
         assert!(live(&window).coarse);
+        let local = live(&window).pathway.fields[0].prepared.local;
+        assert_eq!(local, LocalSolver::HopfLax26, "no time for Selling's");
         coarse.push(fields(&window));
     }
     for pair in coarse.windows(2) {
@@ -76,6 +79,10 @@ fn one_side() {
     }
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Done);
     assert!(!live(&window).coarse);
+    assert_eq!(
+        live(&window).pathway.fields[0].prepared.local,
+        LocalSolver::Hybrid
+    );
     let after = fields(&window);
     assert_ne!(before[0], after[0]);
     assert_eq!(before[1], after[1], "as it was before the drag");

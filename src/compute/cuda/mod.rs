@@ -64,7 +64,8 @@ fn open_now(which: Which) -> Result<Vec<Device>, Error> {
     numbers.map(Device::open).collect()
 }
 
-/// Bytes as memory is sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes.
+/// Bytes as memory of a card is sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes, unlike in sizes of files
+/// (`size_in_words` of data).
 pub fn gigabytes(bytes: u64) -> String {
     let gigabytes = bytes as f64 / (1u64 << 30) as f64;
     if gigabytes >= 99.95 {

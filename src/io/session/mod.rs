@@ -12,7 +12,7 @@ pub use compare::{Again, Match, compare};
 pub use entry::{Entry, Stamp, Standing, check, companions, describe, look_for};
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
-pub use store::{STORED_AT_MOST_BYTES, folder_of, restore, store, sweep};
+pub use store::{STORED_AT_MOST_BYTES, folder_of, is_stored_name, restore, store, sweep};
 
 use super::source::plain_file;
 use super::{Error, atomic, checksum};

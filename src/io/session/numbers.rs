@@ -1,5 +1,7 @@
 //! Numbers inside a session: weights of streamlines, values of voxels.
 
+use super::super::source::GREATEST_EXPANSION;
+use crate::compute::memory;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -61,10 +63,14 @@ impl PackedNumbers {
         }
         let bytes = STANDARD.decode(&self.bytes);
         let bytes = bytes.map_err(|_| "they are no base64 text")?;
+        const MORE: &str = "they are more than the memory holds";
+        // Before memory is taken for what is not there.
+        if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
+            return Err("they break off".to_owned());
+        }
+        memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
-        planes
-            .try_reserve_exact(4 * self.count)
-            .map_err(|_| "they are more than the memory holds")?;
+        planes.try_reserve_exact(4 * self.count).map_err(|_| MORE)?;
         // One more would be one too many.
         let mut reader = DeflateDecoder::new(&*bytes).take(4 * self.count as u64 + 1);
         reader

@@ -59,17 +59,19 @@ pub fn restore(path: &Path, sha256: &str, control: &Control) -> Result<Tractogra
     ))
 }
 
+/// Whether a file's name is one that [`store`] gives.
+pub fn is_stored_name(name: &str) -> bool {
+    let stem = name.strip_suffix(".trx");
+    stem.is_some_and(|s| s.len() == DIGITS && s.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// Removes what no session of this name refers to any more.
 pub fn sweep(session: &Path, names: &[String]) {
     let folder = folder_of(session);
-    let ours = |name: &str| {
-        let stem = name.strip_suffix(".trx");
-        stem.is_some_and(|s| s.len() == DIGITS && s.bytes().all(|b| b.is_ascii_hexdigit()))
-    };
     let kept = |name: &str| names.iter().any(|n| n.rsplit('/').next() == Some(name));
     for path in names_in(&folder).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if ours(&name) && !kept(&name) {
+        if is_stored_name(&name) && !kept(&name) {
             // What cannot be removed takes room and does no harm.
             let _ = disk::remove_file(&path);
         }

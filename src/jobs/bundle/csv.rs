@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::super::{Output, Saved};
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
-use crate::io::words::counted;
+use crate::io::words::{counted, in_line};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tracking::StopReason;
 use crate::solvers::tracking::profile::Profile;
@@ -55,8 +55,7 @@ pub enum ConnectomeTable {
 /// A name as spreadsheets read it. One that they would take for a formula begins with an apostrophe, which they
 /// take for the sign of a text; control characters are left out.
 fn field(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let text: String = text.chars().map(plain).collect();
+    let text = in_line(text, ' ');
     let is_formula = match text.trim_start().chars().next() {
         Some('=' | '@') => true,
         Some('+' | '-') => text.trim().parse::<f64>().is_err(),

@@ -26,7 +26,7 @@ const DENSER_ON_WHITE: f32 = 1.5;
 /// Of the FA that stands for its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
 /// Of the opacity of a pathway that belongs to a state before the last changes.
-const STALE: f32 = 0.3;
+pub(super) const STALE: f32 = 0.3;
 const POINTED_RADIUS_MM: f32 = 0.5;
 /// Of the path under the pointer: no outline, no contour and no kept pathway has it.
 const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];

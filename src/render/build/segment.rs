@@ -5,6 +5,7 @@ use super::super::draw_list::{
     BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
     Transfer, VolumeDraw, VolumeStyle,
 };
+use super::pathways::STALE;
 use super::{Size, volumes};
 use crate::data::Volume;
 use crate::state::document::Layer;
@@ -26,6 +27,14 @@ pub fn live(state: &State) -> Option<&Surfaced> {
     live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
+/// Opacity of the surface: it is dim as long as other parameters made it than those in sight.
+fn strength(state: &State) -> f32 {
+    match state.surface_is_stale() {
+        true => STALE,
+        false => 1.0,
+    }
+}
+
 /// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
 fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
@@ -42,20 +51,21 @@ fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> 
 }
 
 pub fn contours(state: &State) -> Vec<Contour> {
-    let contour = |of, level, colour, width_px| Contour {
+    let contour = |of, level, colour, width_px, opacity| Contour {
         of,
         level,
         every: None,
         colour,
-        opacity: 1.0,
+        opacity,
         width_px,
     };
     let kept = kept(state).map(|(_, phi, level, colour)| {
-        contour(ContourOf::Image(ById(phi.clone())), level, colour, KEPT_PX)
+        let of = ContourOf::Image(ById(phi.clone()));
+        contour(of, level, colour, KEPT_PX, 1.0)
     });
     let live = live(state).map(|live| {
         let of = ContourOf::Bricks(ById(live.bricks.clone()));
-        contour(of, 0.0, LIVE_RGB, CONTOUR_PX)
+        contour(of, 0.0, LIVE_RGB, CONTOUR_PX, strength(state))
     });
     kept.chain(live).collect()
 }
@@ -71,7 +81,7 @@ pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),
         colour: LIVE_RGB,
-        opacity: 1.0,
+        opacity: strength(state),
         lit: true,
         fade: fade(state, camera),
     });

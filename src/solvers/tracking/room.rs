@@ -3,6 +3,7 @@
 use super::gather::{Joined, Lines};
 use super::{Error, words};
 use crate::compute::{Cancelled, Control};
+use crate::data::size_in_words;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,8 +88,8 @@ impl<'a> Room<'a> {
              a longer step",
             self.what,
             words::count(self.seeds as f64),
-            words::bytes(bytes),
-            words::bytes(self.memory() as f64)
+            size_in_words(bytes as u64),
+            size_in_words(self.memory())
         )))
     }
 
@@ -125,7 +126,7 @@ impl<'a> Room<'a> {
             self.what,
             words::count(done as f64),
             words::count(self.seeds as f64),
-            words::bytes(self.memory() as f64)
+            size_in_words(self.memory())
         ))
     }
 }

@@ -23,13 +23,3 @@ pub fn count(n: f64) -> String {
     }
     text
 }
-
-/// `6.4 GB`.
-pub fn bytes(n: f64) -> String {
-    match n {
-        n if n < 1e9 => format!("{:.0} MB", n / 1e6),
-        n if n < 1e11 => format!("{:.1} GB", n / 1e9),
-        n if n < 1e13 => format!("{:.0} GB", n / 1e9),
-        n => format!("{} TB", count(n / 1e12)),
-    }
-}

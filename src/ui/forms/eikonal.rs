@@ -12,6 +12,7 @@ use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
+use crate::state::session::GuideStep;
 use crate::state::{Action, Phase, Severity, State, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
@@ -19,9 +20,9 @@ use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
-use crate::ui::widgets::{menu, paint, section};
+use crate::ui::widgets::{anchor, menu, paint, section};
 use crate::ui::{format, icons, panels};
-use egui::{Rect, Sense, Ui, vec2};
+use egui::{Rangef, Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
 const MORE: &str = "Metric, local solver";
@@ -63,6 +64,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(usual.clone(), Phase::Done);
     }
     let live = joining(state);
+    let width_from = ui.cursor().top();
     if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon, live) {
         let settings = settings.clone();
         set(
@@ -73,8 +75,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         );
     }
+    if state.session.guide == Some(GuideStep::Width) {
+        // The guide asks for this row.
+        anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
+    }
     joined(ui, state, &mut set);
     alpha(ui, settings, &mut set);
+    panels::in_sight(ui);
     let row = SliderRow::new("Domain FA ≥", settings.params.min_fa, 0.0..=0.4)
         .default(usual.params.min_fa)
         .limits(0.0..=1.0)

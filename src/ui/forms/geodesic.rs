@@ -9,12 +9,12 @@ use super::walk;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{self, Interpolation};
 use crate::state::{Action, Phase, Rays, Severity, State, defaults};
-use crate::ui::Memory;
 use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::{Columns, SliderRow};
+use crate::ui::{Memory, panels};
 use egui::Ui;
 pub use kinds::Kinds;
 
@@ -43,6 +43,7 @@ pub fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut
     walk::step(ui, &rays.params.walk, &usual.params.walk, &mut |walk, p| {
         set(with_walk(rays, walk), p)
     });
+    panels::in_sight(ui);
     walk::length(ui, &rays.params.walk, &usual.params.walk, &mut |walk, p| {
         set(with_walk(rays, walk), p)
     });

@@ -14,6 +14,7 @@ use crate::data::Role;
 use crate::state::segment::{
     CANNOT_SEGMENT, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
+use crate::state::words::counted;
 use crate::state::{Action, Content, LayerId, Phase, Play, Severity, State, Tool, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
@@ -22,9 +23,9 @@ use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
-use crate::ui::widgets::{menu, paint, rows, section};
+use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{format, icons, panels};
-use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
+use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::show as results;
 
 /// Bars within the tolerance.
@@ -81,14 +82,21 @@ fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let segment = &document.segment;
-    let spheres = segment.spheres.len();
-    let shown = match (&segment.start, spheres) {
-        (Start::Spheres, 0) => "spheres".to_owned(),
-        (Start::Spheres, 1) => "1 sphere".to_owned(),
-        (Start::Spheres, n) => format!("{n} spheres"),
-        (start, 0) => start.name().to_owned(),
-        (start, n) => format!("{}, {n} sph.", start.name()),
+    let adds = segment.spheres.iter().filter(|(_, s)| s.add).count();
+    let cuts = segment.spheres.len() - adds;
+    let start = match &segment.start {
+        Start::Spheres if adds == 0 => Some("spheres"),
+        Start::Spheres => None,
+        start => Some(start.name()),
     };
+    let number = |n: usize, one: &str| (n > 0).then(|| counted(n, one));
+    let parts = [
+        start.map(str::to_owned),
+        number(adds, "sphere"),
+        number(cuts, "cut"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let shown = parts.join(", ");
     let help = "What the surface begins with; spheres add to it, or keep it out, at any time";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
@@ -172,6 +180,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         changed.told = true;
         set(changed, phase);
     };
+    let mut sliders_from = ui.cursor().top();
     if let Some((layer, volume)) = state.document.segmented_image() {
         let fact = match &state.session.segment.sample {
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
@@ -197,6 +206,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         if let Some(((target, tolerance), phase)) = histogram.show(ui) {
             told(target, tolerance, phase);
         }
+        sliders_from = ui.cursor().top();
         let scaled = |v: f32| f64::from(v * scale);
         let decimals = decimals(scaled(high) - scaled(low));
         let row = SliderRow::new(
@@ -232,6 +242,12 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let mut changed = settings.clone();
         changed.params.smoothness = smoothness as f32;
         set(changed, phase);
+    }
+    panels::in_sight(ui);
+    if let Some(leaked) = alarm::leaked(state) {
+        // The alarm asks for these rows.
+        let number = leaked.leak.noticed;
+        anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
     if let Some(why) = &state.session.segment.failed {
         let p = theme::palette(ui.style());
@@ -339,10 +355,10 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }));
     }
     let held = match state.view.tool {
-        Tool::Sample => HINTS[0],
-        Tool::Sphere { add: true } => HINTS[1],
-        Tool::Sphere { add: false } => HINTS[2],
-        _ => HINTS[3],
+        Tool::Sample => SAMPLES,
+        Tool::Sphere { add: true } => ADDS,
+        Tool::Sphere { add: false } => CUTS,
+        _ => NO_TOOL,
     };
     let spheres = matches!(state.view.tool, Tool::Sphere { .. });
     let needs = state.cannot_segment().filter(|_| !spheres);
@@ -354,13 +370,12 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 const MIXED: &str = "Several tissues were sampled: sample a smaller part";
 
-/// What the tools under the pointer do.
-const HINTS: [&str; 4] = [
-    "Each drag over a slice samples, until P or Esc",
-    "Each click adds a sphere, until A or Esc",
-    "Each click cuts away for good, until D or Esc",
-    "A tool stays selected until its key or Esc",
-];
+const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
+const ADDS: &str = "Each click adds a sphere, until A or Esc";
+const CUTS: &str = "Each click cuts away for good, until D or Esc";
+const NO_TOOL: &str = "A tool stays selected until its key or Esc";
+/// All that is said of the tool in use.
+const HINTS: [&str; 4] = [SAMPLES, ADDS, CUTS, NO_TOOL];
 
 pub fn foot(
     ui: &mut Ui,

@@ -110,9 +110,11 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = format!("{name} lies beside the scan. The fit found a mask of its own");
+    let text = format!(
+        "{name} lies beside the scan. The fit used a mask that was found in the scan itself"
+    );
     let p = theme::palette(ui.style());
-    let note = Note::new(p, Severity::Information, &text).action("Fit within it");
+    let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(Answer::Taken) {
         actions.push(Action::TakeOfferedMask);
     }

@@ -219,6 +219,7 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     lines::bootstrap(ui, state, params, &mut set);
     walk::step(ui, params, &usual, &mut set);
     walk::angle(ui, params, &usual, &mut set);
+    panels::in_sight(ui);
     walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
     walk::length(ui, params, &usual, &mut set);
     walk::rules(ui, state, params, &mut set);

@@ -119,7 +119,7 @@ fn taken(
 }
 
 /// Said of a keep-out sphere that cannot be moved any more: no longer than a small view is wide.
-const FIXED: &str = "Fixed · take it back under Spheres";
+const FIXED: &str = "Fixed · see Spheres";
 
 /// Whether a keep-out sphere that cannot be moved is under the pointer.
 fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>) -> bool {

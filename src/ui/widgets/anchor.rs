@@ -1,7 +1,7 @@
 //! A scrolled panel in which nothing moves under the pointer. When rows appear or disappear above the control under
 //! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back.
 
-use egui::{Context, Id, Rect, ScrollArea, Ui};
+use egui::{Context, Id, Rangef, Rect, ScrollArea, Ui};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -18,6 +18,33 @@ struct Kept {
     offset: f32,
     /// The offset for the next pass.
     goes_to: Option<f32>,
+    /// The request that the panel scrolled for, and how often: heights settle within a few passes.
+    followed: Option<(u64, u8)>,
+}
+
+/// Passes in which the panel scrolls for one request.
+const FOLLOWS: u8 = 3;
+
+fn asked_id() -> Id {
+    Id::unique("the row that a sentence asks for")
+}
+
+/// A sentence asks for these rows: the panel scrolls to them once for each number, unless the pointer is on it.
+pub fn ask_for(ui: &Ui, number: u64, rows: Rangef) {
+    ui.data_mut(|d| d.insert_temp(asked_id(), Some((number, rows))));
+}
+
+/// The offset at which rows are in sight; none where they are.
+fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
+    const MARGIN: f32 = 6.0;
+    let by = if rows.max > panel.bottom() {
+        (rows.max - panel.bottom() + MARGIN).min(rows.min - panel.top())
+    } else if rows.min < panel.top() {
+        rows.min - panel.top() - MARGIN
+    } else {
+        return None;
+    };
+    Some((offset + by).max(0.0))
 }
 
 /// The control under the pointer, and the height of its middle when it was last drawn. The middle, because a field
@@ -92,6 +119,22 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         kept.scrolled += moved;
         // The pass with the control in the wrong place is not shown.
         ctx.request_discard("rows came or went above the pointer");
+    }
+    let asked: Option<(u64, Rangef)> = ctx.data_mut(|d| d.remove_temp(asked_id())).flatten();
+    let times = match (asked, kept.followed) {
+        (Some((number, _)), Some((followed, times))) if number == followed => times,
+        _ => 0,
+    };
+    kept.followed = asked.map(|(number, _)| (number, times));
+    if let Some((number, rows)) = asked
+        && times < FOLLOWS
+        && !pointer.is_some_and(|at| panel.contains(at))
+    {
+        kept.followed = Some((number, times + 1));
+        if let Some(to) = into_sight(shown.inner_rect, rows, offset) {
+            kept.goes_to = Some(to);
+        }
+        ctx.request_repaint();
     }
     ctx.data_mut(|d| d.insert_temp(id, kept));
     natural

@@ -106,7 +106,10 @@ impl BandHistogram<'_> {
         paint::focus_ring(ui.painter(), p, &response, bars, theme::radius::CHIP);
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
-        let words = |v: f32| format::significant(f64::from(v * self.scale));
+        let words = |v: f32| match self.values.whole && self.scale == 1.0 {
+            true => format::fixed(f64::from(v), usize::from(v.fract() != 0.0)),
+            false => format::significant(f64::from(v * self.scale)),
+        };
         let (first, last) = self.values.ends();
         paint::left(ui.painter(), texts, &words(first), font.clone(), p.t3);
         paint::right(ui.painter(), texts, &words(last), font, p.t3);

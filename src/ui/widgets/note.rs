@@ -97,7 +97,8 @@ impl<'a> Note<'a> {
         let p = theme::palette(ui.style());
         let outer = ui.available_width();
         let width = outer - 2.0 * space::INSET;
-        let cross = if self.cross { 24.0 } else { 0.0 };
+        let titled = self.title.is_some();
+        let cross = if self.cross && !titled { 24.0 } else { 0.0 };
         let text_width = width - 34.0 - space::INSET - cross;
         let mut job = egui::text::LayoutJob::simple(
             paint::unbroken(self.text),
@@ -109,8 +110,8 @@ impl<'a> Note<'a> {
             section.format.line_height = Some(paint::line_height(size::LABEL));
         }
         let galley = ui.painter().layout_job(job);
-        let title_height = if self.title.is_some() { 18.0 } else { 0.0 };
-        let buttons = self.action.is_some() || self.leave.is_some();
+        let title_height = if titled { space::BUTTON + 4.0 } else { 0.0 };
+        let buttons = !titled && (self.action.is_some() || self.leave.is_some());
         let button_height = if buttons { space::BUTTON + 8.0 } else { 0.0 };
         let height = 10.0 + title_height + galley.size().y + button_height + 10.0;
         let (rect, response) = ui.allocate_exact_size(vec2(outer, height), Sense::hover());
@@ -126,11 +127,11 @@ impl<'a> Note<'a> {
             self.ink,
         );
         let mut y = rect.top() + 10.0;
-        if let Some(title) = self.title {
-            let place = Rect::from_min_size(pos2(left, y - 1.0), vec2(text_width, 18.0));
-            paint::left(painter, place, title, theme::semibold(size::LABEL), p.t1);
-            y += title_height;
-        }
+        let head = Rect::from_min_max(
+            pos2(left, y - 3.0),
+            pos2(rect.right() - 6.0, y - 3.0 + space::BUTTON),
+        );
+        y += title_height;
         let text_height = galley.size().y;
         painter.galley(pos2(left, y), galley, p.t1);
         y += text_height + 8.0;
@@ -140,30 +141,12 @@ impl<'a> Note<'a> {
         response.widget_info(|| WidgetInfo::labeled(Role::Note, true, &spoken));
 
         let mut answer = None;
-        let mut x = left;
-        if let Some((word, icon)) = self.action {
-            let mut button = if self.primary {
-                Button::primary(word)
-            } else {
-                Button::plain(word)
-            };
-            if let Some(icon) = icon {
-                button = button.icon(icon);
-            }
-            let place = Rect::from_min_size(pos2(x, y), vec2(button.width(ui), space::BUTTON));
-            x = place.right() + 4.0;
-            if button.show_at(ui, place).clicked() {
-                answer = Some(Answer::Taken);
-            }
+        if let Some(title) = self.title {
+            answer = self.titled(ui, head, title);
+        } else {
+            self.buttons(ui, pos2(left, y), &mut answer);
         }
-        if let Some(word) = self.leave {
-            let button = Button::quiet(word);
-            let place = Rect::from_min_size(pos2(x, y), vec2(button.width(ui), space::BUTTON));
-            if button.show_at(ui, place).clicked() {
-                answer = Some(Answer::Left);
-            }
-        }
-        if self.cross {
+        if self.cross && !titled {
             let place = Rect::from_min_size(
                 pos2(rect.right() - 28.0, rect.top() + 6.0),
                 vec2(24.0, 24.0),
@@ -178,6 +161,81 @@ impl<'a> Note<'a> {
             }
         }
         ui.add_space(8.0);
+        answer
+    }
+
+    fn button(&self, word: &'a str, icon: Option<&'a str>) -> Button<'a> {
+        let button = match self.primary {
+            true => Button::primary(word),
+            false => Button::plain(word),
+        };
+        match icon {
+            Some(icon) => button.icon(icon),
+            None => button,
+        }
+    }
+
+    /// The way out and the other button, below the text.
+    fn buttons(&self, ui: &mut Ui, at: egui::Pos2, answer: &mut Option<Answer>) {
+        let mut x = at.x;
+        if let Some((word, icon)) = self.action {
+            let button = self.button(word, icon);
+            let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
+            x = place.right() + 4.0;
+            if button.show_at(ui, place).clicked() {
+                *answer = Some(Answer::Taken);
+            }
+        }
+        if let Some(word) = self.leave {
+            let button = Button::quiet(word);
+            let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
+            if button.show_at(ui, place).clicked() {
+                *answer = Some(Answer::Left);
+            }
+        }
+    }
+
+    /// The title, the way out and a cross in one row: a step of the guide leaves room for what it is about.
+    fn titled(&self, ui: &mut Ui, head: Rect, title: &str) -> Option<Answer> {
+        let p = theme::palette(ui.style());
+        let mut answer = None;
+        let mut right = head.right();
+        if let Some(word) = self.leave {
+            let side = 24.0;
+            let place =
+                Rect::from_center_size(pos2(right - side * 0.5, head.center().y), vec2(side, side));
+            right = place.left() - 4.0;
+            if IconButton::new(icons::CLOSE, word)
+                .show_at(ui, place)
+                .clicked()
+            {
+                answer = Some(Answer::Left);
+            }
+        }
+        let title_width = paint::width(ui, title, theme::semibold(size::LABEL)) + 8.0;
+        if let Some((word, icon)) = self.action {
+            let room = right - head.left() - title_width;
+            let with_icon = self.button(word, icon);
+            let button = match with_icon.width(ui) <= room {
+                true => with_icon,
+                false => self.button(word, None),
+            };
+            let wide = button.width(ui);
+            let place =
+                Rect::from_min_max(pos2(right - wide, head.top()), pos2(right, head.bottom()));
+            right = place.left() - 4.0;
+            if button.show_at(ui, place).clicked() {
+                answer = Some(Answer::Taken);
+            }
+        }
+        let place = head.with_max_x(right);
+        paint::name(
+            ui.painter(),
+            place,
+            title,
+            theme::semibold(size::LABEL),
+            p.t1,
+        );
         answer
     }
 }

@@ -16,7 +16,8 @@ pub struct Values {
     pub range: (f32, f32),
     /// The bar that is as high as there is room.
     pub highest: u32,
-    whole: bool,
+    /// All are whole numbers.
+    pub whole: bool,
 }
 
 impl Values {

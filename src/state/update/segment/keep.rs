@@ -224,6 +224,7 @@ pub(super) fn keep(state: &mut State) {
         document.segment.start = Start::Spheres;
     });
     state.session.segment.live = None;
+    super::unframe(state);
     state.session.status = match ml {
         Some(ml) => format!("Kept {ml} as a mask"),
         None => "Kept the surface as a mask".to_owned(),

@@ -307,8 +307,6 @@ fn wanted(state: &State) -> Option<Steer> {
         let volume = scalar(layer)?;
         Some((id.0, volume.clone(), frame_of(layer, volume)))
     });
-    let mut params = segment.settings.params.clone();
-    params.layer = params.layer.filter(|_| speed_layer.is_some());
     let shapes = |region: &Option<RegionId>| {
         let region = region.and_then(|id| document.region(id));
         region.map(|r| r.shape.clone()).into_iter().collect()
@@ -334,7 +332,7 @@ fn wanted(state: &State) -> Option<Steer> {
             },
         },
         beside: held(state).unwrap_or(beside),
-        params,
+        params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
         back: working.back,
@@ -462,10 +460,35 @@ fn frame(state: &mut State, live: &Surfaced) {
     let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
     let near = Camera::around(0.5 * (low + high), radius_mm);
     if near.distance_mm < now.distance_mm {
-        state.view.camera = Camera {
+        let near = Camera {
             azimuth: now.azimuth,
             elevation: now.elevation,
             ..near
+        };
+        // Of several surfaces in turn the first came from the view of the whole.
+        let before = state.session.segment.framed.take();
+        let before = before.filter(|(_, to)| same_place(to, &now));
+        let before = before.map_or(now, |(before, _)| before);
+        state.session.segment.framed = Some((before, near));
+        state.view.camera = near;
+    }
+}
+
+/// Whether two cameras look at one place from one distance, whatever the side.
+fn same_place(a: &Camera, b: &Camera) -> bool {
+    (a.focus, a.distance_mm) == (b.focus, b.distance_mm)
+}
+
+/// The surface is kept: the camera goes back to where it was before it came to the surface, unless somebody has
+/// moved it since; a turn stays.
+fn unframe(state: &mut State) {
+    let now = state.view.camera;
+    let framed = state.session.segment.framed.take();
+    if let Some((before, _)) = framed.filter(|(_, to)| same_place(to, &now)) {
+        state.view.camera = Camera {
+            focus: before.focus,
+            distance_mm: before.distance_mm,
+            ..now
         };
     }
 }

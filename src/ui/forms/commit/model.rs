@@ -49,6 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             diffusivities(ui, &params, &usual, set);
         }
     }
+    panels::in_sight(ui);
     penalties(ui, state, &params, set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {

@@ -19,7 +19,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
     let words = |share: Option<f64>| match share {
-        Some(share) => AmongPairs::percentile(share, pairs),
+        Some(share) => AmongPairs::cheaper_than(share, pairs),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some() => "too few random pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),

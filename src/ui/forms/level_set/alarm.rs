@@ -6,9 +6,9 @@ use crate::solvers::level_set::Cause;
 use crate::state::segment::SegmentAction;
 use crate::state::{Action, Leaked, Severity, State, Task};
 use crate::ui::format::{count, fixed, significant, with_unit};
-use crate::ui::theme::{self, space};
+use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
-use egui::{Area, Order, Rect, Sense, Shape, Ui, UiBuilder};
+use egui::Ui;
 
 /// The button that goes back to the state before the leak.
 pub const BACK: &str = "Back to before";
@@ -42,35 +42,19 @@ pub fn sentence(state: &State, leaked: &Leaked) -> String {
     )
 }
 
-/// Over the top of the panel: nothing below moves.
-pub fn over(ui: &mut Ui, panel: Rect, state: &State, actions: &mut Vec<Action>) {
+/// What leaked, with the ways out.
+pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(leaked) = leaked(state) else { return };
-    let area = Area::new(egui::Id::unique("leak alarm"))
-        .order(Order::Middle)
-        .fixed_pos(panel.min)
-        .constrain(false)
-        .fade_in(false)
-        .movable(false)
-        .sense(Sense::click());
-    area.show(ui.ctx(), |ui| {
-        let p = theme::palette(ui.style());
-        let under = ui.painter().add(Shape::Noop);
-        let mut inside = ui.new_child(UiBuilder::new().id_salt("leak").max_rect(panel));
-        inside.spacing_mut().item_spacing.y = 0.0;
-        inside.add_space(space::INSET);
-        let text = sentence(state, &leaked);
-        let note = Note::new(p, Severity::Warning, &text).action(BACK);
-        let answer = match leaked.at {
-            Some(_) => note.leave("Show it").show_all(&mut inside),
-            None => note.show_all(&mut inside),
-        };
-        let rect = Rect::from_min_max(panel.min, inside.min_rect().max).with_max_x(panel.right());
-        ui.painter().set(under, Shape::rect_filled(rect, 0.0, p.b1));
-        ui.allocate_rect(rect, Sense::hover());
-        match answer {
-            Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-            Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
-            Some(Answer::Dismissed) | None => {}
-        }
-    });
+    let p = theme::palette(ui.style());
+    let text = sentence(state, &leaked);
+    let note = Note::new(p, Severity::Warning, &text).action(BACK);
+    let answer = match leaked.at {
+        Some(_) => note.leave("Show it").show_all(ui),
+        None => note.show_all(ui),
+    };
+    match answer {
+        Some(Answer::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
+        Some(Answer::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+        Some(Answer::Dismissed) | None => {}
+    }
 }

@@ -85,14 +85,18 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     paint::left(painter, texts, "0", font.clone(), p.t3);
     let steps = format!("{} steps", count(last));
     paint::right(painter, texts, &steps, font.clone(), p.t3);
-    let marked = leak.or_else(|| left.iter().rev().find_map(|l| l.leak));
-    let marked = marked.filter(|from| *from <= last);
-    if let Some(from) = marked {
-        let x = at((from, 0))
-            .x
-            .clamp(plot.left() + 24.0, plot.right() - 80.0);
+    let froms = left.iter().filter_map(|l| l.leak).chain(leak);
+    let ends = plot.left() + 24.0..=plot.right() - 80.0;
+    let xs = froms
+        .filter(|from| *from <= last)
+        .map(|from| at((from, 0)).x);
+    for (x, leaks) in labels(xs.map(|x| x.clamp(*ends.start(), *ends.end())).collect()) {
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(40.0, 14.0));
-        paint::centre(painter, place, "leak", font, p.warning);
+        let words = match leaks {
+            1 => "leak".to_owned(),
+            several => format!("{several} leaks"),
+        };
+        paint::centre(painter, place, &words, font.clone(), p.warning);
     }
     let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
     let spoken = format!(
@@ -118,6 +122,20 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
         response.on_hover_text(format!("Click: back after {} steps", count(step)));
     }
     hovered.filter(|_| clicked)
+}
+
+/// Where leaks are named, and how many share a label: each has its own where there is room.
+fn labels(mut xs: Vec<f32>) -> Vec<(f32, usize)> {
+    const APART: f32 = 44.0;
+    xs.sort_by(f32::total_cmp);
+    let mut all: Vec<(f32, usize)> = Vec::new();
+    for x in xs {
+        match all.last_mut() {
+            Some((at, leaks)) if x - *at < APART => *leaks += 1,
+            _ => all.push((x, 1)),
+        }
+    }
+    all
 }
 
 /// 1, 2 or 5 times a power of ten, not below the value.

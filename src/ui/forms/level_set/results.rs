@@ -28,16 +28,20 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
-    let fact = match older {
-        true => format!("of step {}", count(step)),
-        false => format!("step {}", count(step)),
+    let stale = state.surface_is_stale();
+    let fact = match (older, stale) {
+        (true, _) => format!("of step {}", count(step)),
+        (false, true) => format!("step {}, before the change", count(step)),
+        (false, false) => format!("step {}", count(step)),
     };
     section::head_with(ui, "Results", &fact);
-    three(ui, state, live, older);
+    three(ui, state, live, older, older || stale);
     speed_line(ui, state, live);
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
-    panels::caption(ui, "Volume in voxels", &fact);
+    panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
+        "Voxels whose middle is inside. The volume above is that within the surface itself",
+    );
     ui.add_space(4.0);
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
@@ -52,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::reading(ui, "Active voxels", &count(figures.active));
         agreement(ui, figures, memory);
     };
-    rows::dimmed(ui, older, figures);
+    rows::dimmed(ui, older || stale, figures);
     if working.missing > 0 {
         let text = format!(
             "{} voxels have no value: the surface keeps out of them",
@@ -78,7 +82,7 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
 }
 
 /// Three figures side by side, all of one step; dimmed where the surface has gone on since.
-fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool) {
+fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
     let volume = figures.map_or_else(|| volume_ml(state, live), |f| f.measures.volume_ml);
     let volume = with_unit(&significant(volume), "ml");
@@ -118,7 +122,7 @@ fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool) {
             place(16.0),
             value,
             theme::semibold(size::BODY),
-            if older { p.t3 } else { p.t1 },
+            if dim { p.t3 } else { p.t1 },
         );
     }
     response.widget_info(|| {
@@ -138,6 +142,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
     let rate = with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
     let words = match state.segment_standing() {
         Some(Standing::Running) => format!("Step {}, {rate}", count(live.step)),
+        _ if state.surface_is_stale() => "Run moves it on by the new values".to_owned(),
         Some(Standing::Converged) => "Stands still".to_owned(),
         Some(Standing::Leaked) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),

@@ -1,0 +1,125 @@
+//! Where the results of a task begin. They are below the controls; where both do not fit, each scrolls in a
+//! part of its own, so that results are always in sight.
+
+use crate::state::Task;
+use egui::{Id, Rect, Ui, pos2};
+
+/// The row under the pointer and a little more: the border never covers it.
+const UNDER: f32 = 40.0;
+
+#[derive(Clone, Copy)]
+pub(super) struct Split {
+    /// How high all inputs and controls are, and all results: as they were in the last pass.
+    natural: (f32, f32),
+    /// How high inputs and controls are down to the last row that has to be in sight.
+    needed: f32,
+    /// How high the results are shown, and would be without a pointer.
+    pub results: f32,
+    wanted: f32,
+    pub scrolls: bool,
+    /// Heights were known when the border was chosen.
+    settled: bool,
+    pass: u64,
+}
+
+/// The lowest row that has to be in sight, in the window's points.
+fn needed_id() -> Id {
+    Id::unique("the last row that has to be in sight")
+}
+
+/// Results give way to the rows above this call.
+pub fn in_sight(ui: &Ui) {
+    let y = ui.cursor().top();
+    ui.data_mut(|d| {
+        let lowest: &mut f32 = d.get_temp_mut_or(needed_id(), f32::NEG_INFINITY);
+        *lowest = lowest.max(y);
+    });
+}
+
+impl Split {
+    /// Where both do not fit results take at most this share, and as much as a chart and a table need.
+    const SHARE: f32 = 0.48;
+    const ENOUGH: f32 = 330.0;
+    /// Results never give way to less: a heading and a histogram.
+    const LEAST: f32 = 150.0;
+
+    fn id(task: Task) -> Id {
+        Id::unique(("where results begin", task.name()))
+    }
+
+    pub fn of(ui: &Ui, task: Task, body: Rect) -> Self {
+        let pass = ui.ctx().cumulative_pass_nr();
+        let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
+        let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
+        let needed = known.map_or(0.0, |k| k.needed);
+        let (above, below) = natural;
+        let overflows = above + below > body.height();
+        let share = (Self::SHARE * body.height()).min(Self::ENOUGH);
+        let most = share.max(body.height() - above);
+        let gives = (body.height() - needed).max(Self::LEAST.min(most));
+        let wanted = match overflows {
+            true => below.min(most).min(gives).round(),
+            false => body.height() - above,
+        };
+        let settled = above.is_finite();
+        let shown = known.filter(|k| k.settled && k.pass + 1 == pass);
+        let results = match shown {
+            Some(shown) => shown.held(ui, body, wanted),
+            None => wanted,
+        };
+        Self {
+            natural,
+            needed,
+            results,
+            wanted,
+            scrolls: overflows || results + 0.5 < below,
+            settled,
+            pass,
+        }
+    }
+
+    /// How high results are, so that no control moves or is covered that may be under the pointer.
+    fn held(&self, ui: &Ui, body: Rect, wanted: f32) -> f32 {
+        let now = self.results.min(body.height());
+        let (down, at) = ui.input(|i| (i.pointer.any_down(), i.pointer.latest_pos()));
+        let Some(at) = at.filter(|at| body.contains(*at)) else {
+            // What is being dragged elsewhere moves the heights with every step.
+            return if down { now } else { wanted };
+        };
+        let border = body.bottom() - now;
+        if down || at.y >= border {
+            return now;
+        }
+        // Once, when heights change: the border does not follow a pointer that goes up.
+        let changed = (wanted - self.wanted).abs() > 0.5;
+        let covers = body.bottom() - wanted < at.y + UNDER;
+        match wanted > now && (covers || !changed) {
+            true => now,
+            false => wanted,
+        }
+    }
+
+    /// Inputs and controls, and results.
+    pub fn places(&self, body: Rect) -> (Rect, Rect) {
+        let y = body.bottom() - self.results;
+        (
+            Rect::from_min_max(body.min, pos2(body.right(), y)),
+            Rect::from_min_max(pos2(body.left(), y), body.max),
+        )
+    }
+
+    /// A change of the heights is followed in the next frame; nobody sees one without heights. `top`: where the
+    /// rows of inputs and controls begin.
+    pub fn remember(mut self, ui: &Ui, task: Task, natural: (f32, f32), top: f32) {
+        let lowest: Option<f32> = ui.data_mut(|d| d.remove_temp(needed_id()));
+        let needed = lowest.map_or(0.0, |y| y - top);
+        if self.natural.0.is_infinite() {
+            ui.ctx()
+                .request_discard("the heights of a task's panel are known now");
+        } else if (self.natural, self.needed) != (natural, needed) {
+            ui.ctx().request_repaint();
+        }
+        (self.natural, self.needed) = (natural, needed);
+        ui.data_mut(|d| d.insert_temp(Self::id(task), self));
+    }
+}

@@ -1,0 +1,109 @@
+//! Notes at the top of a task's panel, which are in sight however the panel is scrolled: the step of the guide, a
+//! leak, errors, layers that a save left out. What is below makes room for them, but not while the pointer is on
+//! it: until the pointer has left they cover the first rows.
+
+use super::super::theme::{self, space};
+use super::super::{Memory, forms, guide, recovery};
+use crate::state::{Action, State, Task};
+use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
+
+/// They never take more of the panel.
+const MOST: f32 = 0.55;
+
+/// The room that is made for them.
+#[derive(Clone, Copy)]
+struct Made {
+    task: Task,
+    height: f32,
+    pass: u64,
+}
+
+/// Whether there are notes besides that of a leak, which covers the inputs alone: what it asks for stays where it is.
+fn makes_room(state: &State) -> bool {
+    state.session.guide.is_some()
+        || state.session.messages.iter().any(super::is_error)
+        || !state.recipe_only_said().is_empty()
+}
+
+fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    forms::level_set::alarm::show(ui, state, actions);
+    super::messages(ui, state, super::is_error, actions);
+    recovery::recipe_only(ui, state, actions);
+    guide::show(ui, state, memory, actions);
+}
+
+/// Returns the place that is left.
+pub fn show(
+    ui: &mut Ui,
+    body: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> Rect {
+    let id = Id::unique("notes above a task");
+    let pass = ui.ctx().cumulative_pass_nr();
+    let roomy = makes_room(state);
+    let mut height = 0.0;
+    if roomy || forms::level_set::alarm::leaked(state).is_some() {
+        let shown = over(ui, body, state, memory, actions);
+        height = if roomy { shown } else { 0.0 };
+    }
+    let made: Option<Made> = ui.data(|d| d.get_temp(id));
+    let made = made.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
+    let at = ui.input(|i| i.pointer.latest_pos());
+    let under = at.is_some_and(|at| body.contains(at));
+    let room = made.map_or(height, |made| if under { made.height } else { height });
+    if made.is_some_and(|made| made.height != room) {
+        ui.ctx().request_repaint();
+    }
+    let made = Made {
+        task: state.view.task,
+        height: room,
+        pass,
+    };
+    ui.data_mut(|d| d.insert_temp(id, made));
+    Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
+}
+
+/// Over the top of the panel; returns their height.
+fn over(
+    ui: &mut Ui,
+    body: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) -> f32 {
+    let area = Area::new(Id::unique("notes over a task"))
+        .order(Order::Middle)
+        .fixed_pos(body.min)
+        .constrain(false)
+        .fade_in(false)
+        .movable(false)
+        .sense(Sense::click());
+    let shown = area.show(ui.ctx(), |ui| {
+        let p = theme::palette(ui.style());
+        let under = ui.painter().add(Shape::Noop);
+        let line = ui.painter().add(Shape::Noop);
+        let mut inside = ui.new_child(UiBuilder::new().id_salt("notes").max_rect(body));
+        inside.spacing_mut().item_spacing.y = 0.0;
+        inside.add_space(space::INSET);
+        ScrollArea::vertical()
+            .id_salt("notes")
+            .max_height(MOST * body.height())
+            .auto_shrink([false, true])
+            .show(&mut inside, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                all(ui, state, memory, actions);
+            });
+        let bottom = inside.min_rect().bottom();
+        let rect = Rect::from_min_max(body.min, pos2(body.right(), bottom));
+        ui.painter().set(under, Shape::rect_filled(rect, 0.0, p.b1));
+        let y = bottom - 0.5;
+        let stroke = Stroke::new(1.0, p.line);
+        let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
+        ui.painter().set(line, Shape::line_segment(ends, stroke));
+        ui.allocate_rect(rect, Sense::hover());
+        rect.height()
+    });
+    shown.inner
+}
