@@ -348,7 +348,7 @@ impl Options {
         };
         let of_streamlines = |format: Format| format.content() == Content::Streamlines;
         if !Format::named(path).is_some_and(of_streamlines) {
-            let found = io::scalars::open_weights_of(path, lines);
+            let found = io::scalars::open_weights(path, lines);
             let weights = found.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }

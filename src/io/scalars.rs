@@ -328,24 +328,16 @@ fn points(
     Ok((info.property("name").map(str::to_owned), values))
 }
 
-/// A file of one number for each of this many streamlines.
-pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
-    let read = weights(path, streamlines).map(|(values, _)| values);
-    read.map_err(|why| not_theirs(path, why))
-}
-
-/// The same for these streamlines: one whose numbers are of another TCK is refused.
-pub fn open_weights_of(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
+/// A file of one number for each of the streamlines. One whose numbers are of another TCK is refused.
+pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
     let read = weights(path, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
         (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
         // Other programs write none, other formats have none.
         _ => Ok(values),
     });
-    read.map_err(|why| not_theirs(path, why))
-}
-
-fn not_theirs(path: &Path, why: String) -> Error {
-    Error::malformed(path, why, "one number for each streamline, in their order")
+    read.map_err(|why| {
+        Error::malformed(path, why, "one number for each streamline, in their order")
+    })
 }
 
 /// Numbers between blanks, commas or line ends; what follows a `#` is a remark. With the stamp of the

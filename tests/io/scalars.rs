@@ -136,7 +136,7 @@ fn alone() {
     let (again, info) = read();
     assert_eq!(*again.per_streamline["weights"], [1.0, 2.0, 3.0]);
     assert_eq!(info.warnings, [""; 0]);
-    let open = |of: &Tractogram| scalars::open_weights_of(&at("a.weights.txt"), of);
+    let open = |of: &Tractogram| scalars::open_weights(&at("a.weights.txt"), of);
     assert_eq!(open(&again).ok(), Some(vec![1.0, 2.0, 3.0]));
     // Another format has no timestamp that could differ.
     assert!(open(&lines(3)).is_ok());
