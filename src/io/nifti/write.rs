@@ -119,6 +119,13 @@ pub fn save_labels(
     save(path, grid, 1, &Voxels::Label(labels), description, control)
 }
 
+/// Whether slope and intercept are float32, as NIfTI-1 holds them.
+pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
+    let single = |v: f64| f64::from(v as f32) == v;
+    let fits = |(slope, intercept)| single(slope) && single(intercept);
+    stored.scaling.is_none_or(fits)
+}
+
 /// What a NIfTI does not hold of an image, one sentence each.
 pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
     let keys = &stored.meaning.keys;
