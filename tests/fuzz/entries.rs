@@ -322,7 +322,8 @@ fn scheme(path: &Path) -> bool {
 }
 
 fn weights(path: &Path) -> bool {
-    let read = answered(io::scalars::open_weights(path, 5));
+    let of = Tractogram::new(vec![[0.0; 3]; 5], (0..=5).collect::<Vec<u64>>());
+    let read = answered(io::scalars::open_weights(path, &of));
     read.is_some_and(|weights| {
         assert_eq!(weights.len(), 5);
         true
