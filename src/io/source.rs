@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The name of a file; a store's own names say nothing.
-fn said(path: &Path) -> String {
+fn shown_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match super::session::is_stored_name(&name) {
         true => "streamlines of the session".to_owned(),
@@ -95,7 +95,7 @@ impl Source {
         let compressed = compressed.unwrap_or(looks);
         file.seek(SeekFrom::Start(start)).map_err(failed)?;
         let file_bytes = metadata.len().saturating_sub(start);
-        control.begin(&format!("Reading {}", said(path)), file_bytes);
+        control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
         let counted = Counted {
             file,
             control: control.clone(),

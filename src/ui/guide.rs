@@ -115,7 +115,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
             "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
         }
         (GuideStep::Width, Pathway) => {
-            "Drag the pathway width ε: paths that cost up to so much more belong to it"
+            "Drag the pathway width ε: how much more than the cheapest a path may cost"
         }
         (GuideStep::Weigh, Weights) => {
             "Run the fit: it finds how much of the scan's signal each streamline explains"

@@ -13,8 +13,9 @@ pub(super) struct Split {
     natural: (f32, f32),
     /// How high inputs and controls are down to the last row that has to be in sight.
     needed: f32,
-    /// How high the results are shown.
+    /// How high the results are shown, and would be without a pointer.
     pub results: f32,
+    wanted: f32,
     pub scrolls: bool,
     /// Heights were known when the border was chosen.
     settled: bool,
@@ -70,6 +71,7 @@ impl Split {
             natural,
             needed,
             results,
+            wanted,
             scrolls: overflows || results + 0.5 < below,
             settled,
             pass,
@@ -88,8 +90,13 @@ impl Split {
         if down || at.y >= border {
             return now;
         }
-        let free = body.bottom() - (at.y + UNDER);
-        wanted.min(free.max(now)).max(0.0)
+        // Once, when heights change: the border does not follow a pointer that goes up.
+        let changed = (wanted - self.wanted).abs() > 0.5;
+        let covers = body.bottom() - wanted < at.y + UNDER;
+        match wanted > now && (covers || !changed) {
+            true => now,
+            false => wanted,
+        }
     }
 
     /// Inputs and controls, and results.
