@@ -133,6 +133,16 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
+    /// The program that makes films failed.
+    Film {
+        path: PathBuf,
+        why: String,
+    },
+    /// No folder for temporary files; the path is the one that takes none.
+    Scratch {
+        path: PathBuf,
+        why: String,
+    },
     /// What was written does not read back as what it should be.
     ReadBack {
         path: PathBuf,
@@ -255,6 +265,8 @@ impl Error {
             | Self::Full { path }
             | Self::NoRoomToCompare { path, .. }
             | Self::Unwritable { path, .. }
+            | Self::Film { path, .. }
+            | Self::Scratch { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
         }
     }
@@ -393,6 +405,16 @@ impl Error {
             Self::Unwritable { why, .. } => write!(
                 f,
                 "The file could not be written ({why}) and nothing was changed; choose another folder"
+            ),
+            Self::Film { why, .. } => write!(
+                f,
+                "The film could not be made ({why}) and nothing was changed; its pictures are there, so make room \
+                 for temporary files (in {}, or set TMPDIR) and try again",
+                std::env::temp_dir().display()
+            ),
+            Self::Scratch { why, .. } => write!(
+                f,
+                "No temporary files can be made ({why}); make room there, or set TMPDIR to another folder"
             ),
             Self::ReadBack { why, .. } => write!(
                 f,
