@@ -14,8 +14,8 @@ It looks first, names what it is about to install, and asks nothing. A second ru
   Vulkan            the loader, and a software driver where there is no other
   window libraries  X11, Wayland, keyboard
   file dialogs      zenity, where a desktop has no portal for them
-  --ci              also a software Vulkan driver, Xvfb, xdotool, xclip and ImageMagick, for the tests
-                    that use a window, and Python with venv, which makes the kernels
+  --ci              also software drivers for Vulkan and OpenGL, Xvfb, xdotool, xclip and ImageMagick,
+                    for the tests that draw and use a window, and Python with venv, which makes the kernels
 
 On Debian and Ubuntu all of it is installed, with sudo where needed. Elsewhere:
 
@@ -101,6 +101,9 @@ links() {
 loads() {
     PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -F "$1 (" | grep -q 64
 }
+
+# Some file of a pattern, which the shell has replaced by names.
+there() { [ -e "$1" ]; }
 
 # Some Vulkan driver whose description's name matches the pattern $1. NVIDIA's may lie about where
 # there is no such card (containers).
@@ -203,6 +206,13 @@ xdotool xdotool
 xclip xclip
 import imagemagick
 END
+        # Pictures are drawn by OpenGL as well, on a processor.
+        if loads libEGL_mesa.so.0 && there /usr/lib/*/dri/swrast_dri.so; then
+            row "OpenGL driver" "found"
+        else
+            row "OpenGL driver" "missing"
+            need "an OpenGL driver" "libegl-mesa0 libgl1-mesa-dri"
+        fi
         if have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; then
             row "Python with venv" "found"
         else

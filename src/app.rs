@@ -41,7 +41,7 @@ impl App {
         let mut app = Self {
             state,
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
-            memory: Memory::new(),
+            memory: start::memory(),
             views: Views::default(),
             timers: autosave::Timers::begun(),
             closing: false,

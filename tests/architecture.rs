@@ -10,7 +10,9 @@ use libtest_mimic::Trial;
 use source::{paths, tokens};
 use std::path::Path;
 use tables::Take::{All, Only, Types};
-use tables::{MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM};
+use tables::{
+    DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM,
+};
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
@@ -135,6 +137,13 @@ fn imports(file: &File) -> Vec<String> {
     for window in tokens.windows(3) {
         if let ["[" | "(", "test", "]" | ")"] = [0, 1, 2].map(|k| window[k].text.as_str()) {
             forbid(window[0].line, "tests live in tests/".to_owned());
+        }
+    }
+    if !is_at(&module, &["io/disk"]) {
+        for pair in tokens.windows(2) {
+            if pair[0].text == "." && DISK_METHODS.contains(&pair[1].text.as_str()) {
+                forbid(pair[1].line, format!("{} belongs in io/disk", pair[1].text));
+            }
         }
     }
     // main.rs and lib.rs are the crate's root, not modules in it.

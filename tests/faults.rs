@@ -1,6 +1,6 @@
-//! Every operation on the disk fails once: in commands, in saving, in the copy for recovery and in exports. What
-//! is there afterwards is what was there before or all of the new, no temporary file stays, and one sentence says
-//! what happened.
+//! Every operation on the disk and every claim of much memory fails once: in commands, in saving, in the copy for
+//! recovery and in exports. Afterwards the files are those from before or all of the new ones, no temporary file
+//! stays, and one sentence says what happened.
 //!
 //! A process of its own runs each case again and again: the first operation fails, then the second, until none is
 //! left to fail.
@@ -8,7 +8,7 @@
 use crate::sessions::{Window, scan};
 use crate::support::test;
 use arcuate::cli::{Arguments, run};
-use arcuate::compute::Control;
+use arcuate::compute::{Control, memory};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
@@ -57,13 +57,57 @@ const COMMANDS: [(&str, &str); 7] = [
 
 const WINDOWS: [&str; 3] = ["save", "autosave", "export"];
 
+/// Commands of which claims of memory alone fail: each asks for some in its solver.
+const SOLVERS: [(&str, &str); 9] = [
+    (
+        "fit",
+        "fit in/dwi.nii.gz --maps fa,dec --out out/m --force --backend cpu",
+    ),
+    (
+        "track by splines",
+        "track in/dwi.nii.gz --mask in/mask.nii.gz --seeds random:40 --min-length 5 --interpolation cubic --out out/t.tck --force --backend cpu",
+    ),
+    (
+        "geodesic",
+        "geodesic in/dwi.nii.gz --mask in/mask.nii.gz --seed sphere:0,0,0,5 --out out/r.tck --force --backend cpu",
+    ),
+    (
+        "cost",
+        "cost in/dwi.nii.gz --mask in/mask.nii.gz --from sphere:-6,0,0,3 --to sphere:6,0,0,3 --out out/c --force --backend cpu",
+    ),
+    (
+        "segment",
+        "segment in/mask.nii.gz --target 1 --tolerance 0.5 --add sphere:0,0,0,5 --steps 20 --out out/s --force --backend cpu",
+    ),
+    (
+        "select",
+        "select in/a.trx out/b.trx --length 1..900 --force",
+    ),
+    (
+        "density",
+        "density in/a.trx --template in/mask.nii.gz --out out/d.nii.gz --force",
+    ),
+    (
+        "commit",
+        "commit in/a.trx in/dwi.nii.gz --out out/w --force --backend cpu",
+    ),
+    (
+        "region",
+        "region --mask in/mask.nii.gz --grow 3 --out out/r.nii.gz --force",
+    ),
+];
+
 pub fn tests() -> Vec<Trial> {
     let commands = COMMANDS.map(|(name, _)| name).into_iter().chain(WINDOWS);
     let one = |name: &'static str| {
         let title = format!("faults::every operation fails once: {name}");
         test(&title, move || case(name))
     };
-    commands.map(one).collect()
+    let solvers = SOLVERS.into_iter().map(|(name, _)| {
+        let title = format!("faults::every claim of memory fails once: {name}");
+        test(&title, move || case(name))
+    });
+    commands.map(one).chain(solvers).collect()
 }
 
 /// Runs a case in a process of its own, and looks at what it said.
@@ -97,10 +141,10 @@ fn case(name: &str) {
         sound(head, sentences.last().expect("a sentence"));
     }
     // A session asks the disk for less than a conversion does.
-    let least = if matches!(name, "save" | "autosave") {
-        4
-    } else {
-        10
+    let least = match name {
+        name if SOLVERS.iter().any(|(solver, _)| *solver == name) => 1,
+        "save" | "autosave" => 4,
+        _ => 10,
     };
     assert!(
         failed > least,
@@ -125,33 +169,51 @@ fn sound(head: &str, sentence: &str) {
         "made again",
         "make it again",
         "name its folder",
-        "expected",
     ];
+    // What to do stands behind what was found.
+    let then = sentence.split_once([';', ',']).map_or("", |(_, then)| then);
     assert!(
-        remedies.iter().any(|r| sentence.contains(r)),
+        remedies.iter().any(|r| then.contains(r)),
         "{head}: {sentence}"
     );
+    if head.contains(" Memory ") {
+        assert!(sentence.contains("of memory"), "{head}: {sentence}");
+    }
     let writes = ["Create", "Write", "Rename", "Link", "MakeFolder"];
     if writes.iter().any(|w| head.contains(&format!(" {w} "))) {
         assert!(sentence.contains("disk is full"), "{head}: {sentence}");
     }
 }
 
-/// Makes the `nth` operation in a folder fail, counted from 1; where it came to that, this says what it was.
+/// What failed: an operation on a file, or a claim of memory by name.
+type Hit = (String, PathBuf);
+
+/// Makes the `nth` operation in a folder or claim of memory fail, counted from 1; where it came to that, this says
+/// which one it was.
 struct Failing {
-    _watch: Watch,
-    hit: Arc<Mutex<Option<(Operation, PathBuf)>>>,
+    _watch: Option<Watch>,
+    _claims: memory::Watch,
+    hit: Arc<Mutex<Option<Hit>>>,
 }
 
 impl Failing {
-    fn nth(folder: &Path, nth: usize) -> Self {
-        let (seen, hit) = (AtomicUsize::new(0), Arc::<Mutex<_>>::default());
+    /// `files`: operations on the disk fail, too.
+    fn nth(folder: &Path, nth: usize, files: bool) -> Self {
+        let (seen, hit) = (Arc::new(AtomicUsize::new(0)), Arc::<Mutex<_>>::default());
+        let (own, count) = (hit.clone(), seen.clone());
+        let claims = memory::watch(Arc::new(move |what, _| {
+            if count.fetch_add(1, Ordering::SeqCst) + 1 != nth {
+                return true;
+            }
+            *own.lock().expect("no panic") = Some(("Memory".to_owned(), PathBuf::from(what)));
+            false
+        }));
         let own = hit.clone();
         let watcher: Watcher = Arc::new(move |operation, path: &Path| {
             if seen.fetch_add(1, Ordering::SeqCst) + 1 != nth {
                 return Ok(());
             }
-            *own.lock().expect("no panic") = Some((operation, path.to_owned()));
+            *own.lock().expect("no panic") = Some((format!("{operation:?}"), path.to_owned()));
             let (full, broken) = (28, 5);
             Err(std::io::Error::from_raw_os_error(match operation {
                 Operation::Create
@@ -164,12 +226,13 @@ impl Failing {
             }))
         });
         Self {
-            _watch: disk::watch(folder, watcher),
+            _watch: files.then(|| disk::watch(folder, watcher)),
+            _claims: claims,
             hit,
         }
     }
 
-    fn hit(&self) -> Option<(Operation, PathBuf)> {
+    fn hit(&self) -> Option<Hit> {
         self.hit.lock().expect("no panic").clone()
     }
 }
@@ -181,9 +244,14 @@ pub fn child() {
     };
     let folder = std::env::current_dir().expect("a folder");
     std::fs::create_dir(folder.join("in")).expect("made");
-    match COMMANDS.iter().find(|(known, _)| *known == name) {
-        Some((_, line)) => command(&folder, line),
-        None => window(&folder, &name),
+    let of = |all: &[(&str, &'static str)]| {
+        let found = all.iter().find(|(known, _)| *known == name);
+        found.map(|(_, line)| *line)
+    };
+    match (of(&COMMANDS), of(&SOLVERS)) {
+        (Some(line), _) => command(&folder, line, true),
+        (_, Some(line)) => command(&folder, line, false),
+        _ => window(&folder, &name),
     }
     std::process::exit(0);
 }
@@ -267,27 +335,23 @@ fn old_or_new(
     (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),
     each: bool,
     done: bool,
-    hit: &(Operation, PathBuf),
+    hit: &Hit,
 ) {
     let (operation, path) = hit;
     let left = temporary(out);
     // What cannot be removed stays.
-    match operation {
-        Operation::Remove => left.iter().for_each(|path| {
+    match operation.as_str() {
+        "Remove" => left.iter().for_each(|path| {
             let _ = std::fs::remove_file(path);
             let _ = std::fs::remove_dir_all(path);
         }),
-        _ => assert!(
-            left.is_empty(),
-            "{operation:?} {}: {left:?}",
-            path.display()
-        ),
+        _ => assert!(left.is_empty(), "{operation} {}: {left:?}", path.display()),
     }
     let there = contents(out);
     if done {
         assert!(
             there == *new,
-            "{operation:?} {}: not all of the new",
+            "{operation} {}: not all of the new",
             path.display()
         );
     } else if each && path.components().any(|c| c.as_os_str() == "in") {
@@ -297,17 +361,17 @@ fn old_or_new(
             let known = [old.get(name), new.get(name)];
             assert!(
                 known.contains(&Some(found)),
-                "{operation:?} {}: {name}",
+                "{operation} {}: {name}",
                 path.display()
             );
         }
         assert!(
             old.keys().all(|name| there.contains_key(name)),
-            "{operation:?}"
+            "{operation}"
         );
     } else {
         let same = there == *old || there == *new;
-        assert!(same, "{operation:?} {}: {:?}", path.display(), there.keys());
+        assert!(same, "{operation} {}: {:?}", path.display(), there.keys());
     }
 }
 
@@ -321,7 +385,7 @@ fn lines(count: usize, y: f32) -> Tractogram {
 }
 
 /// A command, once to see what it gives and then with each operation failing.
-fn command(folder: &Path, line: &str) {
+fn command(folder: &Path, line: &str, files: bool) {
     let at = |name: &str| folder.join(name);
     scan(&at("in"));
     trx::save(&at("in/a.trx"), &lines(40, 1.0), &Control::new()).expect("saved");
@@ -353,7 +417,7 @@ fn command(folder: &Path, line: &str) {
     let each = line.starts_with("replay");
     for nth in 1.. {
         copy(&at("old"), &at("out"));
-        let failing = Failing::nth(folder, nth);
+        let failing = Failing::nth(folder, nth, files);
         // Its complaints stand between this line and the next.
         eprintln!("## run");
         let fine = is_fine(act());
@@ -363,7 +427,7 @@ fn command(folder: &Path, line: &str) {
         };
         drop(failing);
         let word = if fine { "done" } else { "failed" };
-        eprintln!("## {word} {:?} {}", hit.0, hit.1.display());
+        eprintln!("## {word} {} {}", hit.0, hit.1.display());
         old_or_new(&at("out"), (&old, &new), each, fine, &hit);
     }
 }
@@ -437,7 +501,7 @@ fn window(folder: &Path, name: &str) {
         }
         let before = contents(&own);
         edit(&mut window, 2);
-        let failing = Failing::nth(&own, nth);
+        let failing = Failing::nth(&own, nth, true);
         act(&mut window);
         let said = window.said();
         let Some(hit) = failing.hit() else {
@@ -447,7 +511,7 @@ fn window(folder: &Path, name: &str) {
         drop(failing);
         window.state.session.messages.clear();
         let word = if said.is_empty() { "done" } else { "failed" };
-        eprintln!("## {word} {:?} {}\n{said}", hit.0, hit.1.display());
+        eprintln!("## {word} {} {}\n{said}", hit.0, hit.1.display());
         if name != "autosave" {
             let fine = said.is_empty();
             old_or_new(&own, (&old, &new), false, fine, &hit);

@@ -1,7 +1,7 @@
 //! From `arcuate` to a window.
 
 use super::{App, store};
-use crate::compute::{Backend, BackendChoice, BackendError, BackendKind};
+use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, thread};
 use crate::jobs;
 use crate::render::{
     Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
@@ -151,9 +151,14 @@ fn create(
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {
         let size = [picture.width, picture.height].map(|n| n as usize);
-        app.memory = Memory::new().with_demo_picture(size, &picture.rgba);
+        app.memory = memory().with_demo_picture(size, &picture.rgba);
     }
     Ok(app)
+}
+
+/// What the window remembers from frame to frame, at first.
+pub(super) fn memory() -> Memory {
+    Memory::new(thread::beside)
 }
 
 impl App {

@@ -53,7 +53,7 @@ impl Pictures {
                 snapshot::pane(&mut self.renderer, state, pane, frame, transparent)
             }
             None => {
-                let mut memory = Memory::new();
+                let mut memory = Memory::without_dialogs();
                 snapshot::window(
                     &mut self.renderer,
                     state,

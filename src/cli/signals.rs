@@ -59,5 +59,9 @@ fn end(signal: i32) {
 /// first on: they stay ignored.
 #[cfg(unix)]
 fn ignored() -> u64 {
-    crate::io::ignored_signals().unwrap_or_default()
+    // proc(5); without it none is known to be.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
+        .unwrap_or_default()
 }

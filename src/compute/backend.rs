@@ -47,7 +47,8 @@ impl fmt::Display for BackendError {
             Self::Threads { wanted, why } => {
                 write!(
                     f,
-                    "Could not start {wanted} worker threads ({why}); ask for fewer with --threads"
+                    "Could not start a worker thread, of {wanted} wanted ({why}); close other programs, or raise \
+                     the limit of processes (ulimit -u)"
                 )
             }
             Self::Cuda(error) => error.fmt(f),
@@ -207,12 +208,22 @@ impl Backend {
 fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = threads.unwrap_or(cores).max(1);
+    let refused = |why: &str| BackendError::Threads {
+        wanted,
+        why: thread::plain(why),
+    };
     let mut next = wanted;
     loop {
         let built = rayon::ThreadPoolBuilder::new()
             .num_threads(next)
             .thread_name(|i| format!("solver-{i}"))
             .build();
+        // Where threads are scarce, those of a job and of its watcher must be left.
+        let common = if next < wanted { 1 } else { wanted };
+        let built = built.map_err(|e| e.to_string()).and_then(|threads| {
+            let common = thread::start_common(common).map_err(|e| e.to_string());
+            common.map(|()| threads)
+        });
         match built {
             Ok(threads) => {
                 let shortage = (next < wanted).then(|| {
@@ -228,12 +239,7 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
                 // The threads that were started meanwhile count until they have ended.
                 thread::pause(Duration::from_millis(50));
             }
-            Err(e) => {
-                return Err(BackendError::Threads {
-                    wanted,
-                    why: e.to_string(),
-                });
-            }
+            Err(why) => return Err(refused(&why)),
         }
     }
 }

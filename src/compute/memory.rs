@@ -1,7 +1,89 @@
-//! Large shared slices.
+//! Memory: how much the process may still take, and the one place where much of it is asked for.
+//!
+//! Much is what grows with the voxels of a grid by more than a byte each, with voxels times volumes, or with
+//! the number of streamlines. Who is about to take so much calls [`claim`] first, with the bytes that it will hold
+//! at its height: a job that does not fit ends with a sentence before it has taken anything, where the system
+//! would end the whole program later. A test makes any of these claims fail ([`watch`]).
 
 use bytemuck::Zeroable;
-use std::sync::Arc;
+use std::fmt::{Display, Formatter};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Below this many bytes the system is not asked: looking takes longer than having.
+const LARGE_BYTES: u64 = 1 << 20;
+
+/// A claim that was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shortage {
+    /// Who asked, to begin a sentence with: `Fitting tensors`.
+    pub what: &'static str,
+    pub bytes: u64,
+}
+
+impl Display for Shortage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ", self.what)?;
+        against_limit(f, self.bytes, "take fewer voxels or streamlines")
+    }
+}
+
+impl std::error::Error for Shortage {}
+
+/// Decides over a claim before the system does: `false` refuses it.
+pub type Watcher = Arc<dyn Fn(&'static str, u64) -> bool + Send + Sync>;
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static WATCHER: RwLock<Option<Watcher>> = RwLock::new(None);
+
+/// Ends the watch when it is dropped.
+pub struct Watch(());
+
+/// From now on `watcher` is asked before each claim of this process: for tests.
+pub fn watch(watcher: Watcher) -> Watch {
+    *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+    WATCHED.store(true, Ordering::Relaxed);
+    Watch(())
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        WATCHED.store(false, Ordering::Relaxed);
+        *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cold]
+fn refused(what: &'static str, bytes: u64) -> bool {
+    let watcher = WATCHER.read().unwrap_or_else(PoisonError::into_inner);
+    watcher
+        .as_ref()
+        .is_some_and(|watcher| !watcher(what, bytes))
+}
+
+/// Makes sure that this much memory can be had; `what` begins the sentence that says it cannot. Nothing is
+/// taken.
+pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
+    let shortage = Shortage { what, bytes };
+    if WATCHED.load(Ordering::Relaxed) && refused(what, bytes) {
+        return Err(shortage);
+    }
+    if bytes < LARGE_BYTES {
+        return Ok(());
+    }
+    let count = usize::try_from(bytes).map_err(|_| shortage)?;
+    let is_free = available_bytes().is_none_or(|free| bytes <= free);
+    match is_free && Vec::<u8>::new().try_reserve_exact(count).is_ok() {
+        true => Ok(()),
+        false => Err(shortage),
+    }
+}
+
+/// [`claim`] for so many values of one type for each of so many things.
+pub fn claim_for<T>(what: &'static str, count: usize, each: usize) -> Result<(), Shortage> {
+    let bytes = (count as u64).saturating_mul(each as u64);
+    claim(what, bytes.saturating_mul(size_of::<T>() as u64))
+}
 
 /// `n` zeroes that nobody has touched: the operating system provides each page when it is first
 /// written, on the thread that writes it.
@@ -11,5 +93,108 @@ pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     #[allow(unsafe_code)]
     unsafe {
         slice.assume_init()
+    }
+}
+
+/// What the user allows the whole process, bytes.
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// From now on [`available_bytes`] leaves no more than this to the whole process.
+pub fn limit_memory(bytes: Option<u64>) {
+    LIMIT.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+/// Whether the user has said how much memory the process may take.
+pub fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) != u64::MAX
+}
+
+/// What the user allows the whole process, where that leaves less than the machine.
+fn allowed() -> Option<u64> {
+    let most = LIMIT.load(Ordering::Relaxed);
+    if most == u64::MAX {
+        return None;
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = field(&status, "VmRSS:").map_or(0, |kib| kib << 10);
+    let free = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = field(&free, "MemAvailable:").map_or(u64::MAX, |kib| kib << 10);
+    (most.saturating_sub(held) <= free).then_some(most)
+}
+
+/// Bytes: what the machine has free, what the process's own limit leaves, and the user's; `None` where
+/// the system does not say (all but Linux).
+pub fn available_bytes() -> Option<u64> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let free = read("/proc/meminfo");
+    let free = field(&free, "MemAvailable:").map(|kib| kib << 10);
+    let limit = field(&read("/proc/self/limits"), "Max address space");
+    let used = field(&read("/proc/self/status"), "VmSize:").map(|kib| kib << 10);
+    let left = limit
+        .zip(used)
+        .map(|(limit, used)| limit.saturating_sub(used));
+    // What the process holds in memory counts against what the user allows.
+    let held = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
+    let allowed = match LIMIT.load(Ordering::Relaxed) {
+        u64::MAX => None,
+        most => Some(most.saturating_sub(held())),
+    };
+    free.into_iter().chain(left).chain(allowed).min()
+}
+
+/// Bytes that the process holds now, and the most that it has held since [`forget_peak`]; `None` where the
+/// system does not say.
+pub fn held_bytes() -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let bytes = |name| field(&status, name).map(|kib| kib << 10);
+    Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
+}
+
+/// From now on [`held_bytes`] counts the most that the process holds from here, where the system can.
+pub fn forget_peak() {
+    // 5 resets the peak (proc(5)); elsewhere there is no such file.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The number after a line's name; `None` for `unlimited`.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is; 1 kB is 1000 bytes.
+pub fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes as f64 {
+        b if b >= 0.95e12 => (b / 1e12, "TB"),
+        b if b >= 0.95e9 => (b / 1e9, "GB"),
+        b if b >= 0.95e6 => (b / 1e6, "MB"),
+        b if b >= 0.95e3 => (b / 1e3, "kB"),
+        b => return format!("{b} bytes"),
+    };
+    match value < 99.5 {
+        true => format!("{value:.1} {unit}"),
+        false => format!("{value:.0} {unit}"),
+    }
+}
+
+/// Says how much a job needs, and that the process may not take it; `then` says what to do besides.
+pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt::Result {
+    let needed = size(needed);
+    match allowed() {
+        // The limit is the user's own.
+        Some(most) => write!(
+            f,
+            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
+             the limit (--memory, or Settings) or {then}",
+            size(most),
+            size(held_bytes().map_or(0, |(held, _)| held))
+        ),
+        None => write!(
+            f,
+            "needs {needed} of memory, more than there is; close other programs or {then}"
+        ),
     }
 }

@@ -12,7 +12,7 @@ mod id;
 pub mod kernels;
 pub mod lanes;
 pub mod lru;
-mod memory;
+pub mod memory;
 pub mod simd;
 pub mod thread;
 

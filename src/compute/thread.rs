@@ -23,8 +23,64 @@ pub fn pause(time: Duration) {
 /// The sentence for a thread that the operating system refused.
 pub fn refused(error: &io::Error) -> String {
     format!(
-        "Could not start a thread ({error}); close other programs, or raise the limit of processes (ulimit -u)"
+        "Could not start a thread ({}); close other programs, or raise the limit of processes (ulimit -u)",
+        plain(&error.to_string())
     )
+}
+
+/// The system's words without Rust's `(os error 11)`, to stand inside a sentence.
+pub(super) fn plain(error: &str) -> String {
+    let text = error.split(" (os error").next().unwrap_or(error);
+    text.trim_end_matches('.').to_lowercase()
+}
+
+/// Starts the threads of rayon calls outside every backend (files are read on them), once in a process: at most
+/// this many, fewer where the operating system refuses some; an error where it refuses all. rayon itself panics
+/// at the first refusal, and starts them at the first call, wherever that is.
+pub(super) fn start_common(most: usize) -> io::Result<()> {
+    static STARTED: Mutex<bool> = Mutex::new(false);
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *started {
+        return Ok(());
+    }
+    let (sender, receiver) = channel::<rayon::ThreadBuilder>();
+    let receiver = Arc::new(Mutex::new(receiver));
+    let mut count = 0;
+    while count < most.max(1) {
+        let receiver = receiver.clone();
+        let work = move || {
+            let next = receiver
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .recv();
+            // None comes for a thread too many.
+            if let Ok(thread) = next {
+                thread.run();
+            }
+        };
+        match Builder::new().name(format!("files-{count}")).spawn(work) {
+            Ok(_) => count += 1,
+            Err(e) if count == 0 => return Err(e),
+            Err(_) => break,
+        }
+    }
+    if count < most.max(1) {
+        // What comes next needs some, too.
+        count = count.div_ceil(2);
+    }
+    let gone = |_| io::Error::other("the thread is gone");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .spawn_handler(|thread| sender.send(thread).map_err(gone))
+        .build_global();
+    // Another library may have started them before.
+    drop((pool, sender));
+    if count < most {
+        // Those too many count until they have ended.
+        pause(Duration::from_millis(50));
+    }
+    *started = true;
+    Ok(())
 }
 
 /// Runs `work` on a thread of its own, or at once on this one where none can be started.

@@ -242,7 +242,7 @@ impl From<crate::compute::Cancelled> for Unlike {
 /// The file to replace or to make: a link is followed, so that what it points to changes and not the link.
 fn target(path: &Path) -> Result<PathBuf, Error> {
     let place = followed(path)?;
-    let metadata = match std::fs::metadata(&place) {
+    let metadata = match disk::metadata(&place) {
         Ok(metadata) => metadata,
         Err(e) if e.kind() == ErrorKind::InvalidFilename => return Err(Error::writing(path, &e)),
         Err(_) => return Ok(place),
@@ -267,7 +267,7 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
 fn followed(path: &Path) -> Result<PathBuf, Error> {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
-        match std::fs::read_link(&place) {
+        match disk::read_link(&place) {
             Ok(to) => place = place.with_file_name("").join(to),
             Err(_) => return Ok(place),
         }
@@ -296,7 +296,8 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
             Ok(())
         },
         |written| {
-            let bytes = |file: &Path| file.metadata().map(|m| m.len()).map_err(|e| e.to_string());
+            let length = |file: &Path| disk::metadata(file).map(|m| m.len());
+            let bytes = |file: &Path| length(file).map_err(|e| super::error::plain(&e));
             match (bytes(from)?, bytes(written)?) {
                 (made, kept) if made == kept && made > 0 => Ok(()),
                 (made, kept) => Err(format!("it has {kept} bytes instead of {made}")),
@@ -315,7 +316,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
     prepare(
         path,
         |file| Ok(file.write_all(text.as_bytes())?),
-        |written| match std::fs::read_to_string(written) {
+        |written| match disk::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
             Ok(_) => Err("the text differs".to_owned()),
             Err(e) => Err(super::error::plain(&e)),

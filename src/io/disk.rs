@@ -1,8 +1,13 @@
-//! Every operation on a disk, in one place: files are opened, read, written, renamed and removed through here
-//! and nowhere else in `io`. So a test can look on, and make any one of them fail ([`watch`]); where nobody
-//! looks on, that costs one relaxed load an operation.
+//! The one place that operates on the disk: `io` opens, creates, reads, writes, flushes, lists, renames, links,
+//! locks, removes files and folders, and changes permissions, through here and nowhere else
+//! (`tests/architecture`). A test sees each of these operations and makes any one of them fail ([`watch`]); without
+//! a test each costs one relaxed load.
+//!
+//! Not seen: questions about what is there (`Path::exists`, [`metadata`] and its kin), pages of a mapped file
+//! after `io::mmap` has opened it here, moving about in an open file, and the files of `ffmpeg`, another program.
+//! Large memory has a place of its own, `compute::memory`, which also reads what Linux says of the process in `/proc`.
 
-use std::fs::Metadata;
+pub use std::fs::{Metadata, TryLockError};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,8 +29,9 @@ pub enum Operation {
     Remove,
     MakeFolder,
     List,
-    /// Memory for what a file holds, where that is much.
-    Allocate,
+    /// Permissions change.
+    Permit,
+    Lock,
 }
 
 /// Looks on; an error becomes that of the operation, which is then not done.
@@ -37,7 +43,7 @@ static WATCHERS: RwLock<Vec<(u64, PathBuf, Watcher)>> = RwLock::new(Vec::new());
 /// Ends the watch when it is dropped.
 pub struct Watch(u64);
 
-/// From now on `watcher` is asked before each operation on a path in `folder`: for tests.
+/// From now on this asks `watcher` before each operation on a path in `folder`: for tests.
 pub fn watch(folder: &Path, watcher: Watcher) -> Watch {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -81,11 +87,6 @@ fn ask(operation: Operation, path: &Path) -> Result<()> {
 /// Before what was written is read again.
 pub fn reads_back(path: &Path) -> Result<()> {
     step(Operation::ReadBack, path)
-}
-
-/// Before much memory is taken for what a file holds.
-pub fn allocate(path: &Path) -> Result<()> {
-    step(Operation::Allocate, path)
 }
 
 /// An open file.
@@ -143,8 +144,16 @@ impl File {
         &self.file
     }
 
-    pub fn into_inner(self) -> std::fs::File {
-        self.file
+    /// Locks it for this process alone, unless another one holds it.
+    pub fn try_lock(&self) -> std::result::Result<(), TryLockError> {
+        step(Operation::Lock, &self.path).map_err(TryLockError::Error)?;
+        self.file.try_lock()
+    }
+
+    /// Locks it together with others that do the same, unless one holds it alone.
+    pub fn try_lock_shared(&self) -> std::result::Result<(), TryLockError> {
+        step(Operation::Lock, &self.path).map_err(TryLockError::Error)?;
+        self.file.try_lock_shared()
     }
 }
 
@@ -178,6 +187,23 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// All of a text file.
+pub fn read_to_string(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// What the system knows of a file or folder; where a link leads, of that.
+pub fn metadata(path: &Path) -> Result<Metadata> {
+    std::fs::metadata(path)
+}
+
+/// Where a link leads.
+pub fn read_link(path: &Path) -> Result<PathBuf> {
+    std::fs::read_link(path)
 }
 
 /// The entries of a folder.
@@ -237,6 +263,15 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::hard_link(from, to).or_else(|_| std::fs::copy(from, to).map(drop))
 }
 
+/// A link to a file by its name; a copy where the system has no such links.
+pub fn symlink_or_copy(from: &Path, to: &Path) -> Result<()> {
+    step(Operation::Link, to)?;
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(from, to);
+    #[cfg(not(unix))]
+    std::fs::copy(from, to).map(drop)
+}
+
 pub fn remove_file(path: &Path) -> Result<()> {
     step(Operation::Remove, path)?;
     std::fs::remove_file(path)
@@ -277,6 +312,7 @@ pub fn mode_of(metadata: &Metadata) -> Option<u32> {
 
 /// Gives exactly these permissions to a file or folder, where the system has such.
 pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
+    step(Operation::Permit, path)?;
     #[cfg(unix)]
     {
         let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);

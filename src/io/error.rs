@@ -2,7 +2,7 @@
 
 use super::words::in_line;
 use crate::compute::Cancelled;
-use crate::data::size_in_words;
+use crate::compute::memory::{Shortage, against_limit};
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -151,25 +151,6 @@ fn has_folder(path: &Path) -> bool {
     folder.is_dir() && !path.is_symlink()
 }
 
-/// How much is there, where it is less than what a job needs.
-fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> Result {
-    let needed = size_in_words(needed);
-    match super::memory::allowed() {
-        // The limit is the user's own.
-        Some(most) => write!(
-            f,
-            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
-             the limit (--memory, or Settings) or {then}",
-            size_in_words(most),
-            size_in_words(super::held_bytes().map_or(0, |(held, _)| held))
-        ),
-        None => write!(
-            f,
-            "needs {needed} of memory, more than there is; close other programs or {then}"
-        ),
-    }
-}
-
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
@@ -200,6 +181,14 @@ impl Error {
                 path,
                 why: plain(error),
             },
+        }
+    }
+
+    /// What a file holds does not fit.
+    pub(super) fn memory(path: &Path, shortage: Shortage) -> Self {
+        Self::Memory {
+            path: path.to_owned(),
+            bytes: shortage.bytes,
         }
     }
 

@@ -33,10 +33,10 @@ pub(super) fn part(
 
 #[cfg(target_os = "linux")]
 mod leased {
+    use super::super::disk::File;
     use super::{Bytes, Control, Error, Path, Range};
     use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
     use rayon::prelude::*;
-    use std::fs::File;
     use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::FileExt as _;
     use std::sync::{Arc, Mutex, PoisonError};
@@ -96,7 +96,7 @@ mod leased {
 
     /// Nobody else may write into the file or shorten it until it is closed.
     fn lease(file: &File) -> bool {
-        let descriptor = file.as_raw_fd();
+        let descriptor = file.inner().as_raw_fd();
         // SAFETY: calls about an open file; `statfs` is plain numbers, which the call fills. Of the
         // signals, SIGURG is one that does nothing unless somebody asks for it.
         #[allow(unsafe_code)]
@@ -114,14 +114,14 @@ mod leased {
             let file = File::open(path).ok().filter(lease)?;
             // From here on it stays as long as it is.
             let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
-            if file.metadata().ok()?.len() < range.end || length == 0 {
+            if file.inner().metadata().ok()?.len() < range.end || length == 0 {
                 return None;
             }
             let mut options = MmapOptions::new();
             options.offset(range.start).len(length);
             // SAFETY: the lease keeps the file as it is until copies are in place of its pages.
             #[allow(unsafe_code)]
-            let pages = unsafe { options.map(&file) }.ok()?;
+            let pages = unsafe { options.map(file.inner()) }.ok()?;
             Some(Self {
                 pages,
                 start: range.start,
@@ -179,7 +179,7 @@ mod leased {
                 let from = self.start - before as u64 + (at - first) as u64;
                 let piece = &mut own[skip..][..next - at];
                 let used = (end - at).min(piece.len());
-                file.read_exact_at(&mut piece[..used], from).ok()?;
+                file.inner().read_exact_at(&mut piece[..used], from).ok()?;
                 replace(piece, at)?;
                 at = next;
             }

@@ -25,7 +25,6 @@ pub mod image;
 pub mod label_table;
 pub mod lines;
 mod mask;
-mod memory;
 mod mgh;
 mod mmap;
 pub mod nifti;
@@ -54,11 +53,11 @@ pub mod vtp;
 mod whole;
 pub(crate) mod words;
 
+pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::Error;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
-pub use memory::{available_bytes, forget_peak, held_bytes, ignored_signals, limit_memory};
 pub use nifti::SpaceInfo;
 pub use told::{Space, Told, ToldAffine, quoted};
 
@@ -172,7 +171,7 @@ pub fn text(path: &Path) -> Result<String, Error> {
 
 /// Bytes of a file on disk, where it can be looked at.
 pub fn length_of(path: &Path) -> Option<u64> {
-    std::fs::metadata(path).ok().map(|m| m.len())
+    disk::metadata(path).ok().map(|m| m.len())
 }
 
 /// What a file is, by its name; where the name says nothing, by its first bytes.

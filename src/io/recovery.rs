@@ -4,9 +4,8 @@
 //! it lives: the system lets go of the lock when the process ends, however it ends. A folder that is
 //! not locked belongs to nobody; whoever locks it may take it over, and no other window can meanwhile.
 
-use super::disk::{self, File};
+use super::disk::{self, File, TryLockError};
 use super::{Error, atomic};
-use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -54,7 +53,7 @@ impl Desk {
         // Locked before it has its name: nobody can come in between.
         let unnamed = folder.join("new");
         let lock = File::create_new(&unnamed, 0o600).map_err(failed)?;
-        lock.inner().try_lock().map_err(|e| failed(e.into()))?;
+        lock.try_lock().map_err(|e| failed(e.into()))?;
         disk::rename(&unnamed, &folder.join(LOCK)).map_err(failed)?;
         Ok(Self {
             folder,
@@ -69,7 +68,7 @@ impl Desk {
 
     /// Seconds since 1970 at which the session was written.
     pub fn written_s(&self) -> Option<u64> {
-        let modified = std::fs::metadata(self.session()).ok()?.modified().ok()?;
+        let modified = disk::metadata(&self.session()).ok()?.modified().ok()?;
         Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
     }
 
@@ -90,7 +89,7 @@ pub fn left_behind(root: &Path) -> Vec<Desk> {
             remove_unfinished(&folder);
             continue;
         };
-        match lock.inner().try_lock() {
+        match lock.try_lock() {
             Ok(()) => {}
             // Its window lives; or nobody can tell whether it does.
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
@@ -120,14 +119,13 @@ pub fn are_held(root: &Path, here: &[&Desk]) -> bool {
     folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
     folders.iter().any(|folder| {
         let lock = File::open(&folder.join(LOCK));
-        let held = lock
-            .is_ok_and(|l| matches!(l.inner().try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let held = lock.is_ok_and(|l| matches!(l.try_lock_shared(), Err(TryLockError::WouldBlock)));
         held && folder.join(SESSION).is_file()
     })
 }
 
 fn remove_unfinished(folder: &Path) {
-    let age = std::fs::metadata(folder).and_then(|m| m.modified());
+    let age = disk::metadata(folder).and_then(|m| m.modified());
     let age = age.ok().and_then(|m| m.elapsed().ok());
     if folder.is_dir() && age.is_some_and(|age| age > MAKING) {
         let _ = disk::remove_folder_with_all(folder);

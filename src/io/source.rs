@@ -1,11 +1,11 @@
 //! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
 //! before anything is allocated for it.
 
-use super::{Error, disk, memory};
+use super::Error;
+use super::disk::{self, Metadata};
 use crate::compute::Control;
-use crate::data::size_in_words;
+use crate::compute::memory::{self, size};
 use flate2::bufread::MultiGzDecoder;
-use std::fs::Metadata;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,9 @@ pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
 const ROOMY_BYTES: u64 = 256 << 20;
+
+/// Who asks for memory where a file is read.
+pub(super) const READING: &str = "Reading the file";
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -144,13 +147,15 @@ impl Source {
             None => most_unpacked(self.file_bytes),
         };
         let mut bytes = Vec::new();
-        disk::allocate(&self.path).map_err(|e| self.failed(&e))?;
         if !self.compressed {
-            bytes.reserve_exact(limit as usize);
+            super::voxels::reserve(&self.path, &mut bytes, limit as usize)?;
         }
         loop {
             let before = bytes.len();
             let room = (limit - before as u64).min(CHUNK_BYTES as u64) as usize;
+            if bytes.capacity() - before < room {
+                super::voxels::reserve(&self.path, &mut bytes, before.max(room))?;
+            }
             bytes.resize(before + room, 0);
             let n = self.read(&mut bytes[before..])?;
             bytes.truncate(before + n);
@@ -204,11 +209,7 @@ impl Source {
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
-                format!(
-                    "{} packed into {}",
-                    size_in_words(bytes),
-                    size_in_words(self.file_bytes)
-                ),
+                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
                 format!(
                     "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)"
@@ -279,7 +280,7 @@ impl Source {
 /// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
 /// end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
-    let metadata = std::fs::metadata(path).map_err(|e| Error::reading(path, &e))?;
+    let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
     if metadata.is_dir() {
         return Err(Error::Folder {
             path: path.to_owned(),

@@ -4,24 +4,32 @@
 //! to, and twice that while an NRRD's axes are put in order. Deflate unpacks to 1,032 times as much at most; a
 //! mask does come near that, so there is no lower limit, but no more is asked for than the machine has free.
 
+use super::Error;
 use super::numbers::Type;
-use super::source::{CHUNK_BYTES, Source};
-use super::{Error, available_bytes};
+use super::source::{CHUNK_BYTES, READING, Source};
+use crate::compute::memory;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Room for the values in the form that `Volume` keeps, so that they are never copied; refused in
 /// words where the system has no such memory.
 pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
-    let free = available_bytes();
-    let room = free.is_none_or(|free| 4 * count as u64 <= free);
-    if !room || Vec::<f32>::new().try_reserve_exact(count).is_err() {
-        return Err(Error::Memory {
-            path: path.to_owned(),
-            bytes: 4 * count as u64,
-        });
-    }
+    memory::claim_for::<f32>(READING, count, 1).map_err(|e| Error::memory(path, e))?;
     Ok(std::iter::repeat_n(0.0, count).collect())
+}
+
+/// Gives a vector the room for this many bytes; refused in words where there is no such memory.
+pub(super) fn reserve(path: &Path, bytes: &mut Vec<u8>, count: usize) -> Result<(), Error> {
+    let short = |e| Error::memory(path, e);
+    memory::claim(READING, count as u64).map_err(short)?;
+    let (what, wanted) = (READING, count as u64);
+    let reserved = bytes.try_reserve_exact(count);
+    reserved.map_err(|_| {
+        short(memory::Shortage {
+            what,
+            bytes: wanted,
+        })
+    })
 }
 
 /// `count` numbers of `size` bytes from where the stream stands, least byte first, as [`scalars`].
@@ -33,14 +41,8 @@ pub(super) fn bytes(
     before: u64,
 ) -> Result<Vec<u8>, Error> {
     let all = count * size;
-    let free = available_bytes();
     let mut bytes = Vec::new();
-    if free.is_some_and(|free| all as u64 > free) || bytes.try_reserve_exact(all).is_err() {
-        return Err(Error::Memory {
-            path: source.path().to_owned(),
-            bytes: all as u64,
-        });
-    }
+    reserve(source.path(), &mut bytes, all)?;
     bytes.resize(all, 0);
     let found = source.read(&mut bytes)?;
     if found < all {

@@ -4,11 +4,10 @@
 //! read by all threads at once, into large pages where the system has any. What is used as it lies in
 //! the file need not be waited for ([`part`]).
 
-use super::memory::available_bytes;
 use super::numbers::Type;
 use super::source::Source;
 use super::{Error, disk, mmap};
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::Shared;
 use crate::data::shared::Bytes;
 use rayon::prelude::*;
@@ -149,11 +148,7 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
 
 /// Makes sure that this many bytes can be had.
 fn room(path: &Path, bytes: u64) -> Result<(), Error> {
-    disk::allocate(path).map_err(|_| short_of_memory(path, bytes))?;
-    match available_bytes() {
-        Some(free) if free < bytes => Err(short_of_memory(path, bytes)),
-        _ => Ok(()),
-    }
+    memory::claim(super::source::READING, bytes).map_err(|e| Error::memory(path, e))
 }
 
 fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::MmapMut, Error> {

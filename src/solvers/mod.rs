@@ -20,6 +20,7 @@ pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
 
+use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +28,8 @@ pub enum Error {
     Cancelled,
     /// One sentence: found, expected, what to do.
     Input(String),
+    /// The computer lacks memory.
+    Memory(Shortage),
     /// A graphics card failed, or lacks memory: the CPU may do it.
     Card(cuda::Error),
 }
@@ -36,6 +39,7 @@ impl std::fmt::Display for Error {
         match self {
             Self::Cancelled => Cancelled.fmt(f),
             Self::Input(sentence) => f.write_str(sentence),
+            Self::Memory(shortage) => shortage.fmt(f),
             Self::Card(error) => error.fmt(f),
         }
     }
@@ -46,6 +50,12 @@ impl std::error::Error for Error {}
 impl From<cuda::Error> for Error {
     fn from(error: cuda::Error) -> Self {
         Self::Card(error)
+    }
+}
+
+impl From<Shortage> for Error {
+    fn from(shortage: Shortage) -> Self {
+        Self::Memory(shortage)
     }
 }
 

@@ -15,7 +15,6 @@ use super::widgets::button::{Button, segmented};
 use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
-use crate::compute::thread;
 use crate::state::filter::FilterFile;
 use crate::state::update::losses;
 use crate::state::{Action, Completed, Look, Severity, State};
@@ -86,8 +85,12 @@ enum Answer {
     Completed(String, Completed),
 }
 
+/// Runs work beside the window: on a thread, where the window has somebody who starts one. `ui` starts none.
+pub type Beside = fn(&'static str, Box<dyn FnOnce() + Send>);
+
 /// File dialogs and the path field.
 pub struct Files {
+    beside: Beside,
     desktop: Desktop,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
@@ -101,9 +104,10 @@ pub struct Files {
 }
 
 impl Files {
-    pub fn new(native: bool) -> Self {
+    pub fn new(native: bool, beside: Beside) -> Self {
         let (sender, receiver) = channel();
         Self {
+            beside,
             desktop: if native {
                 Desktop::Unknown
             } else {
@@ -130,32 +134,38 @@ impl Files {
         }
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        thread::beside("files", move || {
-            let room = purpose.saves().then(|| elsewhere(&suggested, &folder));
-            let suggested = room.flatten().unwrap_or(suggested);
-            let answer = match dialog(&purpose, &suggested) {
-                Some(paths) => match existing_beside(&purpose, &paths) {
-                    Some(existing) => Answer::ChosenExists(purpose, place, existing),
-                    None => Answer::Chosen(purpose, paths),
-                },
-                None => Answer::Nothing(purpose, place, suggested),
-            };
-            // The window may be gone by now.
-            let _ = sender.send(answer);
-            ctx.request_repaint();
-        });
+        (self.beside)(
+            "files",
+            Box::new(move || {
+                let room = purpose.saves().then(|| elsewhere(&suggested, &folder));
+                let suggested = room.flatten().unwrap_or(suggested);
+                let answer = match dialog(&purpose, &suggested) {
+                    Some(paths) => match existing_beside(&purpose, &paths) {
+                        Some(existing) => Answer::ChosenExists(purpose, place, existing),
+                        None => Answer::Chosen(purpose, paths),
+                    },
+                    None => Answer::Nothing(purpose, place, suggested),
+                };
+                // The window may be gone by now.
+                let _ = sender.send(answer);
+                ctx.request_repaint();
+            }),
+        );
     }
 
     /// Whether files can be saved where that was suggested; if not, another place is.
     fn look_for_room(&self, ctx: &egui::Context, suggested: &str) {
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        thread::beside("files", move || {
-            if let Some(better) = elsewhere(&suggested, &folder) {
-                let _ = sender.send(Answer::Elsewhere(suggested, better));
-                ctx.request_repaint();
-            }
-        });
+        (self.beside)(
+            "files",
+            Box::new(move || {
+                if let Some(better) = elsewhere(&suggested, &folder) {
+                    let _ = sender.send(Answer::Elsewhere(suggested, better));
+                    ctx.request_repaint();
+                }
+            }),
+        );
     }
 
     /// Opens the path field.
@@ -267,30 +277,36 @@ impl Files {
             ..sheet.clone()
         });
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        thread::beside("files", move || {
-            let why = paths.iter().find_map(|path| wrong(&sheet.purpose, path));
-            let saves = sheet.purpose.saves();
-            let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
-            let existing = paths.first().filter(|_| saves).and_then(look);
-            let answer = match (why, existing) {
-                (Some(why), _) => Answer::Wrong(sheet, why),
-                (None, Some(existing)) => Answer::Exists(sheet.purpose, sheet.place, existing),
-                (None, None) => Answer::Typed(sheet.purpose, paths),
-            };
-            let _ = sender.send(answer);
-            ctx.request_repaint();
-        });
+        (self.beside)(
+            "files",
+            Box::new(move || {
+                let why = paths.iter().find_map(|path| wrong(&sheet.purpose, path));
+                let saves = sheet.purpose.saves();
+                let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
+                let existing = paths.first().filter(|_| saves).and_then(look);
+                let answer = match (why, existing) {
+                    (Some(why), _) => Answer::Wrong(sheet, why),
+                    (None, Some(existing)) => Answer::Exists(sheet.purpose, sheet.place, existing),
+                    (None, None) => Answer::Typed(sheet.purpose, paths),
+                };
+                let _ = sender.send(answer);
+                ctx.request_repaint();
+            }),
+        );
     }
 
     /// Tab: goes on with what was typed as far as the disk leaves only one way.
     fn complete(&self, ctx: &egui::Context, typed: &str) {
         let (ctx, sender) = (ctx.clone(), self.sender.clone());
         let (typed, folder) = (typed.to_owned(), self.folder.clone());
-        thread::beside("files", move || {
-            let found = completed(&typed, &folder);
-            let _ = sender.send(Answer::Completed(typed, found));
-            ctx.request_repaint();
-        });
+        (self.beside)(
+            "files",
+            Box::new(move || {
+                let found = completed(&typed, &folder);
+                let _ = sender.send(Answer::Completed(typed, found));
+                ctx.request_repaint();
+            }),
+        );
     }
 
     /// Shows the sheet, if it is open.

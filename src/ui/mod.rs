@@ -41,7 +41,7 @@ pub mod widgets;
 
 use crate::state::{Action, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
-use files::Files;
+use files::{Beside, Files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -110,13 +110,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn new() -> Self {
-        Self::with_dialogs(true)
+    /// With the desktop's file dialogs, which block: `beside` keeps them off the window's thread.
+    pub fn new(beside: Beside) -> Self {
+        Self::with_dialogs(true, beside)
     }
 
     /// Without the desktop's file dialogs: paths are typed.
     pub fn without_dialogs() -> Self {
-        Self::with_dialogs(false)
+        Self::with_dialogs(false, |_, work| work())
     }
 
     /// Whether letters belong to a field that is there or about to be.
@@ -124,9 +125,9 @@ impl Memory {
         self.files.takes_typing() || self.renaming.is_some() || self.palette.is_some()
     }
 
-    fn with_dialogs(native: bool) -> Self {
+    fn with_dialogs(native: bool, beside: Beside) -> Self {
         Self {
-            files: Files::new(native),
+            files: Files::new(native, beside),
             drag: widgets::drag::Watch::default(),
             list: None,
             shortcuts: false,
@@ -177,12 +178,6 @@ impl Memory {
     /// Whether a block is open, given how it starts.
     fn is_open(&self, name: &'static str, by_default: bool) -> bool {
         by_default != self.toggled.contains(name)
-    }
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -19,7 +19,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         // Reading and writing can be cancelled, too; numbers are converted many at a time.
         &[
             ("data", All),
-            ("compute", Only(&["Cancelled", "Control", "simd"])),
+            ("compute", Only(&["Cancelled", "Control", "memory", "simd"])),
         ],
     ),
     (
@@ -46,6 +46,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "state",
         &[
             ("data", All),
+            // Sizes in words, the same everywhere.
+            ("compute", Only(&["memory"])),
             ("solvers", Types),
             ("jobs", Types),
             // Which formats there are, what they hold and what is said about files: plain values.
@@ -75,8 +77,6 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("render", All),
             // Which formats there are and what they hold: a table of plain values.
             ("io", Only(&["Content", "Format"])),
-            // Dialogs and looks at the disk wait beside the window.
-            ("compute", Only(&["thread"])),
         ],
     ),
     (
@@ -158,17 +158,21 @@ pub const RESERVED: &[Reserved] = &[
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
     only(&["rfd"], &["ui"]),
-    // A test makes each of these fail.
-    only(&["std", "fs", "rename"], &["io/disk"]),
-    only(&["std", "fs", "remove_file"], &["io/disk"]),
-    only(&["std", "fs", "remove_dir"], &["io/disk"]),
-    only(&["std", "fs", "remove_dir_all"], &["io/disk"]),
-    only(&["std", "fs", "create_dir"], &["io/disk"]),
-    only(&["std", "fs", "create_dir_all"], &["io/disk"]),
-    only(&["std", "fs", "hard_link"], &["io/disk"]),
-    only(&["std", "fs", "OpenOptions"], &["io/disk"]),
-    only(&["std", "fs", "read"], &["io/disk"]),
-    only(&["std", "fs"], &["io"]),
+    // `/proc` says how much memory there is, and which signals are ignored.
+    only(
+        &["std", "fs", "read_to_string"],
+        &["io/disk", "compute/memory", "cli/signals"],
+    ),
+    only(&["std", "fs", "write"], &["io/disk", "compute/memory"]),
+    // A test makes each operation on the disk fail.
+    only(&["std", "fs"], &["io/disk"]),
+    // Inode and time of change; what a lease is about.
+    only(
+        &["std", "os", "unix", "fs", "MetadataExt"],
+        &["io/session/entry"],
+    ),
+    only(&["std", "os", "unix", "fs", "FileExt"], &["io/mmap"]),
+    only(&["std", "os", "unix", "fs"], &["io/disk"]),
     only(&["std", "net"], &[]),
     // Environment variables that choose data, devices and records, and where ffmpeg is; typed paths
     // may start with ~.
@@ -196,10 +200,7 @@ pub const RESERVED: &[Reserved] = &[
         &["compute", "io/mmap", "jobs/film", "cli/signals"],
     ),
     // A file that was opened is copied after it was shown.
-    only(
-        &["std", "thread"],
-        &["compute/thread", "io/mmap", "jobs", "ui/files"],
-    ),
+    only(&["std", "thread"], &["compute/thread", "io/mmap", "jobs"]),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
@@ -207,6 +208,9 @@ pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/sh
 /// Most lines of a file; those that follow have a tighter limit of their own.
 pub const MAX_LINES: usize = 600;
 pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
+
+/// Methods of std that operate on the disk where no path names `std::fs`: `io/disk` alone calls them.
+pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sync_data"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];

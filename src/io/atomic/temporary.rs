@@ -67,7 +67,7 @@ impl Temporary {
         if target.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let old = std::fs::metadata(target).ok();
+        let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
         let new = match is_private(target) {
             true => PRIVATE_FILE,
@@ -114,7 +114,7 @@ impl TemporaryFolder {
 
     /// As `beside`, for a caller that holds [`ending::undivided`].
     pub fn beside_undivided(target: &Path) -> std::io::Result<Self> {
-        let old = std::fs::metadata(target).ok();
+        let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
         let new = match is_private(target) {
             true => PRIVATE_FOLDER,
@@ -188,14 +188,17 @@ fn sweep(beside: &Path) {
     let first = DONE
         .lock()
         .is_ok_and(|mut done| done.insert(folder.to_owned()));
-    let Some(entries) = std::fs::read_dir(folder).ok().filter(|_| first) else {
+    if !first {
+        return;
+    }
+    let Ok(entries) = disk::list(folder) else {
         return;
     };
     for entry in entries
         .flatten()
         .filter(|e| is_left(&e.file_name().to_string_lossy()))
     {
-        let old = |m: &std::fs::Metadata| {
+        let old = |m: &disk::Metadata| {
             let age = m.modified().ok().and_then(|at| at.elapsed().ok());
             m.is_file() && age.is_some_and(|age| age > LEFT_FOR)
         };
@@ -253,11 +256,7 @@ impl Scratch {
         let failed = |e: std::io::Error| Error::reading(file, &e);
         let from = std::path::absolute(file).map_err(failed)?;
         let to = self.path.join(name);
-        #[cfg(unix)]
-        let made = std::os::unix::fs::symlink(from, to);
-        #[cfg(not(unix))]
-        let made = std::fs::copy(from, to).map(|_| ());
-        made.map_err(failed)
+        disk::symlink_or_copy(&from, &to).map_err(failed)
     }
 }
 

@@ -2,7 +2,7 @@
 //! may have gone.
 
 use super::super::words::count;
-use super::super::{Error, checksum, gradients, with_extension};
+use super::super::{Error, checksum, disk, gradients, with_extension};
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct Stamp {
 impl Stamp {
     /// `None` where there is no such file, or it is a folder, whose files may change by themselves.
     pub fn of(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok().filter(|m| m.is_file())?;
+        let metadata = disk::metadata(path).ok().filter(|m| m.is_file())?;
         let (bytes, modified_ns) = size_and_age(path)?;
         #[cfg(unix)]
         let changed = {
@@ -66,7 +66,7 @@ impl Stamp {
 
 /// Size and age; `None` where there is no such file.
 fn size_and_age(path: &Path) -> Option<(u64, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
+    let metadata = disk::metadata(path).ok()?;
     let modified = metadata.modified().ok();
     let since = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
     let bytes = if metadata.is_dir() { 0 } else { metadata.len() };

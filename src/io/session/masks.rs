@@ -1,6 +1,6 @@
 //! Masks inside a session: where they lie, and their runs.
 
-use super::super::available_bytes;
+use crate::compute::memory;
 use crate::data::{AffineSource, Grid, Mask};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -117,8 +117,8 @@ impl PackedMask {
         let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
         let mut values: Vec<u8> = Vec::new();
-        let room = available_bytes().is_none_or(|free| voxels as u64 <= free);
-        if !room || values.try_reserve_exact(voxels).is_err() {
+        let room = memory::claim("Unpacking a mask", voxels as u64);
+        if room.is_err() || values.try_reserve_exact(voxels).is_err() {
             return Err("its grid is larger than the memory".to_owned());
         }
         let (mut inside, mut first) = (0, true);

@@ -1,5 +1,6 @@
 //! Numbers inside a session: weights of streamlines, values of voxels.
 
+use crate::compute::memory;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -61,10 +62,10 @@ impl PackedNumbers {
         }
         let bytes = STANDARD.decode(&self.bytes);
         let bytes = bytes.map_err(|_| "they are no base64 text")?;
+        const MORE: &str = "they are more than the memory holds";
+        memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
-        planes
-            .try_reserve_exact(4 * self.count)
-            .map_err(|_| "they are more than the memory holds")?;
+        planes.try_reserve_exact(4 * self.count).map_err(|_| MORE)?;
         // One more would be one too many.
         let mut reader = DeflateDecoder::new(&*bytes).take(4 * self.count as u64 + 1);
         reader

@@ -120,7 +120,7 @@ fn folder(
         let entry = entry.map_err(failed)?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let path = entry.path();
-        let metadata = std::fs::metadata(&path).map_err(|e| Error::reading(&path, &e))?;
+        let metadata = disk::metadata(&path).map_err(|e| Error::reading(&path, &e))?;
         if metadata.is_dir() && depth > 1 {
             folder(&path, &format!("{name}/"), depth - 1, control, parts)?;
         } else if metadata.is_file() && is_array(&name) {

@@ -8,7 +8,7 @@ use super::operator::{Operator, Precision, Shape, Way};
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::{Metric, Stop};
 use crate::compute::cuda::Device;
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, memory};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::tracking::words;
@@ -322,6 +322,7 @@ impl Inputs<'_> {
             let samples = self.check(&params)?;
             let demand = self.demand(&params, &samples, backend.devices());
             demand.check(self.tractogram.len(), memory)?;
+            memory::claim("The fit of weights", demand.bytes)?;
             let made = self.explained(&params, samples);
             self.dictionary(&params, &made.scan, &made.samples, control)
         })
@@ -364,6 +365,7 @@ impl Prepared {
         let samples = inputs.check(params)?;
         let demand = inputs.demand(params, &samples, devices.map_or(&[], |d| d));
         demand.check(inputs.tractogram.len(), memory)?;
+        memory::claim("The fit of weights", demand.bytes)?;
         let Explained {
             scan,
             samples,

@@ -9,7 +9,7 @@ mod ends;
 
 use super::Error;
 use super::region::Numbers;
-use crate::compute::{Backend, Cancelled, Control};
+use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
 use rayon::prelude::*;
@@ -84,6 +84,9 @@ pub fn connectome(
             "Found a search radius of {radius_mm} mm, expected 0 to 1000 mm; choose 2, say"
         )));
     }
+    // The labels at the ends and the length of each streamline, twice while they are put together.
+    let bytes = tractogram.len() as u64 * 2 * 12 + (nodes.len() * nodes.len()) as u64 * 28;
+    memory::claim("The connectome", bytes)?;
     let ends = Ends::new(labels, frame, radius_mm);
     let row = |label: i64| match label {
         0 => NOWHERE,

@@ -19,7 +19,7 @@ mod walk;
 pub use grids::On;
 
 pub use super::Error;
-use crate::compute::{Backend, Cancelled, Control};
+use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -122,6 +122,7 @@ pub fn density(
             free as f64 / 1e9
         )));
     }
+    memory::claim("The density map", bytes)?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
             Ok(backend.install(|| count(tractogram, grid, params, control))?)

@@ -39,7 +39,7 @@ pub use weights::Offset;
 
 use super::Error;
 use super::metric::Metric;
-use crate::compute::{Backend, Cancelled, Control, DataId};
+use crate::compute::{Backend, Cancelled, Control, DataId, memory};
 use crate::data::Volume;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -246,6 +246,9 @@ pub fn solve(
 ) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
+    // Values and where they are in bricks, of each source.
+    let places = prepared.metric.len().saturating_mul(sources.len());
+    memory::claim_for::<f32>("The cost field", places, 3)?;
     let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
     Ok(match backend {
         Backend::Cuda { devices, .. } => {

@@ -56,7 +56,7 @@ pub fn shoot(
         }
     }?;
     Ok(Output {
-        rays: Arc::new(gather(joined, &gates)),
+        rays: Arc::new(gather(joined, &gates)?),
         seeds: seeds.len() as u64,
         directions: params.directions.count() as u64,
         kernel_s: None,

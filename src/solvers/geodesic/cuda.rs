@@ -134,7 +134,7 @@ pub fn shoot(
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| join::gather(joined, &gates))),
+        rays: Arc::new(backend.install(|| join::gather(joined, &gates))?),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),

@@ -1,6 +1,7 @@
 //! Joins the halves of each ray, decides its fate, and makes tractograms of them.
 
 use super::journey::{Half, Halves, measure};
+use crate::compute::memory::Shortage;
 use crate::solvers::tracking::gather::{self, Kind};
 use crate::solvers::tracking::queue::senses;
 use crate::solvers::tracking::regions::Gates;
@@ -151,7 +152,7 @@ impl Joined {
 }
 
 /// One output in the order of the parts; needs the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, gates: &Gates) -> Output {
+pub fn gather(parts: Vec<Joined>, gates: &Gates) -> Result<Output, Shortage> {
     let kind = Kind {
         targets: gates.targets,
         cut_at_targets: gates.targets > 0 && !gates.all_targets,

@@ -1,7 +1,7 @@
 //! What rays run through: the tensors sharpened, scaled, in voxel axes.
 
 use super::{Error, cuda};
-use crate::compute::{Backend, Cancelled, Control, DataId};
+use crate::compute::{Backend, Cancelled, Control, DataId, memory};
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
@@ -95,6 +95,8 @@ impl Medium {
         control: &Control,
     ) -> Result<Self, Error> {
         sharpening.check().map_err(Error::Input)?;
+        // The records, and twice more while they are extended and a spline is made of them.
+        memory::claim_for::<[f32; 8]>("The metric of the rays", field.tensors.len(), 3)?;
         match (backend.devices(), interpolation) {
             ([first, ..], Interpolation::Trilinear) => {
                 let mean = backend.install(|| mean_diffusivity(field));

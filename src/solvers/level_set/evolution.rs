@@ -15,7 +15,7 @@ use super::script::{Ended, Script, What};
 use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start};
 use super::stencil::Stencil;
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, memory};
 use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
 use hand::moving;
@@ -93,6 +93,8 @@ impl Evolution {
             sphere.check(grid).map_err(Error::Input)?;
         }
         let stencil = Stencil::new(grid, layout.band).map_err(Error::Input)?;
+        // Where every brick has a page: φ, φ before, and the grey values in whole numbers.
+        memory::claim_for::<f32>("The segmentation", grid.voxel_count(), 3)?;
         control.begin("Placing the surface", 0);
         control.check()?;
         backend.install(|| {

@@ -20,7 +20,7 @@ mod halve;
 pub use halve::halved;
 
 use super::Error;
-use crate::compute::{Backend, Control, DataId};
+use crate::compute::{Backend, Control, DataId, memory};
 use crate::data::{Grid, Mask, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
@@ -111,6 +111,9 @@ impl Metric {
         if voxels.is_empty() {
             return Err(Error::Input(empty(mask.is_some())));
         }
+        // Speed, cost and place of each voxel of the mask; the place and a mark of each of the grid.
+        let bytes = voxels.len() as u64 * (24 + 24 + 4) + 5 * grid.voxel_count() as u64;
+        memory::claim("The cost metric", bytes)?;
         control.begin("Computing costs", voxels.len() as u64);
         let trace: f64 = voxels
             .iter()

@@ -22,6 +22,7 @@ pub use trace::{Path, trace};
 use super::Error;
 use super::eikonal::{CostField, image};
 use super::metric::Metric;
+use crate::compute::memory;
 use crate::data::{Mask, Volume};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -56,6 +57,7 @@ impl Pathway {
                 a.source.name, b.source.name
             )));
         }
+        memory::claim_for::<f32>("The pathway", a.values.len(), 3)?;
         let sums = a.values.iter().zip(b.values.iter());
         let total: Arc<[f32]> = sums.map(|(a, b)| a + b).collect();
         let least = total.iter().copied().enumerate();

@@ -1,7 +1,7 @@
 //! Growing and shrinking by a distance.
 
 use super::{Error, Part, TIE, ball, has_right_angles};
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::Mask;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -40,6 +40,7 @@ fn near(
     mm: f64,
     control: &Control,
 ) -> Result<Vec<bool>, Error> {
+    memory::claim_for::<f64>("The distance to the region", part.count(), 2)?;
     control.begin("Measuring distances", part.count() as u64 * 3);
     if has_right_angles(&mask.grid) {
         let spacing = mask.grid.spacing();

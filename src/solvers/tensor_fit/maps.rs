@@ -10,7 +10,7 @@ const LANES: usize = 8;
 /// Voxels per task: about 0.2 ms.
 const PIECE: usize = 4096;
 /// Values per voxel: FA, MD, AD, RD, red, green, blue, direction x, y, z.
-const PLANES: usize = 10;
+pub(super) const PLANES: usize = 10;
 
 pub(super) fn maps(field: &TensorField, control: &Control) -> Result<Maps, Cancelled> {
     let n = field.tensors.len();

@@ -30,9 +30,9 @@ pub use given::{given, given_mask};
 pub use wild::Residuals;
 
 pub use super::Error;
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, memory};
 use crate::data::gradients::volume_numbers;
-use crate::data::{Gradients, Grid, Mask, TensorField, Volume};
+use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -120,6 +120,9 @@ pub fn fit(
     let settings = check_params(params)?;
     let selection = Selection::new(gradients, params.b_range_s_per_mm2);
     let design = Design::new(gradients, &selection.used)?;
+    // Tensor, signal, mark of a repair, and the number of a voxel of the mask.
+    let each = size_of::<Tensor>() + 4 + 1 + 8;
+    memory::claim_for::<u8>("The fit of tensors", dwi.grid.voxel_count(), each)?;
     let fitted = match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
             backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?
@@ -162,6 +165,7 @@ pub fn residuals(
             gb(free)
         )));
     }
+    memory::claim("The bootstrap", bytes)?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
             Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
@@ -171,6 +175,7 @@ pub fn residuals(
 
 /// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.
 pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
+    memory::claim_for::<f32>("The computation of maps", field.tensors.len(), maps::PLANES)?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
             Ok(backend.install(|| maps::maps(field, control))?)
@@ -187,6 +192,8 @@ pub fn brain_mask(
     control: &Control,
 ) -> Result<BrainMask, Error> {
     check_gradients(dwi, gradients)?;
+    // Two means, sums of a smoothing, levels and marks.
+    memory::claim_for::<u8>("The brain mask", dwi.grid.voxel_count(), 20)?;
     match backend {
         Backend::Cpu { .. } | Backend::Cuda { .. } => {
             backend.install(|| brain_mask::find(dwi, gradients, control))

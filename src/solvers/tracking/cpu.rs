@@ -22,7 +22,7 @@ pub fn track(
 ) -> Result<Output, Error> {
     let job = Job::new(field, regions, params, memory, control)?;
     let seeds = job.seeds.len() as u64;
-    Ok(job.output(job.run_in(field, params.interpolation, ("Tracking", 0, seeds))?))
+    job.output(job.run_in(field, params.interpolation, ("Tracking", 0, seeds))?)
 }
 
 /// In every repetition's tensors; needs the backend's threads installed.
@@ -48,7 +48,7 @@ pub fn bootstrap(
         missed.resize(missed.len() + count(|p| &p.missed), repetition as f32);
         parts.extend(more);
     }
-    let mut output = job.output(parts);
+    let mut output = job.output(parts)?;
     output.kept = output.kept.with_per_streamline("repetition", numbers);
     output.missed = output.missed.with_per_streamline("repetition", missed);
     Ok(output)

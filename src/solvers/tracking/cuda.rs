@@ -108,7 +108,7 @@ pub fn track(
         parts.extend(share.parts);
         kernel_ms = kernel_ms.max(share.kernel_ms);
     }
-    let mut output = backend.install(|| job.output(parts));
+    let mut output = backend.install(|| job.output(parts))?;
     output.kernel_s = Some(kernel_ms * 1e-3);
     Ok(output)
 }

@@ -2,7 +2,7 @@
 
 use super::regions::Gates;
 use super::{Fate, Output, StopReason};
-use crate::compute::zeroed;
+use crate::compute::memory::{self, Shortage, zeroed};
 use crate::data::Tractogram;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -80,8 +80,14 @@ pub struct Kind {
     pub measured: bool,
 }
 
+/// Who asks for memory.
+const GATHER: &str = "Putting the curves together";
+
 /// One output in the order of the parts; needs the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, kind: Kind) -> Output {
+pub fn gather(parts: Vec<Joined>, kind: Kind) -> Result<Output, Shortage> {
+    let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
+    let bytes = |l: &Lines| 16 * l.points.len() as u64 + 28 * l.count() as u64;
+    memory::claim(GATHER, lines.map(bytes).sum())?;
     let mut output = Output {
         kept: Tractogram::empty(),
         missed: Tractogram::empty(),
@@ -111,7 +117,7 @@ pub fn gather(parts: Vec<Joined>, kind: Kind) -> Output {
     output.kept = tractogram(kept, kind.cut_at_targets, kind.measured);
     // They end in no target, so there is nothing to say about one.
     output.missed = tractogram(missed, false, kind.measured);
-    output
+    Ok(output)
 }
 
 fn tractogram(parts: Vec<Lines>, with_targets: bool, measured: bool) -> Tractogram {

@@ -126,14 +126,14 @@ impl<'a> Job<'a> {
     }
 
     /// One output in the order of the parts; needs the backend's threads installed.
-    pub fn output(&self, parts: Vec<Joined>) -> Output {
+    pub fn output(&self, parts: Vec<Joined>) -> Result<Output, Error> {
         let kind = Kind {
             targets: self.gates.targets,
             cut_at_targets: self.gates.targets > 0 && !self.gates.all_targets,
             missed_every: MISSED_EVERY,
             measured: false,
         };
-        gather::gather(parts, kind)
+        Ok(gather::gather(parts, kind)?)
     }
 }
 

@@ -67,8 +67,8 @@ pub use starts::{Starts, starts};
 pub use super::Error;
 use super::random;
 use super::tensor_fit::Residuals;
-use crate::compute::{Backend, Control};
-use crate::data::{Region, Role, Shape, TensorField, Tractogram};
+use crate::compute::{Backend, Control, memory};
+use crate::data::{Region, Role, Shape, Tensor, TensorField, Tractogram};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -339,6 +339,7 @@ pub fn track_within(
         ));
     }
     control.check()?;
+    claim_spline(field, params)?;
     match backend {
         Backend::Cpu { .. } => {
             backend.install(|| cpu::track(field, regions, params, memory, control))
@@ -374,7 +375,28 @@ pub fn track_bootstrap(
         ));
     }
     control.check()?;
+    claim_spline(field, params)?;
+    // The tensors of a repetition.
+    memory::claim_for::<u8>(
+        "The bootstrap",
+        field.tensors.len(),
+        size_of::<Tensor>() + 5,
+    )?;
     backend.install(|| cpu::bootstrap(field, residuals, regions, params, memory, control))
+}
+
+/// Coefficients of the spline, twice while they are made.
+fn claim_spline(field: &TensorField, params: &Params) -> Result<(), Error> {
+    let each = match params.interpolation {
+        Interpolation::Trilinear => return Ok(()),
+        Interpolation::CubicBSpline => 2,
+    };
+    let what = "The interpolation by cubic splines";
+    Ok(memory::claim_for::<field::Record>(
+        what,
+        field.tensors.len(),
+        each,
+    )?)
 }
 
 /// Unit eigenvector of the largest eigenvalue of the tensor xx xy xz yy yz zz, in the sense of

@@ -10,6 +10,7 @@
 
 use super::Error;
 use super::sample::sample_frame;
+use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::{Region, Tractogram, Volume};
 use glam::{DVec3, Vec3};
@@ -103,6 +104,7 @@ pub fn profile(
         }
     }
     let shown = |line: &usize| among.is_none_or(|marks| marks[*line]);
+    claim_for::<Coarse>("The profile", tractogram.len(), 2)?;
     let chosen: Vec<usize> = (0..tractogram.len()).filter(shown).collect();
     control.begin("Turning streamlines one way", 2 * chosen.len() as u64);
     let coarse = chunks(&chosen, backend, control, |line| {

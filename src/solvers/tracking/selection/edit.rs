@@ -2,8 +2,9 @@
 
 use super::super::words;
 use super::{Rules, select};
+use crate::compute::memory::claim;
 use crate::compute::{Backend, Control};
-use crate::data::{Tractogram, size_in_words};
+use crate::data::Tractogram;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -80,14 +81,14 @@ pub fn copied(
 /// Refuses a copy of this many streamlines, of this many bytes, that takes more memory than there is.
 fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), super::super::Error> {
     let Some(free) = memory.filter(|free| bytes > *free) else {
-        return Ok(());
+        return Ok(claim("The copy of the streamlines", bytes)?);
     };
     Err(super::super::Error::Input(format!(
         "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
          needed, or choose fewer streamlines",
         words::count(streamlines as f64),
-        size_in_words(bytes),
-        size_in_words(free)
+        size(bytes),
+        size(free)
     )))
 }
 

@@ -15,7 +15,7 @@ pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
 use super::StopReason;
 use super::random::Stream;
-use crate::compute::{Backend, Cancelled, Control};
+use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::pieces::Pieces;
 use crate::data::{Region, Tractogram};
 use meeting::Met;
@@ -173,6 +173,7 @@ pub fn select(
     }
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
+    memory::claim_for::<Option<Reason>>("The selection", tractogram.len(), 3)?;
     let met = Met::new(&rules.regions);
     if !rules.regions.is_empty() {
         backend.install(|| pieces(tractogram));
