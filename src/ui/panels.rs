@@ -148,9 +148,10 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         pos2(panel.left() + 1.0, panel.top()),
         pos2(panel.right(), foot.top()),
     );
-    let body = top::show(ui, body, state, memory, actions);
+    let whole = body;
+    let body = top::show(ui, whole, state, memory, actions);
     let task = state.view.task;
-    let split = Split::of(ui, task, body);
+    let split = Split::of(ui, task, whole, body);
     let (above, below) = split.places(body);
     let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {

@@ -2,7 +2,7 @@
 
 use super::super::words;
 use super::{Rules, select};
-use crate::compute::memory::claim;
+use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
 use glam::DAffine3;
