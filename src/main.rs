@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A dialog that the desktop cannot show is told of in the window.
+    // The window says that the desktop cannot show a dialog.
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Error)
         .filter_module("rfd", log::LevelFilter::Off)
+        // What keeps the window from opening has a sentence of ours.
+        .filter_module("eframe", log::LevelFilter::Off)
         .filter_module("wgpu", log::LevelFilter::Off)
         .filter_module("naga", log::LevelFilter::Off)
         .parse_default_env()

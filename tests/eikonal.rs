@@ -46,11 +46,21 @@ pub fn spread_by(
     schedule: Option<Schedule>,
     threads: usize,
 ) -> CostField {
+    let params = Params { schedule, ..PARAMS };
+    spread_with(metric, local, zero, &params, threads)
+}
+
+pub fn spread_with(
+    metric: &Metric,
+    local: LocalSolver,
+    zero: &[[i64; 3]],
+    params: &Params,
+    threads: usize,
+) -> CostField {
     let (backend, control) = (backend(threads), Control::new());
     let prepared = Prepared::new(metric, local, &backend, &control).unwrap();
-    let params = Params { schedule, ..PARAMS };
     let sources = [Arc::new(source(metric, "A", zero))];
-    let mut fields = solve(&prepared, &sources, &params, &backend, &control).unwrap();
+    let mut fields = solve(&prepared, &sources, params, &backend, &control).unwrap();
     fields.remove(0)
 }
 

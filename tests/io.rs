@@ -2,13 +2,14 @@
 
 mod bids;
 mod definitions;
+mod differential;
 mod fibres;
 mod files;
-mod formats;
+pub mod formats;
 mod gradients;
 mod hostile;
 mod images;
-mod kept;
+pub mod kept;
 mod kept_gradients;
 mod labels;
 pub mod made;
@@ -18,10 +19,11 @@ mod peers;
 mod races;
 mod scalars;
 mod surfaces;
-mod variants;
-mod volumes;
-mod vtp;
+pub mod variants;
+pub mod volumes;
+pub mod vtp;
 
+pub use crate::fuzz::entries::sentence;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -35,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         masks::tests(),
         gradients::tests(),
         definitions::tests(),
+        differential::tests(),
         fibres::tests(),
         files::tests(),
         formats::tests(),
@@ -50,22 +53,4 @@ pub fn tests() -> Vec<Trial> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// The sentence of an error: one line, no full stop, the path last, none of Rust's own words.
-pub fn sentence(error: &arcuate::io::Error) -> String {
-    let text = error.to_string();
-    assert_eq!(text.lines().count(), 1, "{text}");
-    assert!(!text.contains("os error"), "{text}");
-    assert!(text.starts_with(|c: char| c.is_uppercase()), "{text}");
-    if let Some(path) = error.path() {
-        let path = format!(": {}", path.display());
-        assert!(text.ends_with(&path), "{text}");
-        let words = text.trim_end_matches(&path);
-        assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
-        // What to do about it.
-        let remedies = ["; ", ", check", ", ask", ", choose", ", create"];
-        assert!(remedies.iter().any(|r| words.contains(r)), "{text}");
-    }
-    text
 }

@@ -11,10 +11,12 @@ mod bundle;
 mod cli;
 mod commit;
 mod connectivity;
+mod contract;
 mod data;
 mod density;
 mod eikonal;
 mod faults;
+mod fuzz;
 mod geodesic;
 mod gradient_check;
 mod io;
@@ -45,6 +47,7 @@ mod views;
 fn main() {
     sessions::kill::child();
     faults::child();
+    fuzz::child();
     let arguments = libtest_mimic::Arguments::from_args();
     match support::seed() {
         Ok(_) if arguments.list => {}
@@ -63,10 +66,12 @@ fn main() {
         cli::tests(),
         commit::tests(),
         connectivity::tests(),
+        contract::tests(),
         data::tests(),
         density::tests(),
         eikonal::tests(),
         faults::tests(),
+        fuzz::tests(),
         metric::tests(),
         geodesic::tests(),
         gradient_check::tests(),

@@ -13,7 +13,7 @@ mod recovery;
 mod replay;
 mod segment;
 mod snapshots;
-mod unsaved;
+pub mod unsaved;
 mod unsaved_tasks;
 mod worker;
 

@@ -123,7 +123,7 @@ pub fn lines(of: &[Vec<glam::DVec3>]) -> Tractogram {
 }
 
 /// What random numbers of all tests are drawn from, unless `ARCUATE_TEST_SEED` names another seed.
-const FIXED_SEED: u64 = 20_261_123;
+pub const FIXED_SEED: u64 = 20_261_123;
 
 /// The seed of this run: [`FIXED_SEED`], a number given, or with `fresh` one of the clock's.
 pub fn seed() -> Result<u64, String> {

@@ -184,9 +184,18 @@ fn sentence(error: &eframe::Error) -> String {
              arcuate --help"
                 .to_owned()
         }
-        _ => format!(
-            "No graphics device can draw the window ({error}): install a Vulkan driver \
+        error => {
+            let why = error.to_string();
+            let why = why.trim_start_matches("WGPU error: ");
+            // Without any driver there are no words of one's.
+            let why = match why.ends_with("{}") {
+                true => String::new(),
+                false => format!(" ({why})"),
+            };
+            format!(
+                "No graphics device can draw the window{why}: install a Vulkan driver \
              (mesa-vulkan-drivers draws without a graphics card), or try OpenGL with WGPU_BACKEND=gl"
-        ),
+            )
+        }
     }
 }

@@ -261,34 +261,29 @@ impl Options {
     }
 
     fn timing(&self) -> Result<Vec<Timing>, Failure> {
+        let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
+            pulse_ms,
+            between_ms,
+        };
         if let Some(path) = &self.scheme {
             let read = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
             for note in read.notes {
                 eprintln!("arcuate: {note}: {}", path.display());
             }
-            let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
-                pulse_ms,
-                between_ms,
-            };
             return Ok(read.rows.into_iter().map(timing).collect());
         }
         let Some((pulse, between)) = self.pulse.zip(self.between) else {
             return Ok(Vec::new());
         };
-        let (one, note) = Timing::of_numbers(pulse, between).map_err(Failure::new)?;
+        let (one, note) = io::scheme::in_ms(pulse, between).map_err(Failure::new)?;
         if let Some(note) = note {
             eprintln!("arcuate: {note}");
         }
-        Ok(vec![one])
+        Ok(vec![timing(one)])
     }
 
-    fn params(&self, opened: &Opened, timing: &[Timing]) -> Params {
-        let usual = defaults::commit(1).switches;
-        let shells = opened.gradients.as_ref().and_then(|gradients| {
-            let samples = Samples::new(gradients, timing, &usual).ok()?;
-            Some(samples.shells.len())
-        });
-        let mut params = defaults::commit(shells.unwrap_or(1));
+    fn params(&self, samples: Option<&Samples>) -> Params {
+        let mut params = defaults::commit(samples.map_or(1, |s| s.shells.len()));
         let along = self.along.unwrap_or(1.7e-3);
         let model = &mut params.model;
         model.intra = match self.model {
@@ -347,17 +342,18 @@ impl Options {
         params
     }
 
-    fn start(&self, streamlines: usize, runner: &mut Runner) -> Result<StartFrom, Failure> {
+    fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
         let Some(path) = &self.start else {
             return Ok(StartFrom::Zero);
         };
         let of_streamlines = |format: Format| format.content() == Content::Streamlines;
         if !Format::named(path).is_some_and(of_streamlines) {
-            let found = io::scalars::open_weights(path, streamlines);
+            let found = io::scalars::open_weights(path, lines);
             let weights = found.map_err(|e| Failure::new(e.to_string()))?;
             return Ok(StartFrom::Weights(weights.into()));
         }
         let of = self::streamlines(path, &self.told, runner)?;
+        let streamlines = lines.len();
         let found = match of.per_streamline.get(WEIGHT) {
             Some(weights) if of.len() == streamlines => {
                 return Ok(StartFrom::Weights(weights.clone()));
@@ -392,10 +388,19 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(path)?;
     }
     let tractogram = streamlines(&options.tracks, &options.told, runner)?;
-    let start = options.start(tractogram.len(), runner)?;
+    let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
     let timing = options.timing()?;
-    let params = options.params(&opened, &timing);
+    let samples = opened
+        .gradients
+        .as_ref()
+        .and_then(|gradients| Samples::new(gradients, &timing, &defaults::commit(1).switches).ok());
+    let params = options.params(samples.as_ref());
+    // Before the fit, which takes a while; without --force-model it is refused.
+    let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
+    if let Some(what) = undetermined.filter(|_| params.force_model) {
+        eprintln!("arcuate: {what}: the model is forced");
+    }
     let mask = match &options.mask {
         Some(path) => Some(noted(io::mask(path, &opened.scan.grid), path)?),
         None => opened.mask.clone(),
@@ -517,6 +522,8 @@ fn summary(
         .map(|(name, own)| (name, bundle(own, &fit.weights, &lengths, least)))
         .collect();
     let forced = params.model.undetermined(&prepared.samples);
+    let everybody: Vec<u32> = (0..tractogram.len() as u32).collect();
+    let all = bundle(&everybody, &fit.weights, &lengths, least);
     let value = json!({
         "command": "commit", "model": params.model.name(), "streamlines": tractogram.len(),
         "with_weight": kept, "outside": counts.outside, "single_points": counts.single_points,
@@ -528,7 +535,7 @@ fn summary(
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
         "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,
         "iterations": fit.iterations, "ended": ended, "objective": fit.objective, "kkt": fit.kkt,
-        "rmse": fit.rmse, "bundles": bundles, "warning": forced, "curve": made.curve,
+        "rmse": fit.rmse, "all": all, "bundles": bundles, "warning": forced, "curve": made.curve,
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
     });
     let mut text = format!(
@@ -552,10 +559,8 @@ fn summary(
     if let Some((cards, how)) = cards.zip(adds_up) {
         text += &format!("{} graphics cards, which add up {how}\n", cards.cards());
     }
-    if let Some(what) = &forced {
-        text += &format!("Warning: {what}\n");
-    }
-    for (name, b) in &bundles {
+    let whole = "All".to_owned();
+    for (name, b) in std::iter::once((&whole, &all)).chain(bundles.iter().map(|(n, b)| (*n, b))) {
         text += &format!(
             "{name}: {} of {} kept, Σ weight {:.4}, Σ weight × length {:.4} mm\n",
             b["kept"],

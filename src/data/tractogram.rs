@@ -32,6 +32,9 @@ pub struct Tractogram {
     pub per_group: BTreeMap<String, BTreeMap<String, Arc<[f32]>>>,
     /// Of the image that the streamlines are from, where a file says it.
     pub grid: Option<Arc<Grid>>,
+    /// A TCK's own name for these streamlines, which files of their values repeat; those that were moved or
+    /// chosen are others.
+    pub timestamp: Option<Arc<str>>,
     bounds: Arc<OnceLock<Option<(DVec3, DVec3)>>>,
     pieces: Arc<OnceLock<Pieces>>,
     lengths: Arc<OnceLock<Option<(f32, f32)>>>,
@@ -58,6 +61,7 @@ impl Tractogram {
             groups: BTreeMap::new(),
             per_group: BTreeMap::new(),
             grid: None,
+            timestamp: None,
             bounds: Arc::default(),
             pieces: Arc::default(),
             lengths: Arc::default(),
@@ -141,6 +145,7 @@ impl Tractogram {
             points: points.into(),
             bounds: Arc::default(),
             pieces: Arc::default(),
+            timestamp: None,
             grid: self.grid.as_ref().and_then(|g| g.moved(by)).map(Arc::new),
             ..self.clone()
         };

@@ -5,7 +5,7 @@
 
 use super::numbers::Type;
 use super::source::Source;
-use super::stored::{Meaning, Pixel, Stored};
+use super::stored::{Acquisition, Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
@@ -19,6 +19,9 @@ pub(super) const VERSION: &str = "FreeSurfer MGH";
 const HEADER_BYTES: usize = 284;
 /// Bytes behind the voxels that are still read, for the checksum: acquisition parameters, commands.
 const TAIL_LIMIT: u64 = 1 << 24;
+
+/// NIfTI's code of the unit.
+const MILLISECONDS: u8 = 16;
 
 /// Fields at their offsets.
 struct Header([u8; HEADER_BYTES]);
@@ -156,16 +159,63 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let size = file.number.bytes();
     let before = HEADER_BYTES as u64;
     let bytes = super::voxels::bytes(&mut file.source, size, true, file.count, before)?;
-    file.end()?;
+    let acquisition = acquisition(&mut file)?;
+    let mut meaning = Meaning::default();
+    if file.frames > 1 && acquisition.repetition_ms > 0.0 {
+        meaning.sizes = vec![file.frames];
+        meaning.steps = [acquisition.repetition_ms, 1.0, 1.0, 1.0];
+        meaning.step_unit = MILLISECONDS;
+    }
+    let repetition_ms = match meaning.sizes.is_empty() {
+        true => acquisition.repetition_ms,
+        false => 0.0,
+    };
+    meaning.acquisition = Acquisition {
+        repetition_ms,
+        ..acquisition
+    };
     let stored = Stored {
         grid: file.grid.into(),
         frames: file.frames,
         pixel: Pixel::Number(file.number),
         bytes: bytes.into(),
         scaling: None,
-        meaning: Meaning::default(),
+        meaning,
     };
     Ok((stored, file.info))
+}
+
+/// Reads what follows the voxels: four numbers, in newer files the field of view, and tags.
+fn acquisition(file: &mut Begun) -> Result<Acquisition, Error> {
+    let mut tail = [0; 20];
+    let found = file.source.read(&mut tail)?;
+    let tags = match file.source.known_bytes() {
+        Some(all) => {
+            let voxels = (file.count * file.number.bytes()) as u64;
+            all - HEADER_BYTES as u64 - voxels - found as u64
+        }
+        None => file.source.finish(TAIL_LIMIT)?,
+    };
+    let number = |i: usize| {
+        let bytes = [
+            tail[4 * i],
+            tail[4 * i + 1],
+            tail[4 * i + 2],
+            tail[4 * i + 3],
+        ];
+        let number = f64::from(f32::from_be_bytes(bytes));
+        match number.is_finite() && 4 * i + 4 <= found {
+            true => number,
+            false => 0.0,
+        }
+    };
+    Ok(Acquisition {
+        repetition_ms: number(0),
+        flip_angle_rad: number(1),
+        echo_ms: number(2),
+        inversion_ms: number(3),
+        tags,
+    })
 }
 
 fn grid(

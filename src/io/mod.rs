@@ -25,6 +25,7 @@ pub mod image;
 pub mod label_table;
 pub mod lines;
 mod mask;
+mod members;
 mod mgh;
 mod mmap;
 pub mod nifti;

@@ -67,10 +67,10 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         layout,
     } = begin(path, control)?;
     let values = match samples(path, &header, behind, count, control)? {
-        Samples::Text(file, source) => text(&file, source, count)?,
+        Samples::Text(file, source) => text(&file, source, count, header.number, &mut info)?,
         Samples::Bytes(mut source, skip) => {
             let values = scalars(&mut source, header.number, header.big_endian, count, skip)?;
-            finish(&header, &mut source)?;
+            finish(&header, &mut source, count, skip, &mut info)?;
             values
         }
     };
@@ -107,16 +107,16 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
         header,
         behind,
         count,
-        info,
+        mut info,
         layout,
     } = begin(path, control)?;
     let size = header.number.bytes();
     let bytes = match samples(path, &header, behind, count, control)? {
-        Samples::Text(file, source) => text_bytes(&file, source, count, header.number)?,
+        Samples::Text(file, source) => text_bytes(&file, source, count, header.number, &mut info)?,
         Samples::Bytes(mut source, skip) => {
             let big = header.big_endian;
             let bytes = super::voxels::bytes(&mut source, size, big, count, skip)?;
-            finish(&header, &mut source)?;
+            finish(&header, &mut source, count, skip, &mut info)?;
             bytes
         }
     };
@@ -192,17 +192,16 @@ fn samples(
     control: &Control,
 ) -> Result<Samples, Error> {
     let bytes = (count * header.number.bytes()) as u64;
-    let (file, start) = match &header.data_file {
+    let (file, begin) = match &header.data_file {
         None => (path.to_owned(), behind),
-        Some(name) => {
-            let file = path.parent().unwrap_or(Path::new("")).join(name);
-            let start = header::skip_lines(&file, header.line_skip, control)?;
-            (file, start)
-        }
+        Some(name) => (path.parent().unwrap_or(Path::new("")).join(name), 0),
     };
+    let start = header::skip_lines(&file, begin, header.line_skip, control)?;
     let compressed = header.encoding == Encoding::Gzip;
     let mut source = Source::open_at(&file, start, compressed, control)?;
     if header.encoding == Encoding::Text {
+        // From the end is where text begins anyway.
+        source.skip(u64::try_from(header.byte_skip).unwrap_or(0))?;
         return Ok(Samples::Text(file, source));
     }
     let skip = match header.byte_skip {
@@ -233,11 +232,33 @@ fn samples(
     Ok(Samples::Bytes(source, skip))
 }
 
-fn finish(header: &Header, source: &mut Source) -> Result<(), Error> {
-    if header.encoding == Encoding::Gzip {
-        source.finish(TAIL_LIMIT)?;
+/// A compressed stream is compared with its checksum only at its end. Tells of samples that nothing announces.
+fn finish(
+    header: &Header,
+    source: &mut Source,
+    count: usize,
+    skip: u64,
+    info: &mut SpaceInfo,
+) -> Result<(), Error> {
+    let behind = match source.known_bytes() {
+        Some(all) => all - skip - (count * header.number.bytes()) as u64,
+        None => source.finish(TAIL_LIMIT)?,
+    };
+    if behind > 0 {
+        info.warnings.push(format!(
+            "The file goes on for {behind} bytes behind its samples; they were not used"
+        ));
     }
     Ok(())
+}
+
+/// Tells of words behind the samples.
+fn text_ends(rest: usize, info: &mut SpaceInfo) {
+    if rest > 0 {
+        info.warnings.push(format!(
+            "The file goes on for {rest} words behind its samples; they were not used"
+        ));
+    }
 }
 
 fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) -> Error {
@@ -249,7 +270,13 @@ fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) ->
 }
 
 /// Numbers that are written out, in the type that the header names.
-fn text_bytes(path: &Path, source: Source, count: usize, number: Type) -> Result<Vec<u8>, Error> {
+fn text_bytes(
+    path: &Path,
+    source: Source,
+    count: usize,
+    number: Type,
+    info: &mut SpaceInfo,
+) -> Result<Vec<u8>, Error> {
     let text = source.whole()?;
     let mut words = super::polydata::words_as::<String>(&text);
     let mut bytes = Vec::with_capacity(count.min(text.len() / 2 + 1) * number.bytes());
@@ -259,12 +286,25 @@ fn text_bytes(path: &Path, source: Source, count: usize, number: Type) -> Result
         let put = word.and_then(|word| number.bytes_of(&word, &mut bytes));
         put.ok_or_else(|| wrong(Some(())))?;
     }
+    text_ends(words.count(), info);
     Ok(bytes)
 }
 
-fn text(path: &Path, source: Source, count: usize) -> Result<Arc<[f32]>, Error> {
+fn text(
+    path: &Path,
+    source: Source,
+    count: usize,
+    number: Type,
+    info: &mut SpaceInfo,
+) -> Result<Arc<[f32]>, Error> {
     let bytes = source.whole()?;
-    let mut words = super::polydata::words_as::<f32>(&bytes);
+    let mut room = Vec::new();
+    let mut words = super::polydata::words_as::<String>(&bytes).map(|word| {
+        let word = word?;
+        room.clear();
+        number.bytes_of(&word, &mut room)?;
+        word.parse::<f32>().ok()
+    });
     // A number has a letter and a blank at least.
     let mut values = Vec::with_capacity(count.min(bytes.len() / 2 + 1));
     while values.len() < count {
@@ -276,6 +316,7 @@ fn text(path: &Path, source: Source, count: usize) -> Result<Arc<[f32]>, Error> 
             }
         }
     }
+    text_ends(words.count(), info);
     Ok(values.into())
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
 /// What says which streamlines values are of.
-const STAMP: &str = "timestamp";
+pub(super) const STAMP: &str = "timestamp";
 /// Letters of a number, with room for blanks: what a file of weights may be long for each.
 const LETTERS: u64 = 64;
 
@@ -122,9 +122,9 @@ fn prepare_points(
 }
 
 /// Writes the per-streamline values `name`, one number a line, in the order of the streamlines, below
-/// remarks (`#`), which MRtrix and NumPy skip.
+/// remarks (`#`), which MRtrix and NumPy skip. One of them is the timestamp of the TCK that they are from.
 pub fn save_weights(path: &Path, tractogram: &Tractogram, name: &str) -> Result<(), Error> {
-    prepare_weights(path, tractogram, name, None)?.put()
+    prepare_weights(path, tractogram, name, tractogram.timestamp.as_deref())?.put()
 }
 
 fn prepare_weights(
@@ -243,7 +243,7 @@ pub(super) fn beside(
             .find_map(|e| rest.strip_suffix(e))
         {
             let own = weights(&path, tractogram.len()).and_then(|(values, stamp)| match stamp {
-                Some(stamp) => same_stamp(Some(&stamp), info).map(|()| values),
+                Some(stamp) => same_stamp(Some(&stamp), info.property(STAMP)).map(|()| values),
                 // Other programs write none.
                 None => Ok(values),
             });
@@ -262,14 +262,14 @@ pub(super) fn beside(
 }
 
 /// Why values that have this stamp are not those of the streamlines.
-fn same_stamp(own: Option<&str>, of: &FibreInfo) -> Result<(), String> {
+fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
     // The same moment may be written with more digits or fewer.
     let moment = |stamp: Option<&str>| {
         let text = stamp?.trim();
         let number = text.parse::<f64>().map(|n| n.to_string());
         Some(number.unwrap_or_else(|_| text.to_owned()))
     };
-    let (own, theirs) = (moment(own), moment(of.property(STAMP)));
+    let (own, theirs) = (moment(own), moment(of));
     if own == theirs {
         return Ok(());
     }
@@ -296,7 +296,7 @@ fn points(
         properties: tck::properties(path, &header, MAGIC).map_err(words)?,
         ..FibreInfo::default()
     };
-    same_stamp(info.property(STAMP), of)?;
+    same_stamp(info.property(STAMP), of.property(STAMP))?;
     let numbers = tck::numbers(path, &info).map_err(words)?;
     let offset = tck::offset(path, &info, header_bytes as u64).map_err(words)?;
     let body = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
@@ -328,16 +328,20 @@ fn points(
     Ok((info.property("name").map(str::to_owned), values))
 }
 
-/// A file of one number for each of this many streamlines.
-pub fn open_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, Error> {
-    let read = weights(path, streamlines).map(|(values, _)| values);
+/// A file of one number for each of the streamlines. One whose numbers are of another TCK is refused.
+pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
+    let read = weights(path, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
+        (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
+        // Other programs write none, other formats have none.
+        _ => Ok(values),
+    });
     read.map_err(|why| {
         Error::malformed(path, why, "one number for each streamline, in their order")
     })
 }
 
 /// Numbers between blanks, commas or line ends; what follows a `#` is a remark. With the stamp of the
-/// streamlines that they are of, where one is told.
+/// streamlines that they are of, where one is named.
 fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
     let limit = (streamlines as u64).saturating_mul(LETTERS) + (1 << 16);
     let text = read_text(path, limit).map_err(|e| e.to_string())?;

@@ -9,11 +9,9 @@ use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 
-/// The longest Δ of a protocol, s; a larger number is in ms.
-const LONGEST_S: f64 = 1.0;
-const LONGEST_MS: f64 = 2000.0;
-/// The shortest, s.
-const SHORTEST_S: f64 = 1e-4;
+/// The shortest and the longest Δ of a protocol as a number of s and of ms: beyond 1 it is in ms.
+const BETWEEN_S: [f64; 2] = [1e-3, 1.0];
+const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
 /// The strongest gradient, T/m; a larger number is in mT/m.
 const STRONGEST: f64 = 20.0;
 
@@ -24,6 +22,26 @@ pub struct Timing {
     pub rows: Vec<[f64; 2]>,
     /// Units that are not the format's, one sentence each.
     pub notes: Vec<String>,
+}
+
+fn within([least, most]: [f64; 2], value: f64) -> bool {
+    (least..=most).contains(&value)
+}
+
+/// δ and Δ in ms from numbers that a user gives as ms. A Δ below that of any protocol is in seconds, with a sentence
+/// about it.
+pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), String> {
+    if within(BETWEEN_MS, between) {
+        return Ok(([pulse, between], None));
+    }
+    if within(BETWEEN_S, between) {
+        let note = format!("Δ = {between} and δ = {pulse} cannot be ms; they are read as seconds");
+        return Ok(([pulse, between].map(|t| 1e3 * t), Some(note)));
+    }
+    let [least, most] = BETWEEN_MS;
+    Err(format!(
+        "Found Δ = {between:?} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
+    ))
 }
 
 pub fn timing(path: &Path) -> Result<Timing, Error> {
@@ -71,8 +89,8 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
     let longest = rows.iter().map(|[_, between]| *between).fold(0.0, f64::max);
     let ms = match longest {
         0.0 => 1e3,
-        s if (SHORTEST_S..=LONGEST_S).contains(&s) => 1e3,
-        ms if ms > LONGEST_S && ms <= LONGEST_MS => {
+        s if within(BETWEEN_S, s) => 1e3,
+        ms if within(BETWEEN_MS, ms) => {
             notes.push(format!(
                 "Δ is up to {ms}, which cannot be seconds; Δ and δ are read as ms"
             ));
@@ -83,7 +101,8 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
                 path,
                 format!("Δ up to {other}"),
                 format!(
-                    "seconds, {SHORTEST_S} to {LONGEST_S}; write Δ and δ of the scan's protocol in seconds"
+                    "seconds, {} to {}; write Δ and δ of the scan's protocol in seconds",
+                    BETWEEN_S[0], BETWEEN_S[1]
                 ),
             ));
         }

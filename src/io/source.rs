@@ -3,9 +3,9 @@
 
 use super::Error;
 use super::disk::{self, Metadata};
+use super::members::Members;
 use crate::compute::Control;
 use crate::compute::memory::{self, size};
-use flate2::bufread::MultiGzDecoder;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn shown_name(path: &Path) -> String {
 }
 
 /// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
-const GREATEST_EXPANSION: u64 = 1032;
+pub(super) const GREATEST_EXPANSION: u64 = 1032;
 
 /// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
 /// measurement do not shrink further, and what does is made to fill the memory.
@@ -29,7 +29,7 @@ pub(super) const MOST_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
-const ROOMY_BYTES: u64 = 256 << 20;
+pub(super) const ROOMY_BYTES: u64 = 256 << 20;
 
 /// Who asks for memory where a file is read.
 pub(super) const READING: &str = "Reading the file";
@@ -101,7 +101,7 @@ impl Source {
         };
         let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
         let reader: Box<dyn Read> = if compressed {
-            Box::new(MultiGzDecoder::new(buffered))
+            Box::new(Members::new(buffered))
         } else {
             Box::new(buffered)
         };
@@ -141,11 +141,17 @@ impl Source {
     }
 
     /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
-    pub fn whole(mut self) -> Result<Vec<u8>, Error> {
+    pub fn whole(self) -> Result<Vec<u8>, Error> {
         let limit = match self.known_bytes() {
             Some(bytes) => bytes,
             None => most_unpacked(self.file_bytes),
         };
+        let path = self.path.clone();
+        self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
+    }
+
+    /// Everything from here to the end; `None` where a compressed file unpacks to more.
+    fn at_most(mut self, limit: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut bytes = Vec::new();
         if !self.compressed {
             super::voxels::reserve(&self.path, &mut bytes, limit as usize)?;
@@ -163,10 +169,8 @@ impl Source {
                 break;
             }
         }
-        if self.compressed && self.finish(1)? > 0 {
-            return Err(too_expanded(&self.path));
-        }
-        Ok(bytes)
+        let more = self.compressed && self.finish(1)? > 0;
+        Ok((!more).then_some(bytes))
     }
 
     /// Passes over up to `bytes` bytes and returns how many there were.
@@ -325,17 +329,17 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bo
 
 /// A small text file; anything over `limit` bytes is refused before it is read.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
-    let mut source = Source::open(path, &Control::new())?;
-    if source.file_bytes > limit {
-        return Err(Error::malformed(
-            path,
-            format!("a file of {} bytes", source.file_bytes),
-            format!("a text file of at most {limit} bytes"),
-        ));
+    let source = Source::open(path, &Control::new())?;
+    let too_long = |found: String| {
+        Error::malformed(path, found, format!("a text file of at most {limit} bytes"))
+    };
+    let file_bytes = source.file_bytes;
+    if file_bytes > limit {
+        return Err(too_long(format!("a file of {file_bytes} bytes")));
     }
-    let mut bytes = vec![0; source.known_bytes().unwrap_or(limit) as usize];
-    let n = source.read(&mut bytes)?;
-    bytes.truncate(n);
+    let most = source.known_bytes().unwrap_or(limit);
+    let bytes = source.at_most(most)?;
+    let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
     String::from_utf8(bytes)
         .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
 }

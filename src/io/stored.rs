@@ -1,8 +1,9 @@
 //! Voxels in the type that their file stores: what a conversion moves, so that no value passes through a
 //! float32.
 
+use super::nifti::Rest;
 use super::numbers::Type;
-use super::words::count;
+use super::words::{count, counted};
 use crate::data::Grid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,8 +70,53 @@ pub struct Meaning {
     pub intent: i16,
     pub intent_numbers: [f64; 3],
     pub intent_name: String,
+    /// What else a NIfTI's header says.
+    pub rest: Rest,
+    pub acquisition: Acquisition,
     /// Keys of an NRRD that no other format has.
     pub keys: Vec<String>,
+}
+
+/// How FreeSurfer says that a scan was taken; 0 where nothing is said.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Acquisition {
+    /// Between volumes. Not part of this where the image has the step of a time axis.
+    pub repetition_ms: f64,
+    pub flip_angle_rad: f64,
+    pub echo_ms: f64,
+    pub inversion_ms: f64,
+    /// Bytes of tags: commands, transforms.
+    pub tags: u64,
+}
+
+impl Acquisition {
+    /// What a format without such fields does not hold of it, one sentence each.
+    pub fn losses(&self, format: &str) -> Vec<String> {
+        let times = [
+            (self.repetition_ms, "repetition time", "ms"),
+            (self.flip_angle_rad.to_degrees(), "flip angle", "°"),
+            (self.echo_ms, "echo time", "ms"),
+            (self.inversion_ms, "inversion time", "ms"),
+        ];
+        let said = times.into_iter().filter(|(v, ..)| *v != 0.0);
+        let said: Vec<String> = said
+            .map(|(v, what, unit)| format!("{what} {} {unit}", (1e4 * v).round() / 1e4))
+            .collect();
+        let mut losses = Vec::new();
+        if !said.is_empty() {
+            losses.push(format!(
+                "{format} has no place for how the scan was taken: {}",
+                said.join(", ")
+            ));
+        }
+        if self.tags > 0 {
+            losses.push(format!(
+                "{format} holds no tags of a FreeSurfer volume (commands, transforms): {}",
+                counted(self.tags as usize, "byte")
+            ));
+        }
+        losses
+    }
 }
 
 impl Stored {

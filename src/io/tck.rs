@@ -11,6 +11,7 @@ use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const MAGIC: &str = "mrtrix tracks";
@@ -75,8 +76,21 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let start = start.min(whole.bytes().len());
     whole.advance(header_bytes)?;
     let (points, offsets) = body_of(path, whole, start, numbers, &mut info)?;
-    let tractogram = Tractogram::new(points, offsets);
-    let announced = info.property("count").and_then(|c| c.parse().ok());
+    let mut tractogram = Tractogram::new(points, offsets);
+    tractogram.timestamp = info.property(scalars::STAMP).map(Arc::from);
+    let announced = match first_line(&info, "count") {
+        None | Some("") => None,
+        Some(count) => {
+            let number = count.parse().ok();
+            if number.is_none() {
+                let count = count.to_owned();
+                info.warn(format!(
+                    "The header announces “{count}” streamlines, which is no number of them"
+                ));
+            }
+            number
+        }
+    };
     info.check(&tractogram, announced);
     Ok((tractogram, info))
 }
@@ -136,8 +150,13 @@ pub(super) fn properties(
     Ok(properties)
 }
 
+/// The value of a header line that is a single one: what stands below without a colon is no part of it.
+fn first_line<'a>(info: &'a FibreInfo, key: &str) -> Option<&'a str> {
+    info.property(key)?.split('\n').next().map(str::trim_end)
+}
+
 pub(super) fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
-    let name = info.property("datatype").unwrap_or("none");
+    let name = first_line(info, "datatype").unwrap_or("none");
     let (double, big_endian) = match name.to_ascii_lowercase().as_str() {
         "float32le" => (false, false),
         "float32be" => (false, true),
@@ -156,7 +175,7 @@ pub(super) fn numbers(path: &Path, info: &FibreInfo) -> Result<Numbers, Error> {
 
 /// Where the points begin, from the line `file: . offset`.
 pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result<u64, Error> {
-    let line = info.property("file").unwrap_or("no file line");
+    let line = first_line(info, "file").unwrap_or("no file line");
     let offset = line.strip_prefix('.').and_then(|o| o.trim().parse().ok());
     match offset {
         Some(offset) if offset >= header_bytes => Ok(offset),
@@ -309,7 +328,15 @@ fn lines<const N: usize>(
     if ends.last() != Some(&(total as u64)) {
         ends.push(total as u64);
     }
-    if !parts.last().is_some_and(|p| p.ended) {
+    let ended = parts.last().is_some_and(|p| p.ended);
+    let used: usize = parts.iter().map(|p| p.used).sum();
+    let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
+    if ended && behind > 0 {
+        info.miss(format!(
+            "The file goes on for {behind} bytes behind its end mark; they were not used"
+        ));
+    }
+    if !ended {
         let torn = !body_bytes.is_multiple_of(3 * N);
         info.miss(match torn {
             true => "The file ends within a point; it was cut off",

@@ -2,7 +2,9 @@
 
 use super::{complaint, run};
 use crate::support::test;
-use arcuate::compute::thread;
+use arcuate::compute::{Control, thread};
+use arcuate::data::Tractogram;
+use arcuate::io::trx;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::process::Command;
@@ -127,12 +129,14 @@ fn threads() {
     );
     let library = library.to_str().expect("letters");
     // A file is read by threads that belong to no backend.
-    let scan = crate::sessions::scan(folder.path());
+    let tracks = folder.path().join("a.trx");
+    let lines = Tractogram::new(vec![[0.5; 3]; 40], vec![0, 20, 40]);
+    trx::save(&tracks, &lines, &Control::new()).expect("saved");
     let allowed = |n: &'static str, arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
             .args(["info", "--backend", "cpu"])
             .args(arguments)
-            .arg(&scan)
+            .arg(&tracks)
             .env("LD_PRELOAD", library)
             .env("THREADS_ALLOWED", n)
             .output()
@@ -148,7 +152,7 @@ fn threads() {
         code == Some(1) && text.contains("worker thread") && text.contains("ulimit -u"),
         "{text}"
     );
-    for n in ["1", "2", "3", "5", "8"] {
+    for n in ["1", "2", "3", "5", "6", "7", "8", "9", "11"] {
         let (text, code) = allowed(n, &["--threads", "4"]);
         let sentence = text.lines().last().unwrap_or_default();
         assert!(

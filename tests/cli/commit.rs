@@ -1,6 +1,6 @@
 //! `arcuate commit`: weights in the order of the file, what is filtered, and what is refused.
 
-use super::{json, refuses, small_head};
+use super::{arcuate, json, refuses, small_head};
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::{self, Opened};
@@ -180,6 +180,37 @@ pub fn weighs() {
         "{warning}"
     );
     assert!(told["warning"].is_null());
+    // The warning comes before the fit: also where that is refused.
+    let few = ["--free", "0.003", "--force-model", "--iterations", "20"];
+    let line = [&base[..], &few, &["--out", "h"]].concat();
+    let without_room = ["--force", "--memory", "0.001"];
+    for (rest, code) in [(&without_room[..0], 0), (&without_room[..], 1)] {
+        let output = arcuate(&[&line[..], rest].concat(), here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let warned = said.find("Ball needs at least two shells");
+        assert!(
+            warned.is_some() && said.contains("the model is forced"),
+            "{said}"
+        );
+        assert!(
+            said.find("memory").is_none_or(|m| Some(m) > warned),
+            "{said}"
+        );
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(code == 0, text.contains("\nAll: "), "{text}");
+        assert_eq!(code == 0, text.contains("Σ weight × length"), "{text}");
+    }
+    let weights = std::fs::read_to_string(here.join("h/weights.txt")).unwrap();
+    let sum: f64 = weights
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .flat_map(str::split_whitespace)
+        .map(|w| w.parse::<f64>().unwrap())
+        .sum();
+    let found = json(&[&line[..], &["--force"]].concat(), here);
+    let all = found["all"]["sum_weight"].as_f64().unwrap();
+    assert!((all / sum - 1.0).abs() < 1e-4, "{all} {sum}");
     let cylinder = [&base[..], &["--model", "cylinder", "--out", "e"]].concat();
     refuses(&cylinder, &["Cylinders need the gradients' timing"], here);
     let memory = [&base[..], &["--memory", "0.001", "--out", "e"]].concat();

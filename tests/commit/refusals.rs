@@ -5,6 +5,7 @@ use crate::support::{lines, test};
 use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
+use arcuate::io;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::{Intra, Model};
 use arcuate::solvers::commit::{Inputs, Params, Prepared};
@@ -14,10 +15,13 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test(
-        "commit::what does not fit together is said first",
-        refusals,
-    )]
+    vec![
+        test("commit::what does not fit together is said first", refusals),
+        test(
+            "commit::a scheme and numbers have the same limits of timing",
+            timings,
+        ),
+    ]
 }
 
 struct Setup {
@@ -167,4 +171,41 @@ fn refusals() {
     says(&["blur's radius is -1 mm"], &|s| {
         s.params.blur_mm = Some(-1.0)
     });
+}
+
+/// In either unit, in a file and on the command line; the two differ in the unit that needs no note.
+fn timings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.scheme");
+    for (between, ms) in [
+        (5e-4, None),
+        (1e-3, Some(1.0)),
+        (0.04, Some(40.0)),
+        (0.99, Some(990.0)),
+        (1.01, Some(1.01)),
+        (40.0, Some(40.0)),
+        (2000.0, Some(2000.0)),
+        (2001.0, None),
+    ] {
+        let pulse = 0.5 * between;
+        let row = format!("VERSION: STEJSKALTANNER\n1 0 0 0.04 {between} {pulse} 0.1\n");
+        std::fs::write(&path, row).unwrap();
+        let of_file = io::scheme::timing(&path).ok();
+        let of_numbers = io::scheme::in_ms(pulse, between).ok();
+        let close = |[p, b]: [f64; 2]| {
+            (p - 0.5 * b).abs() < 1e-9 && ms.is_some_and(|ms| (b - ms).abs() < 1e-9)
+        };
+        assert_eq!(of_file.is_some(), ms.is_some(), "{between}");
+        assert_eq!(of_numbers.is_some(), ms.is_some(), "{between}");
+        if let Some((file, (numbers, note))) = of_file.zip(of_numbers) {
+            assert!(
+                close(file.rows[0]) && close(numbers),
+                "{file:?} {numbers:?}"
+            );
+            assert_eq!(
+                (file.notes.len(), note.is_some()),
+                (usize::from(between > 1.0), between < 1.0)
+            );
+        }
+    }
 }

@@ -441,7 +441,7 @@ fn weights() {
     std::fs::write(at("a.weights.csv"), text).expect("written");
     assert_eq!(*open(&at("a.tck")).0.per_streamline["weights"], *own);
     assert_eq!(
-        scalars::open_weights(&at("a.weights.csv"), 50).ok(),
+        scalars::open_weights(&at("a.weights.csv"), &lines).ok(),
         Some(own)
     );
 }

@@ -4,7 +4,7 @@ use super::made::{Made, gzip, put};
 use super::sentence;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
-use arcuate::io::{self, Error, nifti};
+use arcuate::io::{self, Error, nifti, scheme};
 use libtest_mimic::Trial;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::hostile::compressed_claims_are_checked", compressed),
         test("io::hostile::damaged_streams", damaged),
         test("io::hostile::every_length", every_length),
+        test("io::hostile::packed_text_is_whole_or_refused", packed_text),
         test("io::hostile::flipped_bytes", flipped_bytes),
     ]
 }
@@ -229,6 +230,26 @@ fn damaged() {
             Ok((volume, _)) => assert_eq!(volume.values, sound.values, "byte {at}"),
         }
     }
+}
+
+/// Text that gzip packs is read to its end: no row is left out without a word.
+fn packed_text() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.scheme");
+    let text = |rows: usize| {
+        let row = "1 0 0 0.04 0.0366 0.0263 0.08\n";
+        format!("VERSION: STEJSKALTANNER\n{}", row.repeat(rows))
+    };
+    let packed = gzip(text(300).as_bytes());
+    std::fs::write(&path, &packed).expect("written");
+    assert_eq!(scheme::timing(&path).expect("sound").rows.len(), 300);
+    std::fs::write(&path, &packed[..packed.len() - 9]).expect("written");
+    sentence(&scheme::timing(&path).expect_err("it is cut off"));
+    // Longer than any scheme.
+    let long = text(600_000);
+    std::fs::write(&path, gzip(long.as_bytes())).expect("written");
+    let error = scheme::timing(&path).expect_err("it is too long");
+    assert!(sentence(&error).contains("unpacks to more"), "{error}");
 }
 
 fn every_length() {

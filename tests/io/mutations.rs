@@ -274,7 +274,8 @@ fn weights() {
         b"1\n2\n3\n4\n5\n".to_vec(),
         b"# w\r\n1,2.5e-3 3\t4 -5".to_vec(),
     ];
-    let read = |path: &Path, _: usize| match io::scalars::open_weights(path, 5) {
+    let lines = Tractogram::new(Vec::new(), vec![0; 6]);
+    let read = |path: &Path, _: usize| match io::scalars::open_weights(path, &lines) {
         Ok(found) => {
             assert_eq!(found.len(), 5);
             true

@@ -17,33 +17,31 @@ const MOVED_MM: f64 = 1e-3;
 
 pub fn tests() -> Vec<Trial> {
     let images = "io::peers::nibabel_agrees_about_images";
-    let nibabel = Command::new(python())
-        .args(["-c", "import nibabel"])
-        .output();
-    let images = match nibabel.is_ok_and(|p| p.status.success()) {
-        true => test(images, images_agree),
-        false => Trial::test(
-            format!("{images} (not run: python3 has no nibabel)"),
-            || Err(Failed::from("nibabel is missing")),
-        )
-        .with_ignored_flag(true),
-    };
-    let name = "io::peers::nibabel_and_trx_python_agree";
-    let python = Command::new(python())
-        .args(["-c", "import nibabel, trx"])
-        .output();
-    if python.is_ok_and(|p| p.status.success()) {
-        return vec![test(name, agree), images];
-    }
-    let missing = || Err(Failed::from("nibabel or trx-python is missing"));
+    let streamlines = "io::peers::nibabel_and_trx_python_agree";
     vec![
-        Trial::test(
-            format!("{name} (not run: python3 has no nibabel and trx)"),
-            missing,
-        )
-        .with_ignored_flag(true),
-        images,
+        match imports("nibabel") {
+            true => test(images, images_agree),
+            false => not_run(images, "nibabel"),
+        },
+        match imports("nibabel, trx") {
+            true => test(streamlines, agree),
+            false => not_run(streamlines, "nibabel and trx-python"),
+        },
     ]
+}
+
+/// Whether Python has these modules.
+pub fn imports(modules: &str) -> bool {
+    let script = format!("import {modules}");
+    let ran = Command::new(python()).args(["-c", &script]).output();
+    ran.is_ok_and(|p| p.status.success())
+}
+
+/// Stands in for a test that needs packages which Python does not have; reported as ignored, with the reason.
+pub fn not_run(name: &str, needs: &str) -> Trial {
+    let reason = format!("{} has not all of {needs}", python());
+    let name = format!("{name} (not run: {reason})");
+    Trial::test(name, || Err(Failed::from(reason))).with_ignored_flag(true)
 }
 
 /// `$ARCUATE_PYTHON`, where the packages are in an environment of their own.

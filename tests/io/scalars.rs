@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::scalars::of_another_file_are_refused", another_file),
         test("io::scalars::files_say_what_they_are_for", said_in_files),
+        test("io::scalars::weights_alone_name_their_streamlines", alone),
         test("io::scalars::no_two_in_one_file", alike),
         test("io::scalars::of_what_was_replaced_are_refused", replaced),
         test("io::scalars::the_readme_has_the_key", readme),
@@ -118,6 +119,37 @@ fn replaced() {
     )
     .expect("written");
     assert_eq!(*read().0.per_streamline["w"], [4.0, 5.0, 6.0]);
+}
+
+/// Weights that a fit writes alone name the TCK that they are of: they are not taken for those of the file that
+/// replaces it, neither beside it nor as a start. Those of moved or chosen streamlines name none.
+fn alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let control = Control::new();
+    let read = || tck::read_with_values(&at("a.tck"), &control).expect("read");
+    tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");
+    let (first, _) = read();
+    assert!(first.timestamp.is_some());
+    let first = first.with_per_streamline("weight", vec![1.0, 2.0, 3.0]);
+    scalars::save_weights(&at("a.weights.txt"), &first, "weight").expect("saved");
+    let (again, info) = read();
+    assert_eq!(*again.per_streamline["weights"], [1.0, 2.0, 3.0]);
+    assert_eq!(info.warnings, [""; 0]);
+    let open = |of: &Tractogram| scalars::open_weights(&at("a.weights.txt"), of);
+    assert_eq!(open(&again).ok(), Some(vec![1.0, 2.0, 3.0]));
+    // Another format has no timestamp that could differ.
+    assert!(open(&lines(3)).is_ok());
+    tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");
+    let (other, info) = read();
+    assert!(other.per_streamline.is_empty());
+    let said = &info.unread[0];
+    assert!(said.contains("belongs to other streamlines"), "{said}");
+    let error = open(&other).expect_err("of another file");
+    assert!(sentence(&error).contains("belongs to other streamlines"));
+    let by = glam::DAffine3::from_translation(glam::DVec3::X);
+    assert_eq!(first.moved(by).timestamp, None);
+    assert_eq!(first.filtered(&[true, false, true]).timestamp, None);
 }
 
 /// The numbers of reasons to stop are those that the README lists.

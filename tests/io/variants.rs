@@ -80,9 +80,9 @@ pub fn packed(name: &str, values: &[f32], big: bool) -> Vec<u8> {
     values.iter().flat_map(|&v| turn(one(v))).collect()
 }
 
-type Members = Vec<(String, Vec<u8>)>;
+pub type Members = Vec<(String, Vec<u8>)>;
 
-fn members(points: &str, offsets: &str, values: &str, last: bool) -> Members {
+pub fn members(points: &str, offsets: &str, values: &str, last: bool) -> Members {
     let header = r#"{"DIMENSIONS":[5,6,7],"VOXEL_TO_RASMM":[[2,0,0,1],[0,2,0,2],[0,0,2,3],[0,0,0,1]],
         "NB_VERTICES":5,"NB_STREAMLINES":3}"#;
     let cuts: Vec<f32> = OFFSETS.iter().map(|&o| o as f32).collect();
@@ -110,7 +110,7 @@ fn members(points: &str, offsets: &str, values: &str, last: bool) -> Members {
     ]
 }
 
-fn archive(path: &Path, members: &Members, method: CompressionMethod) {
+pub fn archive(path: &Path, members: &Members, method: CompressionMethod) {
     let mut zip = ZipWriter::new(std::fs::File::create(path).expect("created"));
     for (name, bytes) in members {
         let options = SimpleFileOptions::default().compression_method(method);
@@ -229,7 +229,7 @@ pub fn text(values: &[f32]) -> String {
 }
 
 /// A legacy file in pieces: text, or numbers of a type.
-fn legacy(binary: bool, version: &str, title: &str, points: &str, new_cells: bool) -> Vec<u8> {
+pub fn legacy(binary: bool, version: &str, title: &str, points: &str, new_cells: bool) -> Vec<u8> {
     let mut file = Vec::new();
     let form = if binary { "BINARY" } else { "ASCII" };
     let head = format!("# vtk DataFile Version {version}\r\n{title}\n{form}\nDATASET POLYDATA\n");

@@ -147,8 +147,21 @@ fn little(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// Small files to be damaged.
+/// Small files to be damaged: our own, and outside ones where there are any.
 pub fn seeds(ending: &str) -> Vec<Vec<u8>> {
+    let mut seeds = own_seeds(ending);
+    if ending.starts_with("nii") {
+        for path in crate::support::data_files("nifti_conformance") {
+            let small = path.metadata().is_ok_and(|m| m.len() < 100_000);
+            if small && path.extension().is_some_and(|e| e == "nii") {
+                seeds.push(std::fs::read(path).expect("readable"));
+            }
+        }
+    }
+    seeds
+}
+
+pub fn own_seeds(ending: &str) -> Vec<Vec<u8>> {
     let mut random = Random::fresh("volumes");
     let oblique = grid((random.bits() % 48) as usize, true, &mut random);
     let grid = small(&oblique, &mut random);
@@ -180,7 +193,7 @@ pub fn seeds(ending: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// Our own in every type, and small outside ones where there are any.
+/// Our own in every type.
 fn nifti_seeds(grid: &Grid, values: &[f32]) -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
@@ -200,12 +213,6 @@ fn nifti_seeds(grid: &Grid, values: &[f32]) -> Vec<Vec<u8>> {
     let labels: Vec<u16> = (0..n as u16).collect();
     nifti::save_labels(&path, grid, &labels, "x", &control).expect("saved");
     seeds.push(read());
-    for path in crate::support::data_files("nifti_conformance") {
-        let small = path.metadata().is_ok_and(|m| m.len() < 100_000);
-        if small && path.extension().is_some_and(|e| e == "nii") {
-            seeds.push(std::fs::read(path).expect("readable"));
-        }
-    }
     seeds
 }
 

@@ -98,7 +98,7 @@ impl Encoder {
     }
 }
 
-fn vtp_file(form: &'static str, big: bool, wide: bool, zlib: bool) -> Vec<u8> {
+pub fn vtp_file(form: &'static str, big: bool, wide: bool, zlib: bool) -> Vec<u8> {
     let mut encoder = Encoder {
         form,
         big,

@@ -2,15 +2,12 @@
 //! proportion to the file.
 
 use super::Window;
+use crate::fuzz::entries::document;
 use crate::support::{Random, damages_more, test};
 use arcuate::io::session;
-use arcuate::jobs::session::{Entry, Found, Unread};
-use arcuate::jobs::session::{Item, Parsed, ReadSession, Restored, Standing};
-use arcuate::state::saved;
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
@@ -35,65 +32,7 @@ fn taken_in(text: &str) -> bool {
             return false;
         }
     };
-    let numbers = file.numbers.iter().map(|n| {
-        n.unpack().map_err(|why| Unread {
-            packed: Arc::new(n.clone()),
-            why,
-        })
-    });
-    let masks = file.masks.iter().map(|m| {
-        let small = m.voxels().is_some_and(|n| n < 10_000_000);
-        let mask = if small {
-            m.unpack()
-        } else {
-            Err("too large".to_owned())
-        };
-        mask.map_err(|why| Unread {
-            packed: Arc::new(m.clone()),
-            why,
-        })
-    });
-    let read = Arc::new(ReadSession {
-        path: path.to_owned(),
-        sha256: String::new(),
-        content: Parsed::new(()),
-        program: file.program.clone(),
-        computed_on: file.computed_on.clone(),
-        masks: masks.collect(),
-        numbers: numbers.collect(),
-        results: file.results.clone(),
-        files: file
-            .files
-            .iter()
-            .map(|entry: &Entry| Found {
-                path: entry.place(Path::new("/data")),
-                standing: Standing::Same,
-                suggestion: None,
-                entry: entry.clone(),
-            })
-            .collect(),
-    });
-    let Ok((content, _)) = saved::parse(file.content.clone()) else {
-        return false;
-    };
-    let (items, absent) = saved::items(&content, &read);
-    let none: Vec<(u64, Result<Restored, String>)> = items
-        .into_iter()
-        .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned())))
-        .collect();
-    let mut document = saved::build(&content.document, &read, none, absent).document;
-    document.fresh_id();
-    document.bounds();
-    let mut state = arcuate::state::State::new(String::new());
-    state.document = document;
-    if let Some(view) = &content.view {
-        state.view = saved::view(view, &state.view);
-        assert!(state.view.crosshair.is_finite() && state.view.camera.distance_mm > 0.0);
-    }
-    state.session.saving.opened = Some(read);
-    let draft = saved::draft(&state);
-    assert!(draft.content.value().is_object());
-    true
+    document(path, &file)
 }
 
 /// Another value somewhere in a JSON text.

@@ -45,6 +45,7 @@ pub fn plan(
         let by = in_world(by, Some(&own), control)?;
         stored.grid = moved_grid(input, &own, by)?.into();
         gradients = gradients.map(|rows| rows.moved(&own, &stored.grid));
+        losses.extend(stored.meaning.rest.move_away());
     }
     let single = |v: f64| f64::from(v as f32) == v;
     let fits = |(slope, intercept)| single(slope) && single(intercept);

@@ -1,6 +1,7 @@
 //! Headers of both versions as one plain value, checked against the file before anything else
 //! believes them.
 
+use super::rest::{EXTENSIONS_LIMIT, Rest};
 use crate::io::Error;
 use crate::io::numbers::Type;
 use crate::io::source::Source;
@@ -15,8 +16,6 @@ const MAGIC_2_SINGLE: &[u8; 8] = b"n+2\0\r\n\x1a\n";
 const MAGIC_2_PAIR: &[u8; 8] = b"ni2\0\r\n\x1a\n";
 /// The four bytes after the header that say whether extensions follow.
 const EXTENDER_BYTES: usize = 4;
-/// Comments longer than this are not worth the memory.
-const EXTENSIONS_LIMIT: u64 = 1 << 20;
 /// Extension code of plain text, NIFTI_ECODE_COMMENT.
 pub(super) const COMMENT: i32 = 6;
 
@@ -165,6 +164,7 @@ pub struct Header {
     pub intent_name: String,
     /// `descrip`, or the comment extension where there is one.
     pub description: String,
+    pub rest: Rest,
     /// Oddities that reading got past.
     pub warnings: Vec<String>,
 }
@@ -184,6 +184,15 @@ impl Header {
     pub fn data_bytes(&self) -> u64 {
         let voxels: u64 = self.dims.iter().map(|&n| n as u64).product();
         voxels * self.voxel_type.bytes() as u64
+    }
+
+    /// The error of a file that ends after this many bytes of its voxels.
+    pub(super) fn short(&self, path: &Path, found_bytes: usize) -> Error {
+        Error::Short {
+            path: path.to_owned(),
+            found_bytes: self.vox_offset + found_bytes as u64,
+            expected_bytes: self.vox_offset + self.data_bytes(),
+        }
     }
 
     /// Reads and checks a header at the start of a stream and leaves the stream behind the header
@@ -222,9 +231,7 @@ impl Header {
                 ));
             }
         };
-        if header.single_file {
-            header.read_extensions(source)?;
-        }
+        header.read_extensions(source)?;
         Ok(header)
     }
 
@@ -278,6 +285,7 @@ impl Header {
             intent_numbers: [h.intent_p1, h.intent_p2, h.intent_p3].map(f64::from),
             intent_name: text(&h.intent_name),
             description: text(&h.descrip),
+            rest: Rest::of(&Fields { bytes, big_endian }, Version::Nifti1),
             ..checked
         })
     }
@@ -316,6 +324,7 @@ impl Header {
             single_file,
             pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
             description: text(&bytes[240..320]),
+            rest: Rest::of(&f, Version::Nifti2),
             qform_code: f.i32(344),
             sform_code: f.i32(348),
             quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),
@@ -334,33 +343,29 @@ impl Header {
         let header = match self.version {
             Version::Nifti1 => BYTES_1,
             Version::Nifti2 => BYTES_2,
+        } as u64;
+        let between = match self.single_file {
+            true => {
+                source.prove(self.vox_offset)?;
+                self.vox_offset - header
+            }
+            // The voxels of a pair lie elsewhere: all of this file is left.
+            false => source.known_bytes().unwrap_or(0).saturating_sub(header),
         };
-        let between = self.vox_offset - header as u64;
-        source.prove(self.vox_offset)?;
         if between > EXTENSIONS_LIMIT {
             source.skip(between)?;
+            self.rest.pass_over(between - EXTENDER_BYTES as u64);
             return Ok(());
         }
         let mut bytes = vec![0; between as usize];
         source.read(&mut bytes)?;
-        if bytes[0] == 0 {
-            return Ok(());
-        }
-        let mut rest = &bytes[EXTENDER_BYTES..];
-        while rest.len() >= 8 {
-            let fields = Fields {
-                bytes: rest,
-                big_endian: self.big_endian,
-            };
-            let (size, code) = (fields.i32(0), fields.i32(4));
-            let Some(body) = usize::try_from(size).ok().and_then(|n| rest.get(8..n)) else {
-                break;
-            };
-            if code == COMMENT {
-                self.description = text(body);
-                break;
-            }
-            rest = &rest[8 + body.len()..];
+        let extensions = match bytes.split_at_checked(EXTENDER_BYTES) {
+            Some((says, extensions)) if says[0] != 0 => extensions,
+            _ => return Ok(()),
+        };
+        let comment = self.rest.extend(extensions, self.big_endian, COMMENT);
+        if let Some(comment) = comment {
+            self.description = text(comment);
         }
         Ok(())
     }
@@ -454,6 +459,7 @@ impl Raw {
             intent_numbers: [0.0; 3],
             intent_name: String::new(),
             description: String::new(),
+            rest: Rest::default(),
             warnings,
         })
     }
@@ -494,14 +500,14 @@ fn dimensions(count: i64) -> String {
 }
 
 /// Numbers at given offsets, in the file's byte order.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    big_endian: bool,
+pub(super) struct Fields<'a> {
+    pub bytes: &'a [u8],
+    pub big_endian: bool,
 }
 
 impl Fields<'_> {
     /// `N` bytes, least significant first.
-    fn at<const N: usize>(&self, offset: usize) -> [u8; N] {
+    pub fn at<const N: usize>(&self, offset: usize) -> [u8; N] {
         let mut field = [0; N];
         field.copy_from_slice(&self.bytes[offset..offset + N]);
         if self.big_endian {
@@ -510,19 +516,19 @@ impl Fields<'_> {
         field
     }
 
-    fn i16(&self, offset: usize) -> i16 {
+    pub fn i16(&self, offset: usize) -> i16 {
         i16::from_le_bytes(self.at(offset))
     }
 
-    fn i32(&self, offset: usize) -> i32 {
+    pub fn i32(&self, offset: usize) -> i32 {
         i32::from_le_bytes(self.at(offset))
     }
 
-    fn i64(&self, offset: usize) -> i64 {
+    pub fn i64(&self, offset: usize) -> i64 {
         i64::from_le_bytes(self.at(offset))
     }
 
-    fn f64(&self, offset: usize) -> f64 {
+    pub fn f64(&self, offset: usize) -> f64 {
         f64::from_le_bytes(self.at(offset))
     }
 }

@@ -9,10 +9,12 @@
 
 mod decode;
 mod header;
+mod rest;
 mod space;
 mod write;
 
 pub use header::{Header, Version, VoxelType};
+pub(super) use rest::Rest;
 pub use space::SpaceInfo;
 pub(super) use write::{losses, prepare_stored};
 pub use write::{save_labels, save_mask, save_volume};
@@ -131,11 +133,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(Error::Short {
-                path: source.path().to_owned(),
-                found_bytes: header.vox_offset + (done * size + found) as u64,
-                expected_bytes: header.vox_offset + header.data_bytes(),
-            });
+            return Err(header.short(source.path(), done * size + found));
         }
         let values = &mut values[..count];
         decoder.scalars(chunk, values);
@@ -186,7 +184,8 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
             intent: i16::try_from(header.intent_code).unwrap_or(0),
             intent_numbers: header.intent_numbers,
             intent_name: header.intent_name,
-            keys: Vec::new(),
+            rest: header.rest,
+            ..Meaning::default()
         },
     };
     Ok((stored, info))
@@ -241,11 +240,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(Error::Short {
-                path: source.path().to_owned(),
-                found_bytes: header.vox_offset + (done * size + found) as u64,
-                expected_bytes: header.vox_offset + header.data_bytes(),
-            });
+            return Err(header.short(source.path(), done * size + found));
         }
         let range = done..done + count;
         match kind {

@@ -2,6 +2,7 @@
 //! any type as a file held them.
 
 use super::header::COMMENT;
+use super::rest::as_extension;
 use crate::compute::Control;
 use crate::data::rotation::rotation;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
@@ -121,13 +122,16 @@ pub fn save_labels(
 /// What a NIfTI does not hold of an image, one sentence each.
 pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
     let keys = &stored.meaning.keys;
-    let losses = (!keys.is_empty()).then(|| {
+    let mut losses = stored.meaning.rest.losses();
+    losses.extend(stored.meaning.acquisition.losses("NIfTI"));
+    let unknown = (!keys.is_empty()).then(|| {
         format!(
             "NIfTI holds no keys of an NRRD's header: {}",
             keys.join(", ")
         )
     });
-    losses.into_iter().collect()
+    losses.extend(unknown);
+    losses
 }
 
 /// Writes an image in the type that it has, all but its name. NIfTI-1 holds slope and intercept as float32.
@@ -257,7 +261,11 @@ fn byte(share: f32) -> u8 {
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
     let description = &disclaimed(description);
-    let comment = comment(description);
+    // What made this file goes first: it is what is read as the description.
+    let mut comment = comment(description);
+    if let Voxels::Stored(stored) = voxels {
+        comment.extend(stored.meaning.rest.extension_bytes());
+    }
     let mut h = Bytes(vec![0; HEADER_BYTES + 4]);
     // Offsets of nifti1.h.
     h.put(0, (HEADER_BYTES as i32).to_le_bytes());
@@ -306,6 +314,7 @@ impl Bytes {
     /// Slope and intercept, steps of the axes after the third, and what the values are.
     fn meaning(&mut self, stored: &Stored) {
         let meaning = &stored.meaning;
+        meaning.rest.put(&mut self.0);
         if let Some((slope, intercept)) = stored.scaling {
             self.f32(112, slope);
             self.f32(116, intercept);
@@ -384,15 +393,7 @@ fn comment(description: &str) -> Vec<u8> {
     if description.len() < DESCRIPTION_BYTES {
         return Vec::new();
     }
-    let text = truncated(description, 1 << 16).as_bytes();
-    // With its 8 bytes of size and code, a multiple of 16.
-    let size = (8 + text.len()).next_multiple_of(16);
-    let mut bytes = Vec::with_capacity(size);
-    bytes.extend((size as i32).to_le_bytes());
-    bytes.extend(COMMENT.to_le_bytes());
-    bytes.extend(text);
-    bytes.resize(size, 0);
-    bytes
+    as_extension(COMMENT, truncated(description, 1 << 16).as_bytes())
 }
 
 /// At most `bytes` bytes, cut between characters.

@@ -285,12 +285,12 @@ fn split(bytes: &[u8]) -> (&[u8], Option<usize>) {
     (bytes, None)
 }
 
-/// How many bytes the first lines of a file have.
-pub fn skip_lines(path: &Path, lines: usize, control: &Control) -> Result<u64, Error> {
+/// Where this many lines end that begin at a byte of a file.
+pub fn skip_lines(path: &Path, begin: u64, lines: usize, control: &Control) -> Result<u64, Error> {
     if lines == 0 {
-        return Ok(0);
+        return Ok(begin);
     }
-    let mut source = Source::open_at(path, 0, false, control)?;
+    let mut source = Source::open_at(path, begin, false, control)?;
     let mut bytes = vec![0; HEADER_LIMIT];
     let found = source.read(&mut bytes)?;
     let ends = bytes[..found]
@@ -298,7 +298,7 @@ pub fn skip_lines(path: &Path, lines: usize, control: &Control) -> Result<u64, E
         .enumerate()
         .filter(|(_, b)| **b == b'\n');
     match ends.map(|(at, _)| at).nth(lines - 1) {
-        Some(at) => Ok(at as u64 + 1),
+        Some(at) => Ok(begin + at as u64 + 1),
         None => Err(Error::malformed(
             path,
             format!("fewer than {lines} lines before the samples"),

@@ -29,6 +29,21 @@ pub fn losses(stored: &Stored) -> Vec<String> {
             stored.frames
         ));
     }
+    losses.extend(meaning.rest.losses_without("NRRD"));
+    losses.extend(meaning.acquisition.losses("NRRD"));
+    // 1 is what is written where nothing is known.
+    let [step, ..] = meaning.steps;
+    if meaning.sizes.first().is_some_and(|n| *n > 1) && step.is_normal() && step != 1.0 {
+        let unit = match meaning.step_unit {
+            8 => " s",
+            16 => " ms",
+            24 => " µs",
+            _ => "",
+        };
+        losses.push(format!(
+            "NRRD does not hold the step between volumes ({step}{unit})"
+        ));
+    }
     if meaning.intent != 0 {
         losses.push(format!(
             "NRRD does not say what the values are (NIfTI's intent {})",

@@ -1,5 +1,6 @@
 //! Masks inside a session: where they lie, and their runs.
 
+use super::super::source::{ROOMY_BYTES, most_unpacked};
 use crate::compute::memory;
 use crate::data::{AffineSource, Grid, Mask};
 use base64::Engine as _;
@@ -113,6 +114,14 @@ impl PackedMask {
             return Err("it lies outside its image".to_owned());
         }
         let voxels = self.voxels().ok_or("its grid is too large")? as usize;
+        // A few bytes of text may stand for any number of voxels.
+        let most = ROOMY_BYTES.max(most_unpacked(self.runs.len() as u64));
+        if voxels as u64 > most && !memory::is_limited() {
+            return Err(format!(
+                "its grid has {voxels} voxels, and no more than {most} are unpacked from so short a text; if \
+                 you trust it, allow as much memory as it needs (--memory GB, or the setting)"
+            ));
+        }
         let bytes = STANDARD.decode(&self.runs);
         let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));

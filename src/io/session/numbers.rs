@@ -1,5 +1,6 @@
 //! Numbers inside a session: weights of streamlines, values of voxels.
 
+use super::super::source::GREATEST_EXPANSION;
 use crate::compute::memory;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -63,6 +64,10 @@ impl PackedNumbers {
         let bytes = STANDARD.decode(&self.bytes);
         let bytes = bytes.map_err(|_| "they are no base64 text")?;
         const MORE: &str = "they are more than the memory holds";
+        // Before memory is taken for what is not there.
+        if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
+            return Err("they break off".to_owned());
+        }
         memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
         planes.try_reserve_exact(4 * self.count).map_err(|_| MORE)?;

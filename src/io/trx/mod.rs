@@ -333,6 +333,10 @@ impl<'a> Arrays<'a> {
                 ),
             )
         };
+        if !part.length.is_multiple_of(name.number.bytes()) {
+            let found = format!("{} bytes in {}", part.length, part.name);
+            return Err(wrong(found));
+        }
         let (bytes, range) = part.bytes(self.control)?;
         let offsets = name.number.indices(&(*bytes).as_ref()[range], false);
         let Some(mut offsets) = offsets else {

@@ -47,16 +47,17 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     info.add("version", version.trim());
     let title = cursor.line();
     info.add("title", title.trim());
+    // VTK takes these words in any letters.
     cursor.binary = match cursor.line().trim() {
-        "ASCII" => false,
-        "BINARY" => true,
+        word if word.eq_ignore_ascii_case("ASCII") => false,
+        word if word.eq_ignore_ascii_case("BINARY") => true,
         other => {
             let other = format!("“{other}” in the third line");
             return Err(cursor.wrong(other, "ASCII or BINARY"));
         }
     };
     let (word, kind) = (cursor.word(), cursor.word());
-    if word != "DATASET" || kind != "POLYDATA" {
+    if !word.eq_ignore_ascii_case("DATASET") || !kind.eq_ignore_ascii_case("POLYDATA") {
         return Err(cursor.wrong(
             format!("“{word} {kind}” in the fourth line"),
             "DATASET POLYDATA, which is what lines are kept as",

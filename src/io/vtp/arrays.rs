@@ -195,6 +195,10 @@ impl<'a> Text<'a> {
         &self.bytes[..self.xml]
     }
 
+    pub fn has_appended(&self) -> bool {
+        self.xml < self.appended
+    }
+
     /// An array that is appended.
     pub fn at(&self, offset: usize) -> Option<Encoding<'_>> {
         let from = self.appended.checked_add(offset)?;

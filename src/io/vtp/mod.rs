@@ -57,6 +57,7 @@ struct Announced {
     number: Option<Type>,
     is_text: bool,
     columns: usize,
+    stated: Option<usize>,
     form: Form,
     offset: usize,
 }
@@ -67,13 +68,14 @@ struct Given {
     name: String,
     number: Type,
     columns: usize,
+    /// The same, where the file says it.
+    stated: Option<usize>,
     held: Held,
 }
 
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
     let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
     let mut reader = Reader::from_reader(file.xml());
-    reader.config_mut().check_end_names = false;
     let mut unpacker = None::<Unpacker>;
     let mut section = String::new();
     let mut announced = None::<Announced>;
@@ -83,6 +85,9 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let mut space = None;
     let mut polydata = false;
     let mut nested = 0usize;
+    let mut open = 0usize;
+    // Before what is appended the XML ends within the tag of the whole file.
+    let most_open = usize::from(file.has_appended());
     loop {
         control.check()?;
         let event = reader.read_event().map_err(|e| {
@@ -92,6 +97,11 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             )
         })?;
         let empty = matches!(event, Event::Empty(_));
+        match &event {
+            Event::Start(_) => open += 1,
+            Event::End(_) => open = open.saturating_sub(1),
+            _ => {}
+        }
         let mut ended = false;
         match event {
             // What is told about an array between its tags is no part of it.
@@ -171,6 +181,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                 name: array.name,
                 number,
                 columns: array.columns,
+                stated: array.stated,
             });
         } else if !array.is_text {
             return Err(wrong(
@@ -185,6 +196,16 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         let expected = "VTK XML polydata, which is what lines are kept as";
         return Err(Error::foreign(path, found, expected));
     };
+    if open > most_open {
+        return Err(wrong(
+            format!("XML that ends within {open} of its tags"),
+            "a whole VTP file; it was cut off, copy it again",
+        ));
+    }
+    if counts[0].is_none() {
+        let expected = "one with points and lines; write the file again";
+        return Err(wrong("polydata without a piece".to_owned(), expected));
+    }
     let counts = counts.map(|c| c.unwrap_or(0));
     let big_endian = unpacker.big_endian;
     drop(file);
@@ -223,14 +244,13 @@ fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
             ));
         }
     };
+    let stated = attribute(tag, "NumberOfComponents").trim().parse().ok();
     Ok(Announced {
         name: attribute(tag, "Name"),
         number,
         is_text: attribute(tag, "type") == "String",
-        columns: attribute(tag, "NumberOfComponents")
-            .trim()
-            .parse()
-            .unwrap_or(1),
+        columns: stated.unwrap_or(1),
+        stated,
         form,
         offset: attribute(tag, "offset").trim().parse().unwrap_or(0),
     })
@@ -279,6 +299,14 @@ fn assemble(
         };
         match (array.section.as_str(), array.name.as_str()) {
             ("Points", _) => {
+                // Where nothing is said it can be no other number.
+                if array.stated.is_some_and(|n| n != 3) {
+                    return Err(Error::malformed(
+                        path,
+                        format!("points of {} coordinates", array.columns),
+                        "three; write the file again",
+                    ));
+                }
                 expect(points, 3)?;
                 data.points = vec![[0.0; 3]; points];
                 let out = data.points.as_flattened_mut();

@@ -23,29 +23,6 @@ pub struct Timing {
 const TIMES_MS: (f64, f64) = (0.01, 1e5);
 
 impl Timing {
-    /// The shortest and the longest Δ of a protocol, ms.
-    const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
-
-    /// Numbers that a user gives as ms. A Δ below that of any protocol is in seconds, with a sentence about it.
-    pub fn of_numbers(pulse: f64, between: f64) -> Result<(Self, Option<String>), String> {
-        let [least, most] = Self::BETWEEN_MS;
-        let timing = |unit: f64| Self {
-            pulse_ms: pulse * unit,
-            between_ms: between * unit,
-        };
-        if (least..=most).contains(&between) {
-            return Ok((timing(1.0), None));
-        }
-        if between < least && between >= 1e-3 * least {
-            let said =
-                format!("Δ = {between} and δ = {pulse} cannot be ms; they are read as seconds");
-            return Ok((timing(1e3), Some(said)));
-        }
-        Err(format!(
-            "Found Δ = {between:?} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
-        ))
-    }
-
     /// The sentence for times that no scanner has.
     pub fn check(&self) -> Result<(), String> {
         let (least, most) = TIMES_MS;

@@ -51,6 +51,9 @@ pub struct Front<'a> {
     tolerance: f32,
     /// Bits of the values: by field, then cell.
     cells: Vec<AtomicU32>,
+    /// Bits of the values by which voxels last woke their readers: by field, then row and lane. Small falls add up
+    /// against these. Only the visit of a row's brick reads and writes them.
+    known: Vec<AtomicU32>,
     /// By field, then brick: bits of the least value that woke it, and where from.
     keys: Vec<AtomicU32>,
     woken: Vec<AtomicU32>,
@@ -66,12 +69,13 @@ impl<'a> Front<'a> {
         params: &Params,
         schedule: Schedule,
     ) -> Self {
-        let outside = OUTSIDE.to_bits();
         let fields = sources.len();
-        let cells: Vec<AtomicU32> = (0..fields * layout.cells)
-            .into_par_iter()
-            .map(|_| AtomicU32::new(outside))
-            .collect();
+        let filled = |count: usize, value: f32| -> Vec<AtomicU32> {
+            let all = (0..count).into_par_iter();
+            all.map(|_| AtomicU32::new(value.to_bits())).collect()
+        };
+        let cells = filled(fields * layout.cells, OUTSIDE);
+        let known = filled(fields * layout.rows.len() * LANES, UNREACHED);
         let of_bricks = |value: u32| -> Vec<AtomicU32> {
             let each = (0..fields * layout.bricks.len()).map(|_| AtomicU32::new(value));
             each.collect()
@@ -83,6 +87,7 @@ impl<'a> Front<'a> {
             schedule,
             tolerance: params.tolerance,
             cells,
+            known,
             keys: of_bricks(QUIET),
             woken: of_bricks(0),
             list: Vec::new(),
@@ -138,6 +143,11 @@ impl<'a> Front<'a> {
     fn field(&self, field: usize) -> &[AtomicU32] {
         let cells = self.layout.cells;
         &self.cells[field * cells..(field + 1) * cells]
+    }
+
+    fn known(&self, field: usize) -> &[AtomicU32] {
+        let voxels = self.layout.rows.len() * LANES;
+        &self.known[field * voxels..(field + 1) * voxels]
     }
 
     /// As they are, by place.
@@ -200,6 +210,7 @@ impl<'a> Front<'a> {
         let visit = Visit {
             front: self,
             cells: self.field(field),
+            known: self.known(field),
             brick,
             woken,
         };
@@ -246,6 +257,7 @@ struct Done {
 struct Visit<'a> {
     front: &'a Front<'a>,
     cells: &'a [AtomicU32],
+    known: &'a [AtomicU32],
     brick: &'a Brick,
     woken: u32,
 }
@@ -305,6 +317,7 @@ impl Kernel for Visit<'_> {
                 };
                 let after = self.least::<FMA>(index, &stencil, Lanes(before), dirty, member);
                 let cell = self.front.row_cell(self.brick, row.y, row.z);
+                let known = &self.known[index * LANES..][..LANES];
                 for lane in 0..LANES {
                     let (was, is) = (before[lane], after.0[lane]);
                     if row.lanes >> lane & 1 == 0 || !(is < was) {
@@ -313,7 +326,9 @@ impl Kernel for Visit<'_> {
                     tile[first + lane] = is;
                     self.cells[cell + lane].store(is.to_bits(), Ordering::Relaxed);
                     reached += u64::from(was >= UNREACHED);
-                    if was - is > self.front.tolerance * is {
+                    let read = f32::from_bits(known[lane].load(Ordering::Relaxed));
+                    if read - is > self.front.tolerance * is {
+                        known[lane].store(is.to_bits(), Ordering::Relaxed);
                         new[at] |= 2 << lane;
                         key = key.min(is.to_bits());
                     }

@@ -107,7 +107,8 @@ impl Schedule {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// A value that fell by less than this share of itself wakes nobody.
+    /// A value wakes its readers once it has fallen by more than this share of itself since it last did: the
+    /// discrete equation holds to about this share, whatever the order of visits.
     pub tolerance: f32,
     /// `None`: [`Schedule::BEST`].
     pub schedule: Option<Schedule>,

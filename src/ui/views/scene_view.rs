@@ -184,10 +184,12 @@ impl Views {
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
-        if let Some(sentence) = paint_callback::no_scenes(&ctx) {
-            instead(&painter, rect, &sentence);
+        let never = paint_callback::no_scenes(&ctx);
+        if let Some(sentence) = &never {
+            instead(&painter, rect, sentence);
         }
-        self.scene_overlay(ui, &scene, hovered, drawn);
+        // Nobody waits for a picture that never comes.
+        self.scene_overlay(ui, &scene, hovered, drawn || never.is_some());
         if (hovered && self.drag.is_none()) || self.menu == Some(Pane::Scene) {
             self.scene_buttons(ui, &scene, actions);
         }

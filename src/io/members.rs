@@ -1,0 +1,53 @@
+//! The members of a gzip file as one stream. Zeros behind a member are padding, which tapes and block devices
+//! leave, and which gzip passes over.
+
+use flate2::bufread::GzDecoder;
+use std::io::{BufRead, Read, Result};
+
+pub(super) struct Members<R: BufRead> {
+    /// `None` behind the last member.
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Members<R> {
+    pub fn new(packed: R) -> Self {
+        Self {
+            decoder: Some(GzDecoder::new(packed)),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        loop {
+            let Some(decoder) = &mut self.decoder else {
+                return Ok(0);
+            };
+            let read = decoder.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            // The member has ended, with the checksum that it should have. An error below ends the stream.
+            let Some(decoder) = self.decoder.take() else {
+                return Ok(0);
+            };
+            let mut packed = decoder.into_inner();
+            if skip_zeros(&mut packed)? {
+                self.decoder = Some(GzDecoder::new(packed));
+            }
+        }
+    }
+}
+
+/// Passes over zeros; returns whether anything follows.
+fn skip_zeros(packed: &mut impl BufRead) -> Result<bool> {
+    loop {
+        let bytes = packed.fill_buf()?;
+        let zeros = bytes.iter().take_while(|b| **b == 0).count();
+        let (all, end) = (zeros == bytes.len(), bytes.is_empty());
+        packed.consume(zeros);
+        if end || !all {
+            return Ok(!end);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a header says besides where the voxels lie and what they hold: when slices were taken, which values to show,
+//! and extensions of other programs. It is kept when an image is converted.
+
+use super::header::{Fields, Version};
+use crate::io::words::counted;
+
+/// Extensions of a header beyond this many bytes are not worth the memory.
+pub(super) const EXTENSIONS_LIMIT: u64 = 1 << 20;
+/// Size and code before the content of an extension.
+const BEFORE: usize = 8;
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rest {
+    /// Which axes frequency, phase and slices run along.
+    dim_info: u8,
+    /// The first and the last slice that the times below are of.
+    slices: [i64; 2],
+    /// NIfTI's code of the order in which slices were taken.
+    slice_code: u8,
+    slice_duration: f64,
+    time_offset: f64,
+    /// Values to show as black and as white; twice 0 where nothing is said.
+    shown: [f64; 2],
+    /// A name, with zeros behind it.
+    aux_file: Vec<u8>,
+    extensions: Vec<Extension>,
+    /// Bytes of extensions that were not read.
+    unread: u64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Extension {
+    code: i32,
+    content: Vec<u8>,
+}
+
+impl Rest {
+    /// The fields of a header at the offsets of nifti1.h and nifti2.h.
+    pub(super) fn of(fields: &Fields<'_>, version: Version) -> Self {
+        let f = fields;
+        let small = |at| i64::from(f.i16(at));
+        let single = |at| f64::from(f32::from_le_bytes(f.at(at)));
+        match version {
+            Version::Nifti1 => Self {
+                dim_info: f.bytes[39],
+                slices: [small(74), small(120)],
+                slice_code: f.bytes[122],
+                slice_duration: single(132),
+                time_offset: single(136),
+                shown: [single(128), single(124)],
+                aux_file: f.bytes[228..252].to_vec(),
+                ..Self::default()
+            },
+            Version::Nifti2 => Self {
+                dim_info: f.bytes[524],
+                slices: [f.i64(224), f.i64(232)],
+                slice_code: u8::try_from(f.i32(496)).unwrap_or(0),
+                slice_duration: f.f64(208),
+                time_offset: f.f64(216),
+                shown: [f.f64(200), f.f64(192)],
+                aux_file: f.bytes[320..344].to_vec(),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Takes the extensions from the bytes behind the four that say whether there are any; returns the content
+    /// of the first with a code.
+    pub(super) fn extend(&mut self, bytes: &[u8], big_endian: bool, code: i32) -> Option<&[u8]> {
+        let mut rest = bytes;
+        while rest.len() >= BEFORE {
+            let fields = Fields {
+                bytes: rest,
+                big_endian,
+            };
+            let (size, code) = (fields.i32(0), fields.i32(4));
+            let content = usize::try_from(size).ok().and_then(|n| rest.get(BEFORE..n));
+            let Some(content) = content else {
+                break;
+            };
+            self.extensions.push(Extension {
+                code,
+                content: content.to_vec(),
+            });
+            rest = &rest[BEFORE + content.len()..];
+        }
+        let mut all = self.extensions.iter();
+        all.find(|e| e.code == code).map(|e| &*e.content)
+    }
+
+    pub(super) fn pass_over(&mut self, bytes: u64) {
+        self.unread = bytes;
+    }
+
+    /// Forgets extensions: they may say where the image was before it was moved. Returns a sentence, if there were
+    /// any.
+    pub(in crate::io) fn move_away(&mut self) -> Option<String> {
+        let names = self.names()?;
+        self.extensions.clear();
+        Some(format!(
+            "The header's extensions may say where the image was before it was moved, and are left out: {names}"
+        ))
+    }
+
+    /// The extensions in words, if there are any.
+    fn names(&self) -> Option<String> {
+        let name = |e: &Extension| match e.code {
+            2 => "DICOM".to_owned(),
+            4 => "AFNI".to_owned(),
+            6 => "a comment".to_owned(),
+            18 => "MATLAB".to_owned(),
+            32 => "CIFTI".to_owned(),
+            code => format!("code {code}"),
+        };
+        let names: Vec<String> = self.extensions.iter().map(name).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// Whether the header says when slices were taken.
+    fn has_times(&self) -> bool {
+        self.slice_code != 0 || self.slice_duration != 0.0 || self.time_offset != 0.0
+    }
+
+    /// What a NIfTI-1 does not hold of it, one sentence each.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let mut losses = Vec::new();
+        if self.unread > 0 {
+            losses.push(format!(
+                "The header's extensions of {} are left out: at most {EXTENSIONS_LIMIT} bytes are kept",
+                counted(self.unread as usize, "byte")
+            ));
+        }
+        let [low, high] = self.shown;
+        let rounds = |v: f64| v.is_finite() && f64::from(v as f32) != v;
+        let numbers = [low, high, self.slice_duration, self.time_offset];
+        if numbers.into_iter().any(rounds) {
+            losses.push(
+                "NIfTI-1 rounds the range of values to show, or the times of slices, to float32"
+                    .to_owned(),
+            );
+        }
+        if self.slices.iter().any(|n| i16::try_from(*n).is_err()) {
+            let [first, last] = self.slices;
+            losses.push(format!(
+                "NIfTI-1 holds no slice numbers of {first} and {last}"
+            ));
+        }
+        losses
+    }
+
+    /// What a format without such fields does not hold of it, one sentence each.
+    pub(in crate::io) fn losses_without(&self, format: &str) -> Vec<String> {
+        let mut losses = Vec::new();
+        if let Some(names) = self.names() {
+            losses.push(format!(
+                "{format} holds no extensions of a NIfTI's header: {names}"
+            ));
+        }
+        if self.unread > 0 {
+            losses.push(format!("{format} holds no extensions of a NIfTI's header"));
+        }
+        if self.shown != [0.0; 2] {
+            let [low, high] = self.shown;
+            losses.push(format!(
+                "{format} holds no range of values to show (cal_min {low}, cal_max {high})"
+            ));
+        }
+        if self.has_times() {
+            losses.push(format!(
+                "{format} does not say when slices were taken (slice code {}, {} each, from {})",
+                self.slice_code, self.slice_duration, self.time_offset
+            ));
+        }
+        losses
+    }
+
+    /// The extensions as bytes of a little-endian file.
+    pub(super) fn extension_bytes(&self) -> Vec<u8> {
+        let all = self.extensions.iter();
+        all.flat_map(|e| as_extension(e.code, &e.content)).collect()
+    }
+
+    /// Puts the fields into a NIfTI-1 header.
+    pub(super) fn put(&self, header: &mut [u8]) {
+        let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+        put(39, &[self.dim_info]);
+        for (at, slice) in [74, 120].into_iter().zip(self.slices) {
+            put(at, &i16::try_from(slice).unwrap_or(0).to_le_bytes());
+        }
+        put(122, &[self.slice_code]);
+        let [low, high] = self.shown;
+        let numbers = [high, low, self.slice_duration, self.time_offset];
+        for (i, number) in numbers.into_iter().enumerate() {
+            put(124 + 4 * i, &(number as f32).to_le_bytes());
+        }
+        put(228, &self.aux_file[..self.aux_file.len().min(24)]);
+    }
+}
+
+/// An extension of a header: its size, a multiple of 16, its code and its content.
+pub(super) fn as_extension(code: i32, content: &[u8]) -> Vec<u8> {
+    let size = (BEFORE + content.len()).next_multiple_of(16);
+    let mut bytes = Vec::with_capacity(size);
+    bytes.extend((size as i32).to_le_bytes());
+    bytes.extend(code.to_le_bytes());
+    bytes.extend(content);
+    bytes.resize(size, 0);
+    bytes
+}

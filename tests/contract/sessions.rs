@@ -1,0 +1,107 @@
+//! Command texts, methods, report, file and replay of sessions that use everything.
+
+use super::{commands::arcuate, commands::members, holds};
+use crate::sessions::{Window, unsaved};
+use arcuate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
+use arcuate::state::{Recipe, Task, methods as paragraph, report as reported};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Without the folder of this run.
+fn anonymous(text: &str, folder: &Path) -> String {
+    text.replace(&*folder.to_string_lossy(), "FOLDER")
+}
+
+fn with_regions(folder: &Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.work();
+    window
+}
+
+fn windows(folder: &Path) -> [Window; 2] {
+    ["regions", "tasks"].map(|name| {
+        let folder = folder.join(name);
+        std::fs::create_dir(&folder).expect("a folder");
+        match name {
+            "regions" => with_regions(&folder),
+            _ => unsaved::everything(&folder),
+        }
+    })
+}
+
+pub fn commands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut text = String::new();
+    for window in windows(folder.path()) {
+        let state = &window.state;
+        let mut add = |name: &str, recipe: Option<Recipe>| {
+            let line = recipe.map_or("(nothing)".to_owned(), |recipe| recipe.command());
+            let _ = writeln!(text, "{name}\n  {line}");
+        };
+        for layer in &state.document.layers {
+            add(&layer.name, Some(layer.recipe.clone()));
+        }
+        add("live", state.final_live().map(|live| live.recipe.clone()));
+        add("pathway", pathway_recipe(state, None));
+        add("segment", segment_recipe(state));
+        add("filter", filter_recipe(state));
+    }
+    holds("session_commands.txt", &anonymous(&text, folder.path()));
+}
+
+pub fn methods() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
+    let text = texts.join("\n");
+    holds("session_methods.txt", &anonymous(&text, folder.path()));
+}
+
+pub fn report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (window, name) in windows(folder.path()).iter().zip(["regions", "tasks"]) {
+        let mut report = reported::state(&window.state);
+        without_times(&mut report);
+        let text = serde_json::to_string_pretty(&report).expect("JSON");
+        let name = format!("session_report_{name}.json");
+        holds(&name, &anonymous(&text, folder.path()));
+    }
+}
+
+/// The members of the file, and what its replay says.
+pub fn file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = unsaved::everything(folder.path());
+    window.act(arcuate::state::Action::SelectTask(Task::View));
+    let path = folder.path().join("all.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("written");
+    let saved: Value = serde_json::from_str(&text).expect("JSON");
+    let replay = ["replay", "all.arcuate", "--json", "--backend", "cpu"];
+    let output = arcuate(&replay, folder.path());
+    let replayed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut text = String::new();
+    for (title, value) in [("file", &saved), ("replay", &replayed)] {
+        let _ = writeln!(text, "{title}");
+        for (member, kind) in members(value) {
+            let _ = writeln!(text, "  {member}: {kind}");
+        }
+    }
+    holds("session_members.txt", &anonymous(&text, folder.path()));
+}
+
+/// Durations differ from run to run.
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match key.ends_with("_ms") || key.ends_with("_per_s") {
+                    true => *value = Value::from("a time"),
+                    false => without_times(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_times),
+        _ => {}
+    }
+}

@@ -1,0 +1,157 @@
+//! What is typed or kept as text: settings, scripts of segmentations, command lines.
+
+use super::answered;
+use arcuate::cli::{self, Command};
+use arcuate::compute::{BackendKind, Control};
+use arcuate::data::{Grid, Mask, Tractogram, Volume};
+use arcuate::io::{self, fibres, nifti};
+use arcuate::state::Settings;
+use arcuate::state::recipe::ShapeSpec;
+use arcuate::state::recipe::segment::{SegmentRecipe, SegmentScript};
+use clap::Parser as _;
+use glam::DVec3;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn settings(path: &Path) -> bool {
+    let Some(text) = answered(io::text(path)) else {
+        return false;
+    };
+    let Ok(settings) = serde_json::from_str::<Settings>(&text) else {
+        return false;
+    };
+    // What was kept is kept again.
+    let words = serde_json::to_string(&settings).expect("JSON");
+    assert!(serde_json::from_str::<Settings>(&words).is_ok(), "{words}");
+    true
+}
+
+/// Steps that a run may ask for here: each takes microseconds, and more of them find nothing more.
+const MOST_STEPS: u64 = 60;
+
+/// A script of a segmentation, as a recipe's command and run on a small image.
+pub fn script(path: &Path) -> bool {
+    let Some(text) = answered(io::text(path)) else {
+        return false;
+    };
+    let Ok(script) = serde_json::from_str::<SegmentScript>(&text) else {
+        return false;
+    };
+    let recipe = SegmentRecipe {
+        script: script.clone(),
+        unfiled: None,
+        file: None,
+    };
+    assert!(!recipe.command(Path::new("out")).is_empty());
+    if script.image == Path::new("t1.nii") && script.run.steps <= MOST_STEPS {
+        let words = [
+            "arcuate", "segment", "--script", "run.json", "--out", "out", "--force",
+        ];
+        run(path, &words);
+    }
+    true
+}
+
+/// Words of a command line, one a line: parsed, and carried out where the command computes little and writes
+/// nowhere but here.
+pub fn command(path: &Path) -> bool {
+    let bytes = std::fs::read(path).expect("it was written");
+    let Ok(text) = String::from_utf8(bytes) else {
+        return false;
+    };
+    let words: Vec<&str> = std::iter::once("arcuate").chain(text.lines()).collect();
+    run(path, &words)
+}
+
+fn run(path: &Path, words: &[&str]) -> bool {
+    for word in words {
+        let _ = word.parse::<ShapeSpec>().map(|shape| shape.to_string());
+        let _ = word.parse::<arcuate::data::turn::Turn>();
+        let _ = arcuate::ui::format::parse(word);
+        let _ = arcuate::ui::format::parse_range(word);
+    }
+    let mut arguments = match cli::Arguments::try_parse_from(words) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            assert!(!error.render().to_string().is_empty());
+            return false;
+        }
+    };
+    // One worker, and memory that a fuzzer has.
+    arguments.global.threads = Some(1);
+    arguments.global.backend = Some(BackendKind::Cpu);
+    arguments.global.memory = Some(arguments.global.memory.unwrap_or(1.0).min(1.0));
+    let here =
+        |word: &&str| !word.contains("phantom") && !word.contains("..") && !word.contains('/');
+    // A run of many steps is no fault where it is asked for.
+    let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MOST_STEPS);
+    let begins = |name: &str| words.get(1) == Some(&name);
+    let soon = !begins("segment") || words.contains(&"--script") || words.iter().any(soon);
+    let Some(command) = arguments.command.filter(|command| {
+        let small = matches!(
+            command,
+            Command::Info(_)
+                | Command::Segment(_)
+                | Command::Region(_)
+                | Command::Convert(_)
+                | Command::Methods(_)
+                | Command::Select(_)
+                | Command::Density(_)
+                | Command::Table(_)
+                | Command::Profile(_)
+                | Command::Connectome(_)
+        );
+        small && soon && words.iter().all(here)
+    }) else {
+        return true;
+    };
+    let folder = path.parent().expect("a folder");
+    std::env::set_current_dir(folder).expect("there");
+    let _ = cli::run(command, &arguments.global);
+    io::limit_memory(None);
+    let written = std::fs::read_dir(folder).expect("a folder").flatten();
+    for made in written.filter(|f| !AT_HAND.iter().any(|name| f.file_name() == *name)) {
+        let _ = std::fs::remove_file(made.path()).or_else(|_| std::fs::remove_dir_all(made.path()));
+    }
+    true
+}
+
+/// Files that a command line may name.
+const AT_HAND: [&str; 5] = [
+    "t1.nii",
+    "labels.nii.gz",
+    "mask.nii.gz",
+    "tracks.trx",
+    "run.json",
+];
+
+/// Makes them.
+pub fn prepare(folder: &Path) {
+    let grid = Grid::axis_aligned([8; 3], DVec3::splat(2.0), DVec3::splat(-8.0));
+    let grid = Arc::new(grid.expect("a grid"));
+    let at = |name: &str| folder.join(name);
+    let control = Control::new();
+    let inside = |i: usize| {
+        let voxel = DVec3::from_array(grid.voxel(i).map(|v| v as f64));
+        u8::from(voxel.distance(DVec3::splat(3.5)) < 3.0)
+    };
+    let inside: Vec<u8> = (0..grid.voxel_count()).map(inside).collect();
+    let values = inside
+        .iter()
+        .enumerate()
+        .map(|(i, &v)| f32::from(v) * 100.0 + (i % 7) as f32);
+    let t1 = Volume::scalar(grid.clone(), values.collect::<Vec<f32>>());
+    nifti::save_volume(&at("t1.nii"), &t1, "", &control).expect("saved");
+    let labels: Vec<u16> = (0..grid.voxel_count() as u16).map(|i| i / 128).collect();
+    nifti::save_labels(&at("labels.nii.gz"), &grid, &labels, "", &control).expect("saved");
+    let mask = Mask::new(grid.clone(), inside);
+    nifti::save_mask(&at("mask.nii.gz"), &mask, "", &control).expect("saved");
+    let points: Vec<[f32; 3]> = (0..30)
+        .map(|i| [i as f32 % 10.0 - 5.0, (i / 10) as f32, 0.5])
+        .collect();
+    let tracks = Tractogram::new(points, vec![0, 10, 20, 30]).with_grid(Grid::clone(&grid));
+    let tracks =
+        tracks.with_per_point("fa", (0..30).map(|i| i as f32 / 30.0).collect::<Vec<f32>>());
+    let tracks = tracks.with_per_streamline("w", vec![1.0, 2.0, 3.0]);
+    fibres::save(&at("tracks.trx"), &tracks, "", &control).expect("saved");
+}
