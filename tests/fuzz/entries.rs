@@ -323,7 +323,7 @@ fn scheme(path: &Path) -> bool {
 
 fn weights(path: &Path) -> bool {
     // Streamlines of one point each.
-    let five = Tractogram::new(vec![[0.0; 3]; 5], (0..=5).collect());
+    let five = Tractogram::new(vec![[0.0; 3]; 5], (0..=5).collect::<Vec<_>>());
     let read = answered(io::scalars::open_weights(path, &five));
     read.is_some_and(|weights| {
         assert_eq!(weights.len(), 5);
