@@ -252,12 +252,16 @@ fn left_out() {
             .rect()
     };
     let before = (step(&window), heading(&window));
-    for held in [before.0, before.1] {
+    for (held, severity) in [
+        (before.0, Severity::Error),
+        (before.1, Severity::Error),
+        (before.0, Severity::Warning),
+    ] {
         window.hover_at(held.center());
         window.run();
         let state = &mut window.state_mut().state;
         let text = "The session holds the recipe of 1 layer".to_owned();
-        state.session.say(Severity::Error, &text);
+        state.session.say(severity, &text);
         window.run();
         window.get_by_label(&text);
         assert_eq!((step(&window), heading(&window)), before);
