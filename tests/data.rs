@@ -1,7 +1,8 @@
 //! Grids, volumes and regions: invariants.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume, size_in_words};
+use arcuate::compute::memory;
+use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -309,6 +310,6 @@ fn sizes() {
         (3_200_000_000_000, "3.2 TB"),
     ];
     for (bytes, expected) in words {
-        assert_eq!(size_in_words(bytes), expected);
+        assert_eq!(memory::size(bytes), expected);
     }
 }
