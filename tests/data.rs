@@ -64,6 +64,9 @@ fn grid_refuses_flat_affines() {
     }
     let sound = DAffine3::from_scale(DVec3::splat(1e-3));
     assert!(Grid::new([2, 2, 2], sound, AffineSource::Sform).is_some());
+    // The square of such an edge is zero, and so is its length.
+    let short = DAffine3::from_mat3(DMat3::from_diagonal(DVec3::new(1.0, 2.0, 1e-270)));
+    assert!(Grid::new([2, 2, 2], short, AffineSource::Sform).is_none());
     assert!(Grid::new([2, 0, 2], sound, AffineSource::Sform).is_none());
 }
 
