@@ -471,6 +471,9 @@ def all_files(bases, seed, count):
             extra = b" ".join(re.findall(rb'compressor|format="\w+"|encoding="\w+"', data)[:2])
         if ending == "tck":
             extra = re.search(rb"datatype: (\w+)", data).group(1)
+            # nibabel refuses all of them.
+            if b"64" in extra:
+                continue
         if ending == "nrrd":
             extra = re.search(rb"encoding: (\w+)", data).group(1)
         if ending in ("nii", "hdr"):
