@@ -57,7 +57,7 @@ VALUES = {
     "id": [b"TRACK\0", b"TRACK ", b"TRACX\0", b"track\0", b"\0\0\0\0\0\0"], "voxel_size": REALS,
     "n_scalars": [0, 1, 3, 4, 5, 10, 11, -1, 32767], "n_properties": [0, 1, 2, 10, 11, -1, 32767],
     "scalar_name": [b"", b"x" * 20, b"fa\0" + b"3\0", b"a\0two\0", b"\xff\xfe"],
-    "property_name": [b"", b"x" * 20, b"w\0" + b"9\0", b"\xff\xfe"],
+    "property_name": [b"", b"x" * 20, b"w\0" + b"9\0", b"w\0two\0", b"\xff\xfe"],
     "vox_to_ras": [0.0, 1.0, -1.0, 2.5, NAN, INF, 1e30],
     "voxel_order": [b"", b"RAS\0", b"LPS\0", b"ASR\0", b"ras\0", b"XYZ\0", b"RRS\0", b"LAS ", b"RA\0\0"],
     "n_count": [0, 1, 3, 5, -1, 2**31 - 1], "hdr_size": [0, 999, 1001, -1], "n_points": [0, 1, 6, -1, 2**31 - 1, 10**6],
@@ -471,6 +471,9 @@ def all_files(bases, seed, count):
             extra = b" ".join(re.findall(rb'compressor|format="\w+"|encoding="\w+"', data)[:2])
         if ending == "tck":
             extra = re.search(rb"datatype: (\w+)", data).group(1)
+            # nibabel refuses all of them.
+            if b"64" in extra:
+                continue
         if ending == "nrrd":
             extra = re.search(rb"encoding: (\w+)", data).group(1)
         if ending in ("nii", "hdr"):
