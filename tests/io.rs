@@ -11,6 +11,7 @@ mod hostile;
 mod images;
 pub mod kept;
 mod kept_gradients;
+mod kept_rest;
 mod labels;
 pub mod made;
 mod masks;
@@ -32,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
         images::tests(),
         kept::tests(),
         kept_gradients::tests(),
+        kept_rest::tests(),
         hostile::tests(),
         labels::tests(),
         masks::tests(),

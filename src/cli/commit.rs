@@ -459,6 +459,7 @@ fn save(
     let each = options.maps().into_iter().zip(volumes).zip(wanted);
     for ((path, volume), _) in each.filter(|(_, wanted)| *wanted) {
         runner.run(Request::SaveVolume {
+            from: None,
             volume: volume.clone(),
             path: path.clone(),
             command: options.command(),

@@ -257,6 +257,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
         let command = command.clone();
         runner.run(Request::SaveVolume {
+            from: None,
             volume,
             path,
             command,

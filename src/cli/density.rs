@@ -155,6 +155,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let highest_text = count_of_most.map_or(highest.to_string(), |n| n.to_string());
     let highest = count_of_most.map_or(json!(highest), |n| json!(n));
     runner.run(Request::SaveVolume {
+        from: None,
         volume,
         path: options.out.clone(),
         command: options.command(),

@@ -118,6 +118,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .command();
         let request = match map.of(&fitted)? {
             Map::Volume(volume) => Request::SaveVolume {
+                from: None,
                 volume,
                 path,
                 command,

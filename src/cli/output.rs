@@ -88,17 +88,48 @@ pub fn check() -> Result<(), Failure> {
     }
 }
 
+/// One sentence of what clap says in several lines: what was found or is missing, a name that is like it, and where
+/// to read about it.
+pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> String {
+    let said = said.trim_start();
+    let mut parts = said.strip_prefix("error: ").unwrap_or(said).split("\n\n");
+    let lines: Vec<&str> = parts
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .map(str::trim)
+        .collect();
+    // A heading and a list below it, else one line.
+    let first = match lines.as_slice() {
+        [] => String::new(),
+        [heading, list @ ..] if heading.ends_with(':') => format!("{heading} {}", list.join(", ")),
+        lines => lines.join(" "),
+    };
+    let mut letters = first.chars();
+    let capital = letters.next().map(|c| c.to_uppercase().to_string());
+    let mut sentence = capital.unwrap_or_default() + letters.as_str();
+    let tips = parts.flat_map(str::lines);
+    let mut tips = tips.filter_map(|line| line.trim().strip_prefix("tip: "));
+    if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
+        sentence += &format!("; {tip}");
+    }
+    let commands = <super::Arguments as clap::CommandFactory>::command();
+    let command = words.find(|word| commands.find_subcommand(word).is_some());
+    let command = command.map_or(String::new(), |word| format!(" {word}"));
+    format!("{sentence}; see arcuate{command} --help")
+}
+
 /// Says what clap has to say: help and version are results, wrong usage is a complaint.
 pub fn say_usage(error: &clap::Error) -> u8 {
     if error.use_stderr() {
         // It repeats what was typed, so it is asked about what would have been typed without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
         let clean = super::Arguments::try_parse_from(typed).err();
-        // There is no other place to say that it cannot be said.
-        let _ = match clean {
-            Some(clean) => clean.print(),
-            None => std::io::stderr().write_all(harmless(&error.render().to_string()).as_bytes()),
-        };
+        let said = clean.as_ref().unwrap_or(error).render().to_string();
+        complain(&format!(
+            "arcuate: {}",
+            usage_sentence(&said, std::env::args())
+        ));
         return 2;
     }
     if let Err(why) = error.print().and_then(|()| std::io::stdout().flush())

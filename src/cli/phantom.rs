@@ -167,6 +167,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (name, volume) in volumes {
         let path = at(&format!("{name}.nii.gz"));
         runner.run(Request::SaveVolume {
+            from: None,
             volume: volume.clone(),
             path,
             command: command.clone(),

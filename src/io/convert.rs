@@ -6,8 +6,8 @@ use super::format::{Content, Format};
 use super::scalars::{self, Beside};
 use super::words::counted;
 use super::{
-    Error, Opened, Told, as_mask, atomic, detect, extension, fibres, image, open_told, surface,
-    tck, trx,
+    Error, Opened, Told, as_mask, atomic, detect, extension, fibres, image, nifti, open_told,
+    surface, tck, trx,
 };
 use crate::compute::Control;
 use crate::data::{Surface, Tractogram, Volume};
@@ -186,6 +186,23 @@ impl Plan {
             notes: self.notes,
             losses: self.losses,
         })
+    }
+}
+
+/// Writes an image as NIfTI: one that was opened in the type of its file, if that still holds its values; others as
+/// [`nifti::save_volume`] does.
+pub fn save_volume(
+    path: &Path,
+    volume: &Volume,
+    from: Option<&Path>,
+    command: &str,
+    control: &Control,
+) -> Result<(), Error> {
+    let stored = from.and_then(|from| images::as_stored(from, volume, &control.silent()));
+    control.check()?;
+    match stored {
+        Some(stored) => nifti::prepare_stored(path, &stored, command, control)?.put(),
+        None => nifti::save_volume(path, volume, command, control),
     }
 }
 

@@ -9,12 +9,13 @@ mod units;
 
 use super::source::read_text;
 use super::words::counted;
-use super::{Error, atomic, nrrd, with_extension};
+use super::{Error, atomic, image, nrrd, with_extension};
+use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
 use crate::data::turn::world_from_fsl;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
 /// A table is numbers for at most some thousand volumes.
@@ -23,6 +24,8 @@ const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 const ZERO_LENGTH: f64 = 1e-3;
 /// Lengths further from 1 are worth a word.
 const LENGTH_TOLERANCE: f64 = 0.1;
+/// Axes that differ by less are turned by rounding alone.
+const TURN: f64 = 1e-6;
 
 /// Which files hold a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -179,7 +182,9 @@ pub struct Table {
     pub warnings: Vec<String>,
 }
 
-/// The table of a scan: from the files the user named, else from those beside it, if any.
+/// The table of a scan: from the files the user named, else from those beside it, if any. Where the grid is not that
+/// of the file the image was moved, and the directions turn with it: those of FSL since they are relative to the
+/// image's axes, those in world axes here.
 pub fn for_scan(
     scan: &Path,
     named: &[PathBuf],
@@ -191,7 +196,12 @@ pub fn for_scan(
     } else {
         Some(TableFiles::from_paths(named)?)
     };
-    files.map(|files| read(&files, grid, volumes)).transpose()
+    // A scan that is no file lies where its grid says.
+    let own = image::read_grid(scan, &Control::new()).ok();
+    let own = own.filter(|own| own.shape == grid.shape);
+    files
+        .map(|files| read_moved(&files, own.as_ref().unwrap_or(grid), grid, volumes))
+        .transpose()
 }
 
 /// b-values and vectors as files hold them: none brought to unit length, none left out.
@@ -335,7 +345,18 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
 
 /// Reads a table for a scan of `volumes` volumes on `grid`.
 pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
-    let rows = table_rows(files, volumes)?;
+    read_moved(files, grid, grid, volumes)
+}
+
+/// The same for a scan that was moved from its own grid to another.
+fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Result<Table, Error> {
+    let mut rows = table_rows(files, volumes)?;
+    let by = grid.world_from_voxel * own.voxel_from_world;
+    let turns = !rotation(by.matrix3).abs_diff_eq(DMat3::IDENTITY, TURN);
+    let turned = turns && !rows.of_image;
+    if turned {
+        rows = rows.moved(own, grid);
+    }
     let vectors = rows.in_world(grid);
     let (b_values, unit) = units::in_s_per_mm2(rows.b, &vectors).map_err(|found| {
         let path = files.paths().into_iter().next().unwrap_or_default();
@@ -343,6 +364,11 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
+    if turned {
+        warnings.push(
+            "The gradients are in the world's axes; they were turned with the image".to_owned(),
+        );
+    }
     Ok(Table {
         gradients,
         files: files.paths(),

@@ -1,6 +1,6 @@
 //! What all image formats share: the choice of the reader by the format.
 
-use super::format::{Content, Format};
+use super::format::Format;
 use super::stored::Stored;
 use super::{Error, SpaceInfo, detect, mgh, nifti, nrrd};
 use crate::compute::Control;
@@ -49,13 +49,12 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     }
 }
 
-/// The grid of an image; of a NIfTI without its voxels.
+/// The grid of an image, without its voxels.
 pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
     match detect(path)? {
         Format::Nifti => nifti::read_grid(path, control),
-        format if format.content() == Content::Image => {
-            read(path, control).map(|(volume, _)| Grid::clone(&volume.grid))
-        }
+        Format::Mgh => mgh::read_grid(path, control),
+        Format::Nrrd => nrrd::read_grid(path, control),
         _ => Err(Error::unsupported(
             path,
             "no image",

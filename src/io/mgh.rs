@@ -142,6 +142,11 @@ impl Begun {
     }
 }
 
+/// The grid of an image, without its voxels.
+pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
+    begin(path, control).map(|file| file.grid)
+}
+
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
     let before = HEADER_BYTES as u64;

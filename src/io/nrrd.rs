@@ -58,6 +58,11 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     })
 }
 
+/// The grid of an image, without its voxels.
+pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
+    begin(path, control).map(|begun| begun.layout.grid)
+}
+
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     let Begun {
         header,

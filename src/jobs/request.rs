@@ -165,6 +165,8 @@ pub enum Request {
     },
     SaveVolume {
         volume: Volume,
+        /// The file that it was opened from, whose type of values is kept.
+        from: Option<PathBuf>,
         path: PathBuf,
         command: String,
     },
@@ -510,10 +512,11 @@ impl Request {
             }
             Self::SaveVolume {
                 volume,
+                from,
                 path,
                 command,
             } => {
-                io::nifti::save_volume(&path, &volume, &command, control)
+                io::convert::save_volume(&path, &volume, from.as_deref(), &command, control)
                     .map_err(|e| e.to_string())?;
                 let table = io::label_table::save_of(&path, volume.labels.as_deref());
                 let what = match table.map_err(|e| e.to_string())? {

@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::what is cut off stops --strict", cut_off),
         test("cli::fewer sent than there are", sent),
         test("cli::options before a command", options_first),
+        test("cli::wrong_usage_is_one_sentence", usage),
         test("cli::wrong_rays_are_wrong_usage", wrong_rays),
         test("cli::no_more_memory_than_there_is", memory),
         test("cli::nothing_is_overwritten_unasked", overwriting),
@@ -96,6 +97,41 @@ fn wrong_rays() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{line:?}: {error}");
         assert!(error.contains(words), "{line:?}: {error}");
+    }
+}
+
+/// Wrong usage is one sentence: what was found or is missing, and where to read about it.
+fn usage() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (line, words) in [
+        (
+            &["fit"][..],
+            "--out <FOLDER>, <SCAN>; see arcuate fit --help",
+        ),
+        (&["info"], "<FILES>...; see arcuate info --help"),
+        (
+            &["fit", "--foo", "x"],
+            "'--foo' found; see arcuate fit --help",
+        ),
+        (
+            &["fit", "--thread", "2"],
+            "a similar argument exists: '--threads'",
+        ),
+        (
+            &["track", "dwi", "--step", "abc"],
+            "expected a number above 0",
+        ),
+        (&["info", "a", "--threads", "0"], "0 is not in 1..=1024"),
+        (&["select", "a", "b", "--include"], "none was supplied"),
+        (&["--backend"], "; see arcuate --help"),
+    ] {
+        let output = arcuate(line, folder.path());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {error}");
+        assert!(error.starts_with("arcuate: "), "{line:?}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{line:?}: {error}");
+        assert!(error.contains(words), "{line:?}: {error}");
+        assert!(output.stdout.is_empty());
     }
 }
 

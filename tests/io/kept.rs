@@ -45,7 +45,7 @@ pub fn go_told(
 }
 
 /// NIfTI's code of a type, its bytes, and awkward numbers of it.
-fn types() -> Vec<(&'static str, i16, usize, Vec<u8>)> {
+pub fn types() -> Vec<(&'static str, i16, usize, Vec<u8>)> {
     macro_rules! row {
         ($name:literal, $code:literal, $number:ty, $($value:expr),*) => {{
             let values: [$number; 8] = [$($value),*];
@@ -226,10 +226,10 @@ impl Nifti {
 }
 
 /// A written NIfTI-1, unpacked.
-struct Found(Vec<u8>);
+pub struct Found(pub Vec<u8>);
 
 impl Found {
-    fn read(path: &Path) -> Self {
+    pub fn read(path: &Path) -> Self {
         let packed = std::fs::read(path).expect("written");
         let mut bytes = Vec::new();
         match packed.starts_with(&[0x1f, 0x8b]) {
@@ -242,15 +242,15 @@ impl Found {
         Self(bytes)
     }
 
-    fn i16(&self, at: usize) -> i16 {
+    pub fn i16(&self, at: usize) -> i16 {
         i16::from_le_bytes([self.0[at], self.0[at + 1]])
     }
 
-    fn f32(&self, at: usize) -> f32 {
+    pub fn f32(&self, at: usize) -> f32 {
         f32::from_le_bytes(self.0[at..at + 4].try_into().expect("four"))
     }
 
-    fn voxels(&self) -> &[u8] {
+    pub fn voxels(&self) -> &[u8] {
         &self.0[self.f32(108) as usize..]
     }
 }

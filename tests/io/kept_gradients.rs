@@ -14,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("io::kept::gradients_there_and_back", there_and_back),
         test("io::kept::gradients_turn_with_a_moved_image", moved),
+        test("io::kept::gradients_turn_on_opening", opened_moved),
         test("io::kept::what_is_lost_is_said", losses),
         test("io::kept::files_beside_obey_the_same_rules", rules),
     ]
@@ -43,6 +44,43 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     let vectors = [0, 1, 2].map(row).join("\n");
     std::fs::write(here.join(format!("{name}.bval")), b.join(" ")).expect("written");
     std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
+}
+
+/// An image that is said to lie elsewhere takes its gradients with it, in whatever axes their file has them.
+fn opened_moved() {
+    let mut random = Random::fresh("gradients on opening");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let large = grid(21, true, &mut random);
+    let own = Grid::new([3, 4, 2], large.world_from_voxel, AffineSource::Sform).expect("regular");
+    let b = [0.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0];
+    let table: Vec<(f64, DVec3)> = b.iter().map(|b| (*b, random.direction())).collect();
+    scan(here, "fsl", &own, &table);
+    go(here, "fsl.nii", "world.nrrd");
+    std::fs::copy(here.join("fsl.nii"), here.join("mrtrix.nii")).expect("copied");
+    let rows = table
+        .iter()
+        .map(|(b, g)| format!("{} {} {} {b}\n", g.x, g.y, g.z));
+    std::fs::write(here.join("mrtrix.b"), rows.collect::<String>()).expect("written");
+    let turn = DMat3::from_quat(random.rotation());
+    let by = DAffine3::from_mat3_translation(turn, DVec3::new(5.0, -7.0, 11.0));
+    let moved = own.moved(by).expect("regular");
+    for (name, of_world) in [
+        ("fsl.nii", false),
+        ("world.nrrd", true),
+        ("mrtrix.nii", true),
+    ] {
+        let read = |grid| gradients::for_scan(&here.join(name), &[], grid, 6);
+        for (grid, turn, told) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
+            let found = read(grid).expect(name).expect("a table");
+            let says = |w: &String| w.contains("turned with the image");
+            assert_eq!(found.warnings.iter().any(says), told, "{name}");
+            for (found, (_, g)) in found.gradients.directions.iter().zip(&table).skip(1) {
+                let off = found.dot(turn * *g).abs();
+                assert!(off > 1.0 - 1e-6, "{name}: {found} and {}", turn * *g);
+            }
+        }
+    }
 }
 
 /// b g gᵀ of every volume in the world, as a file and what lies beside it say; also of low b-values.

@@ -11,6 +11,7 @@ use super::super::{
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
+use crate::data::{Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,10 +48,8 @@ pub fn plan(
         gradients = gradients.map(|rows| rows.moved(&own, &stored.grid));
         losses.extend(stored.meaning.rest.move_away());
     }
-    let single = |v: f64| f64::from(v as f32) == v;
-    let fits = |(slope, intercept)| single(slope) && single(intercept);
-    // NIfTI-1 holds slope and intercept as float32, NRRD not at all.
-    if format == Format::Nrrd || !stored.scaling.is_none_or(fits) {
+    // NRRD does not hold slope and intercept at all.
+    if format == Format::Nrrd || !nifti::holds_scaling(&stored) {
         let (whole, loss) = stored.worked_out();
         stored = whole;
         losses.extend(loss);
@@ -79,6 +78,30 @@ pub fn plan(
         notes,
         losses,
     })
+}
+
+/// An opened image in the type in which its file stores it, where it is now; `None` where the file does not hold
+/// these values, or is a colour image.
+pub(super) fn as_stored(from: &Path, volume: &Volume, control: &Control) -> Option<Stored> {
+    let (mut stored, _) = image::stored(from, control).ok()?;
+    let plain = volume.kind == VolumeKind::Scalar && stored.frames == volume.frames;
+    if !plain || stored.grid.shape != volume.grid.shape {
+        return None;
+    }
+    let mut values = volume.values.iter();
+    let mut same = true;
+    stored.each(|value, _| {
+        let held = values.next().copied();
+        same &= held.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
+    });
+    if !same || values.next().is_some() {
+        return None;
+    }
+    stored.grid = volume.grid.clone();
+    if !nifti::holds_scaling(&stored) {
+        stored = stored.worked_out().0;
+    }
+    Some(stored)
 }
 
 /// The gradients of a scan, else a sentence about why they are left out.

@@ -3,8 +3,9 @@
 use super::{edit, fitting, kept};
 use crate::jobs::Request;
 use crate::state::document::{Content, LayerId};
+use crate::state::recipe::{Recipe, Source};
 use crate::state::{Effect, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub fn show_only(state: &mut State, id: LayerId) {
     edit(state, "Show layer", false, |document| {
@@ -58,6 +59,16 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     fitting::fit(state, effects);
 }
 
+/// The file of an image that was opened, moved or not.
+fn image_file(recipe: &Recipe) -> Option<&Path> {
+    match recipe {
+        Recipe::File(file) | Recipe::FileAs { file, .. } => Some(file),
+        Recipe::Scan(Source::File { dwi, .. }) => Some(dwi),
+        Recipe::Moved { of, .. } => image_file(of),
+        _ => None,
+    }
+}
+
 pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let Some(layer) = state.document.layer(id) else {
         return;
@@ -65,6 +76,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
     let command = layer.recipe.command();
     effects.push(Effect::Submit(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Request::SaveVolume {
+            from: image_file(&layer.recipe).map(Path::to_owned),
             volume,
             path,
             command,

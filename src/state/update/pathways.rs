@@ -443,6 +443,7 @@ fn save(
         PathwayFile::Second => found.sides[1].clone(),
     };
     effects.push(Effect::Submit(Request::SaveVolume {
+        from: None,
         volume,
         path,
         command,

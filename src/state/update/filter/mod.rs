@@ -376,6 +376,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
                 return;
             };
             Request::SaveVolume {
+                from: None,
                 volume,
                 path,
                 command,
