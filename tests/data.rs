@@ -1,7 +1,8 @@
 //! Grids, volumes and regions: invariants.
 
 use crate::support::{Random, test};
-use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume, size_in_words};
+use arcuate::compute::memory;
+use arcuate::data::{AffineSource, Grid, Mask, Shape, Tractogram, Volume};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -63,6 +64,9 @@ fn grid_refuses_flat_affines() {
     }
     let sound = DAffine3::from_scale(DVec3::splat(1e-3));
     assert!(Grid::new([2, 2, 2], sound, AffineSource::Sform).is_some());
+    // The square of such an edge is zero, and so is its length.
+    let short = DAffine3::from_mat3(DMat3::from_diagonal(DVec3::new(1.0, 2.0, 1e-270)));
+    assert!(Grid::new([2, 2, 2], short, AffineSource::Sform).is_none());
     assert!(Grid::new([2, 0, 2], sound, AffineSource::Sform).is_none());
 }
 
@@ -309,6 +313,6 @@ fn sizes() {
         (3_200_000_000_000, "3.2 TB"),
     ];
     for (bytes, expected) in words {
-        assert_eq!(size_in_words(bytes), expected);
+        assert_eq!(memory::size(bytes), expected);
     }
 }

@@ -165,9 +165,10 @@ fn field(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is.
-fn size(bytes: u64) -> String {
+/// `12.5 GB`, `480 MB`, `3.1 kB`: in the unit that shows what there is; 1 kB is 1000 bytes.
+pub fn size(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
+        b if b >= 0.95e12 => (b / 1e12, "TB"),
         b if b >= 0.95e9 => (b / 1e9, "GB"),
         b if b >= 0.95e6 => (b / 1e6, "MB"),
         b if b >= 0.95e3 => (b / 1e3, "kB"),

@@ -73,8 +73,11 @@ impl Grid {
         let sound = world_from_voxel.is_finite() && shape.iter().all(|&n| n > 0);
         let [x, y, z] = [0, 1, 2].map(|a| world_from_voxel.matrix3.col(a));
         let volume = world_from_voxel.matrix3.determinant().abs();
-        // Relative to the voxel's edges: an affine this flat has lost a dimension.
-        let regular = volume > 1e-9 * x.length() * y.length() * z.length();
+        // Relative to the voxel's edges: an affine this flat has lost a dimension, as has one with an edge so short
+        // that its length is zero.
+        let edges = [x, y, z].map(DVec3::length);
+        let regular =
+            edges.iter().all(|&e| e > 0.0) && volume > 1e-9 * edges.iter().product::<f64>();
         (sound && regular).then(|| Self {
             shape,
             world_from_voxel,

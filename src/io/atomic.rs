@@ -287,7 +287,7 @@ fn sync_folder(target: &Path) {
 }
 
 /// Copies a file that another program made to where it is wanted.
-pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+pub fn copy(from: &Path, to: &Path, control: &Control) -> Result<(), Error> {
     write_verified(
         to,
         |file| {
@@ -296,11 +296,10 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
             Ok(())
         },
         |written| {
-            let length = |file: &Path| disk::metadata(file).map(|m| m.len());
-            let bytes = |file: &Path| length(file).map_err(|e| super::error::plain(&e));
-            match (bytes(from)?, bytes(written)?) {
-                (made, kept) if made == kept && made > 0 => Ok(()),
-                (made, kept) => Err(format!("it has {kept} bytes instead of {made}")),
+            let sum = |file: &Path| checksum::of_file(file, control).map_err(Unlike::from);
+            match sum(from)? == sum(written)? {
+                true => Ok(()),
+                false => Err(Unlike::Differs("it is not what was copied".to_owned())),
             }
         },
     )

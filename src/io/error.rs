@@ -133,6 +133,16 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
+    /// The program that makes films failed.
+    Film {
+        path: PathBuf,
+        why: String,
+    },
+    /// No folder for temporary files; the path is the one that takes none.
+    Scratch {
+        path: PathBuf,
+        why: String,
+    },
     /// What was written does not read back as what it should be.
     ReadBack {
         path: PathBuf,
@@ -153,9 +163,12 @@ fn has_folder(path: &Path) -> bool {
 
 impl Error {
     pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
+        // A name from a file may hold what no name of a file does.
+        let cannot_be = path.as_os_str().as_encoded_bytes().contains(&0);
         let path = path.to_owned();
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing { path },
+            ErrorKind::InvalidInput if cannot_be => Self::Missing { path },
             ErrorKind::PermissionDenied => Self::Denied { path },
             ErrorKind::IsADirectory => Self::Folder { path },
             ErrorKind::InvalidFilename => Self::LongName { path },
@@ -252,6 +265,8 @@ impl Error {
             | Self::Full { path }
             | Self::NoRoomToCompare { path, .. }
             | Self::Unwritable { path, .. }
+            | Self::Film { path, .. }
+            | Self::Scratch { path, .. }
             | Self::ReadBack { path, .. } => Some(path),
         }
     }
@@ -390,6 +405,16 @@ impl Error {
             Self::Unwritable { why, .. } => write!(
                 f,
                 "The file could not be written ({why}) and nothing was changed; choose another folder"
+            ),
+            Self::Film { why, .. } => write!(
+                f,
+                "The film could not be made ({why}) and nothing was changed; its pictures are there, so make room \
+                 for temporary files (in {}, or set TMPDIR) and try again",
+                std::env::temp_dir().display()
+            ),
+            Self::Scratch { why, .. } => write!(
+                f,
+                "No temporary files can be made ({why}); make room there, or set TMPDIR to another folder"
             ),
             Self::ReadBack { why, .. } => write!(
                 f,

@@ -178,6 +178,11 @@ pub fn save(
     }
 }
 
+/// Whether two coordinates are the same but for a format's own rounding.
+pub(super) fn near(a: f32, b: f32, tolerance_mm: f32) -> bool {
+    (a - b).abs() <= tolerance_mm || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
 /// Words about how two tractograms differ by more than a format's own rounding, if they do:
 /// points by more than `tolerance_mm`, values at all.
 pub(super) fn difference(
@@ -188,9 +193,7 @@ pub(super) fn difference(
     if found.offsets != expected.offsets {
         return Err("its streamlines differ".to_owned());
     }
-    let near = |(a, b): (&f32, &f32)| {
-        (a - b).abs() <= tolerance_mm || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
-    };
+    let near = |(a, b): (&f32, &f32)| near(*a, *b, tolerance_mm);
     let (a, b) = (found.points.as_flattened(), expected.points.as_flattened());
     if !a.iter().zip(b).all(near) {
         return Err("its points differ".to_owned());

@@ -17,6 +17,7 @@ pub mod disk;
 pub mod ending;
 mod error;
 pub mod fibres;
+pub mod film;
 mod format;
 mod freesurfer;
 mod gifti;

@@ -5,8 +5,7 @@ use super::Error;
 use super::disk::{self, Metadata};
 use super::members::Members;
 use crate::compute::Control;
-use crate::compute::memory;
-use crate::data::size_in_words;
+use crate::compute::memory::{self, size};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -214,11 +213,7 @@ impl Source {
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,
-                format!(
-                    "{} packed into {}",
-                    size_in_words(bytes),
-                    size_in_words(self.file_bytes)
-                ),
+                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
                 format!(
                     "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
                      (--memory GB, or the setting)"

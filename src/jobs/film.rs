@@ -92,16 +92,22 @@ impl Ffmpeg {
             .args(["-color_trc", "bt709", "-c:v", "libx264", "-crf", "16"])
             .args(["-movflags", "+faststart", "-f", "mp4"])
             .arg(&film);
+        let failed = |why: String| Error::Film {
+            path: path.to_owned(),
+            why,
+        };
         control.begin("Making the film", frames.len() as u64);
         let made = Running::start(command).and_then(|r| r.wait(&film, self.patience, control));
         made.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
-            Stopped::Failed(why) => Error::Unwritable {
-                path: path.to_owned(),
-                why,
-            },
+            Stopped::Failed(why) => failed(why),
         })?;
-        atomic::copy(&film, path)
+        match crate::io::film::is_whole(&film) {
+            Ok(true) => {}
+            Ok(false) => return Err(failed("ffmpeg wrote a part of it only".to_owned())),
+            Err(e) => return Err(failed(e.kind().to_string())),
+        }
+        atomic::copy(&film, path, control)
     }
 }
 
@@ -170,7 +176,8 @@ fn locked(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
 
 impl Running {
     fn start(mut command: Command) -> Result<Self, Stopped> {
-        let failed = |e: std::io::Error| Stopped::Failed(format!("ffmpeg did not start: {e}"));
+        let failed =
+            |e: std::io::Error| Stopped::Failed(format!("ffmpeg did not start: {}", e.kind()));
         let command = command.stdin(Stdio::null());
         let mut child = command
             .stdout(Stdio::piped())

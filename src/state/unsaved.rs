@@ -8,8 +8,9 @@ use super::segment::Start;
 use super::whole_brain::WholeBrain;
 use super::words::{THIN, counted, fixed, with_unit};
 use super::{Recipe, State, defaults};
+use crate::compute::memory;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Shape, Tractogram, size_in_words};
+use crate::data::{DataId, Region, Shape, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
 use crate::solvers::geodesic::{self, Cut};
@@ -93,7 +94,7 @@ impl RecipeOnly {
 
 /// `412 MB`, `2.1 GB`, with the space that windows have before units.
 pub fn size(bytes: u64) -> String {
-    size_in_words(bytes).replace(' ', &THIN.to_string())
+    memory::size(bytes).replace(' ', &THIN.to_string())
 }
 
 #[derive(Clone, PartialEq, Debug)]

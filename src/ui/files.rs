@@ -6,8 +6,10 @@ mod dialog;
 mod disk;
 mod picture;
 mod purpose;
+mod suggested;
 
 pub use purpose::Purpose;
+pub use suggested::suggestion;
 
 use super::panels;
 use super::theme::{self, size, space};
@@ -557,57 +559,4 @@ fn options(ui: &mut Ui, sheet: &mut Sheet) {
             sheet.text = format!("{bare}.{}", endings[i]);
         }
     }
-}
-
-/// `name.ending` where the last file was saved, else beside the scan, or in the working folder where
-/// nothing was opened from a file; with the ending of the last file of its kind.
-pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
-    let exports = &state.session.exports;
-    let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
-    let folder = last.or_else(|| {
-        let mut layers = state.document.layers.iter();
-        layers.find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned))
-    });
-    let plain: String = name
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let stem = state.document.name.replace(char::is_whitespace, "_");
-    let layer = match purpose {
-        Purpose::Tracks { layer, .. } => *layer,
-        Purpose::Layer { layer, .. } => Some(*layer),
-        _ => None,
-    };
-    let opened = layer.and_then(|id| state.document.layer(id)?.path.as_deref());
-    // A file's own name keeps its letters, as BIDS wants; our names for maps get small ones.
-    let stem = if opened.is_some() || plain.starts_with(&stem) && !stem.is_empty() {
-        plain
-    } else if stem.is_empty() {
-        plain.to_lowercase()
-    } else {
-        format!("{stem}_{}", plain.to_lowercase())
-    };
-    let before = purpose.kind().and_then(|kind| exports.last.get(kind));
-    let same = |e: &&str| before.is_some_and(|name| name.ends_with(&format!(".{e}")));
-    let endings = purpose.endings();
-    // Else that of the layer's own file, which holds all that it brought.
-    let own = |e: &&str| opened.is_some_and(|p| p.to_string_lossy().ends_with(&format!(".{e}")));
-    let mut listed = endings.iter();
-    let ending = listed.clone().find(|e| same(e));
-    let ending = ending.or(listed.find(|e| own(e))).or(endings.first());
-    let ending = ending.copied().unwrap_or_default();
-    let folder = folder.unwrap_or_default();
-    let path = folder.join(format!("{stem}.{ending}"));
-    // What was opened is not what to overwrite.
-    let path = match opened == Some(&path) {
-        true => folder.join(format!("{stem}_export.{ending}")),
-        false => path,
-    };
-    path.display().to_string()
 }

@@ -121,7 +121,7 @@ fn text(step: GuideStep, subject: Subject) -> &'static str {
             "Run the fit: it finds how much of the scan's signal each streamline explains"
         }
         (GuideStep::Weigh, NoStreamlines) => {
-            "No streamlines yet: track the whole brain, then find how much of the signal each explains"
+            "No streamlines yet: track the whole brain to find how much of the scan's signal each explains"
         }
         (GuideStep::Weigh, Fit) => {
             "The fit runs. The histogram of its weights appears under Results"

@@ -9,7 +9,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::IconButton;
 use super::widgets::note::{Answer, Note};
 use super::widgets::{anchor, paint, section};
-use super::{List, Memory, crosshair, forms, icons, layers, recovery, regions};
+use super::{List, Memory, crosshair, forms, icons, layers, regions};
 use crate::state::{Action, Message, Severity, State, Task};
 use egui::{Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 use split::Split;
@@ -148,24 +148,15 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         pos2(panel.left() + 1.0, panel.top()),
         pos2(panel.right(), foot.top()),
     );
-    let body = top::show(ui, body, state, memory, actions);
+    let whole = body;
+    let body = top::show(ui, whole, state, memory, actions);
     let task = state.view.task;
-    let split = Split::of(ui, task, body);
+    let split = Split::of(ui, task, whole, body);
     let (above, below) = split.places(body);
     let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {
         natural.0 = anchor::scroll(ui, task.name(), |ui| {
             rows_from = ui.cursor().top();
-            let notes = state.session.messages.iter().any(|m| !is_error(m)) || recovery::any(state);
-            if notes {
-                ui.add_space(space::INSET);
-            }
-            recovery::show(ui, state, actions);
-            messages(ui, state, |m| !is_error(m), actions);
-            if notes {
-                ui.add_space(-8.0);
-                section::end(ui);
-            }
             forms::mosaic::show(ui, state, actions);
             forms::region::show(ui, state, memory, actions);
             match task {

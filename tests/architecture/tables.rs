@@ -46,6 +46,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "state",
         &[
             ("data", All),
+            // Sizes in words, the same everywhere.
+            ("compute", Only(&["memory"])),
             ("solvers", Types),
             ("jobs", Types),
             // Which formats there are, what they hold and what is said about files: plain values.

@@ -173,7 +173,10 @@ pub fn sentence(error: &Error) -> String {
     assert!(!text.contains("os error"), "{text}");
     assert!(text.starts_with(|c: char| c.is_uppercase()), "{text}");
     if let Some(path) = error.path() {
-        let path = format!(": {}", path.display());
+        // A name from a file may hold anything.
+        let plain = |c: char| if c.is_control() { '·' } else { c };
+        let name: String = path.to_string_lossy().chars().map(plain).collect();
+        let path = format!(": {name}");
         assert!(text.ends_with(&path), "{text}");
         let words = text.trim_end_matches(&path);
         assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
@@ -321,6 +324,7 @@ fn scheme(path: &Path) -> bool {
     answered(io::scheme::timing(path)).is_some_and(|read| !read.rows.is_empty())
 }
 
+/// A number for each of five streamlines.
 fn weights(path: &Path) -> bool {
     // Streamlines of one point each.
     let five = Tractogram::new(vec![[0.0; 3]; 5], (0..=5).collect::<Vec<_>>());

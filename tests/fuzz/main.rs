@@ -57,11 +57,18 @@ fn chosen() -> &'static (&'static Entry, PathBuf) {
         let name = std::env::var("ARCUATE_FUZZ").unwrap_or_default();
         let Some(entry) = Entry::named(&name) else {
             let names: Vec<&str> = entries::ENTRIES.iter().map(|e| e.name).collect();
-            eprintln!("Found ARCUATE_FUZZ={name}, expected one of {}", names.join(", "));
+            eprintln!(
+                "Found ARCUATE_FUZZ={name}, expected one of {}",
+                names.join(", ")
+            );
             std::process::exit(2);
         };
         let shared = PathBuf::from("/dev/shm");
-        let root = if shared.is_dir() { shared } else { std::env::temp_dir() };
+        let root = if shared.is_dir() {
+            shared
+        } else {
+            std::env::temp_dir()
+        };
         let folder = root.join(format!("arcuate-fuzz-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("made");
         entries::prepare(&folder);
@@ -76,5 +83,9 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     entry.run(folder, input);
     let taken = MOST.load(Ordering::Relaxed).saturating_sub(before) as u64;
     let allowed = entry.allowed_bytes(input);
-    assert!(taken <= allowed, "{} bytes took {taken} of memory, {allowed} are allowed", input.len());
+    assert!(
+        taken <= allowed,
+        "{} bytes took {taken} of memory, {allowed} are allowed",
+        input.len()
+    );
 });

@@ -9,9 +9,10 @@ use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
 use arcuate::io::{self, convert, fibres, nifti};
-use arcuate::state::Settings;
+use arcuate::solvers::level_set::{Layout, Mode, Params, Script};
+use arcuate::state::{Settings, defaults};
 use glam::{DAffine3, DVec3};
-use std::fmt::Write as _;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use zip::CompressionMethod;
@@ -78,10 +79,7 @@ pub fn of(entry: &str) -> Seeds {
             "usual".to_owned(),
             serde_json::to_vec(&Settings::default()).expect("JSON"),
         )],
-        "script" => texts(&[
-            ("two_spheres", SCRIPT),
-            ("paper", &SCRIPT.replace("\"Scaled\"", "\"Paper\"")),
-        ]),
+        "script" => scripts(),
         "command" => COMMANDS
             .iter()
             .enumerate()
@@ -100,7 +98,8 @@ const BIDS: &str = "{\"Name\":\"x\",\"BIDSVersion\":\"1.8.0\"}<<sub-01/ses-1/dwi
 
 const SCRIPT: &str = r#"{"image":"t1.nii","volume":0,"mask":null,"threshold":null,"fill":null,
 "spheres":[{"add":true,"centre":[0.0,0.0,0.0],"radius_mm":4.0},{"add":false,"centre":[4.0,0.0,0.0],"radius_mm":2.0}],
-"layer":null,"grow_here":["sphere:0,0,4,3"],"not_here":["mask:mask.nii.gz"],"run":RUN}"#;
+"layer":null,"grow_here":[{"Sphere":{"centre":[0.0,0.0,4.0],"radius_mm":3.0}}],"not_here":[{"Mask":"mask.nii.gz"}],
+"run":RUN}"#;
 
 const COMMANDS: &[&str] = &[
     "info t1.nii tracks.trx --json",
@@ -123,23 +122,28 @@ const COMMANDS: &[&str] = &[
 ];
 
 fn texts(of: &[(&str, &str)]) -> Seeds {
-    let run = || {
-        let params = arcuate::state::defaults::level_set(100.0, 20.0);
-        let run = arcuate::solvers::level_set::Script {
-            params,
-            layout: arcuate::solvers::level_set::Layout::BEST,
-            events: Vec::new(),
-            steps: 20,
-        };
-        serde_json::to_string(&run).expect("JSON")
-    };
-    let filled = |text: &str| match text.contains("RUN}") {
-        true => text.replace("RUN}", &(run() + "}")),
-        false => text.to_owned(),
-    };
-    of.iter()
-        .map(|(name, text)| ((*name).to_owned(), filled(text).into_bytes()))
-        .collect()
+    let named = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
+    of.iter().map(named).collect()
+}
+
+/// Scripts of a segmentation, in both of its forms.
+fn scripts() -> Seeds {
+    [("scaled", Mode::Scaled), ("paper", Mode::Paper)]
+        .map(|(name, mode)| {
+            let params = Params {
+                mode,
+                ..defaults::level_set(100.0, 20.0)
+            };
+            let run = Script {
+                params,
+                layout: Layout::BEST,
+                events: Vec::new(),
+                steps: 20,
+            };
+            let run = serde_json::to_string(&run).expect("JSON");
+            (name.to_owned(), SCRIPT.replace("RUN", &run).into_bytes())
+        })
+        .to_vec()
 }
 
 fn numbered(name: &str, of: Vec<Vec<u8>>) -> Seeds {
@@ -376,6 +380,7 @@ fn unnamed() -> Seeds {
         .to_vec()
 }
 
+/// A window's work, and its content alone. The results keep a few of their numbers, so that the file stays small.
 fn session() -> Seeds {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -383,14 +388,18 @@ fn session() -> Seeds {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let whole = std::fs::read_to_string(&path).expect("read");
-    let mut empty = String::new();
-    let _ = write!(
-        empty,
-        r#"{{"arcuate_session":1,"program":"Arcuate","saved_s":0,"computed_on":"CPU","files":[],"content":{}}}"#,
-        serde_json::from_str::<serde_json::Value>(&whole).expect("JSON")["content"]
-    );
-    vec![
-        ("worked".to_owned(), whole.into_bytes()),
-        ("content".to_owned(), empty.into_bytes()),
-    ]
+    let mut whole: Value = serde_json::from_str(&whole).expect("JSON");
+    for result in whole["results"].as_array_mut().expect("results") {
+        result["sample"]
+            .as_array_mut()
+            .expect("numbers")
+            .truncate(2);
+    }
+    let mut content = whole.clone();
+    for list in ["files", "masks", "results"] {
+        content[list] = Value::Array(Vec::new());
+    }
+    [("worked", whole), ("content", content)]
+        .map(|(name, value)| (name.to_owned(), value.to_string().into_bytes()))
+        .to_vec()
 }

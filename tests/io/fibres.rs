@@ -3,8 +3,9 @@
 use super::sentence;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
-use arcuate::io::{self, Error, FibreInfo, tck};
+use arcuate::data::{Grid, Tractogram};
+use arcuate::io::{self, Error, FibreInfo, fibres, tck};
+use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::fibres::odd_headers", odd_headers),
         test("io::fibres::cut_anywhere", cut),
         test("io::fibres::nonsense_is_refused", nonsense),
+        test("io::fibres::trk_holds_a_point_or_says_why_not", trk_points),
     ]
 }
 
@@ -309,4 +311,26 @@ fn nonsense() {
         &Control::new(),
     );
     assert!(matches!(error, Err(Error::Unsupported { .. })));
+}
+
+/// The way through the grid takes a coordinate that is not finite into the others of its point: a file whose points
+/// would differ is refused before it is written, not blamed on the disk after.
+fn trk_points() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trk");
+    let grid = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid");
+    let save = |point: [f32; 3]| {
+        let tracks = Tractogram::new(vec![[1.0; 3], point], vec![0, 2]).with_grid(grid.clone());
+        fibres::save(&path, &tracks, "", &Control::new())
+    };
+    for point in [[f32::NAN, 2.0, 3.0], [1.0, f32::INFINITY, 3.0]] {
+        let error = save(point).expect_err("it is not held");
+        assert!(
+            sentence(&error).contains("streamline 1 that is not finite"),
+            "{error}"
+        );
+        assert!(!path.exists());
+    }
+    save([f32::NAN; 3]).expect("it is nowhere, and stays there");
+    save([1e30, 2.0, 3.0]).expect("far away, but a place");
 }

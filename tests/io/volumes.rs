@@ -512,7 +512,10 @@ fn nrrd_refusals() {
         "encoding: raw\ndata file: LIST",
         "in several files",
     );
-    refused("encoding: raw", "encoding: raw\ndata file: none.raw", "");
+    for name in ["none.raw", "a\0b.raw"] {
+        let line = format!("encoding: raw\ndata file: {name}");
+        refused("encoding: raw", &line, "No such file");
+    }
     refused(
         "encoding: raw",
         "encoding: raw\nbyte skip: -7",

@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::films of an ffmpeg that talks", talks),
         test("jobs::films of an ffmpeg that stands still", stands_still),
         test("jobs::films are cancelled", cancelled),
+        test("jobs::films that are cut off are refused", cut_off),
     ]
 }
 
@@ -38,6 +39,29 @@ fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {
     ffmpeg.save(path, &[frame.clone(), frame], 25, control)
 }
 
+/// The boxes that every film has, empty; and a script that writes them.
+const FILM: &[u8] = b"\0\0\0\x08ftyp\0\0\0\x08moov\0\0\0\x08mdat";
+const WHOLE: &str = r"printf '\000\000\000\010ftyp\000\000\000\010moov\000\000\000\010mdat'";
+
+/// A full disk cuts a film off, and ffmpeg may end with success.
+fn cut_off() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    std::fs::write(&path, FILM).expect("written");
+    for part in [
+        "true",
+        ": > \"$film\"",
+        r#"printf '\000\000\000\010ftyp\000\000\000\010mdat' > "$film""#,
+        r#"printf '\000\000\000\010ftyp\000\000\000\010moov\000\000\001\000mdat' > "$film""#,
+    ] {
+        let ffmpeg = in_place(folder.path(), part, LONG);
+        let error = save(&ffmpeg, &path, &Control::new()).expect_err(part);
+        assert!(matches!(error, Error::Film { .. }), "{part}: {error:?}");
+        assert!(error.to_string().contains("TMPDIR"), "{error}");
+        assert_eq!(std::fs::read(&path).expect("the film of before"), FILM);
+    }
+}
+
 const LONG: Duration = Duration::from_secs(300);
 
 /// Two megabytes of complaints are many times what a pipe holds.
@@ -48,19 +72,19 @@ fn talks() {
                  echo \"frame=$i\"; i=$((i+1)); done";
     let fine = in_place(
         folder.path(),
-        &format!("{words}\necho film > \"$film\""),
+        &format!("{words}\n{WHOLE} > \"$film\""),
         LONG,
     );
     let control = Control::new();
     save(&fine, &path, &control).expect("saved");
-    assert_eq!(std::fs::read(&path).expect("a film"), b"film\n");
+    assert_eq!(std::fs::read(&path).expect("a film"), FILM);
     let script = format!("{words}\necho 'out of colours' >&2\nexit 3");
     let failing = in_place(folder.path(), &script, LONG);
     let error = save(&failing, &path, &control)
         .expect_err("it failed")
         .to_string();
     assert!(error.contains("exit status: 3: out of colours"), "{error}");
-    assert_eq!(std::fs::read(&path).expect("the film of before"), b"film\n");
+    assert_eq!(std::fs::read(&path).expect("the film of before"), FILM);
 }
 
 fn stands_still() {

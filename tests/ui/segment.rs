@@ -406,8 +406,18 @@ fn cuts() {
     assert_eq!(shown, "1 sphere, 1 cut");
 }
 
-fn unframed() {
+/// A surface in view, whose camera came from afar.
+fn framed() -> support::Window {
     let mut driven = leaked();
+    let sphere = driven.state.document.segment.spheres[0].1;
+    driven.act(Action::Segment(SegmentAction::Clear));
+    driven.state.view.camera.distance_mm = 900.0;
+    driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    driven
+}
+
+fn unframed() {
+    let mut driven = framed();
     let seen = |window: &support::Window| {
         let camera = window.state.view.camera;
         (camera.focus, camera.distance_mm)
@@ -415,7 +425,7 @@ fn unframed() {
     let (before, near) = driven.state.session.segment.framed.expect("brought to it");
     assert_eq!(seen(&driven), (near.focus, near.distance_mm));
     assert!(near.distance_mm < before.distance_mm);
-    let mut moved = leaked();
+    let mut moved = framed();
     moved.state.view.camera.distance_mm *= 0.9;
     let by_hand = seen(&moved);
     for window in [&mut driven, &mut moved] {

@@ -65,7 +65,7 @@ fn open_now(which: Which) -> Result<Vec<Device>, Error> {
 }
 
 /// Bytes as memory of a card is sold: `139 GB`, `3.2 GB`, `48 MB`; 1 GB is 2³⁰ bytes, unlike in sizes of files
-/// (`size_in_words` of data).
+/// ([`super::memory::size`]).
 pub fn gigabytes(bytes: u64) -> String {
     let gigabytes = bytes as f64 / (1u64 << 30) as f64;
     if gigabytes >= 99.95 {

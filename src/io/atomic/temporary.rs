@@ -242,7 +242,12 @@ impl Scratch {
                 // Left by a process of the same number that was killed.
                 Err(e)
                     if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok() => {}
-                Err(e) => return Err(Error::writing(&path, &e)),
+                Err(e) => {
+                    return Err(Error::Scratch {
+                        path: std::env::temp_dir(),
+                        why: super::super::error::plain(&e),
+                    });
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::io::stored::{Pixel, Stored};
 use crate::io::{DISCLAIMER, Error, extension, little_endian};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
@@ -198,6 +198,15 @@ fn prepare(
                 "an image of {side} voxels or volumes along one axis, NIfTI-1 holds {LARGEST_SIDE}"
             ),
             "save a part of it",
+        ));
+    }
+    // Coordinates of a damaged header: what is written must be what was read.
+    let rounded = single(grid).and_then(|g| same_space(&g, frames, grid, frames).ok());
+    if rounded.is_none() {
+        return Err(Error::unsupported(
+            path,
+            "an affine with numbers too large or too small for NIfTI-1, which holds them in single precision",
+            "choose .nrrd, or repair the affine",
         ));
     }
     let header = header(grid, &further, voxels, description);
@@ -464,6 +473,16 @@ fn verify(
     } else {
         Err("its values differ".to_owned().into())
     }
+}
+
+/// The grid as the header's single precision keeps it, where that has a volume.
+fn single(grid: &Grid) -> Option<Grid> {
+    let m = grid.world_from_voxel;
+    let single = |v: DVec3| v.as_vec3().as_dvec3();
+    let columns = [m.matrix3.x_axis, m.matrix3.y_axis, m.matrix3.z_axis].map(single);
+    let [x, y, z] = columns;
+    let affine = DAffine3::from_cols(x, y, z, single(m.translation));
+    Grid::new(grid.shape, affine, grid.source)
 }
 
 fn same_space(

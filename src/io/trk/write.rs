@@ -1,15 +1,15 @@
 //! Writing TRK version 2, little-endian, in the voxel order of the grid's own affine.
 
 use super::super::format::kept;
-use super::super::{Error, atomic, extension};
+use super::super::{Error, atomic, extension, fibres};
 use super::header::{Header, NAME_BYTES, NAMES};
-use super::{BATCH, space, verify};
+use super::{BATCH, space, tolerance_mm, verify};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::{Columns, columns};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::Path;
@@ -85,7 +85,16 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         ));
     }
     let dim = header.dim.map(f64::from);
-    let file_from_world = space::world_from_file(affine, voxel_mm, dim, axes).inverse();
+    let world_from_file = space::world_from_file(affine, voxel_mm, dim, axes);
+    let file_from_world = world_from_file.inverse();
+    let tolerance = tolerance_mm(tractogram, grid);
+    // A coordinate that is not finite may take the others of its point with it.
+    let holds = |world: [f32; 3], file: Vec3| {
+        let again = world_from_file.transform_point3(file.as_dvec3());
+        let again = again.as_vec3().to_array();
+        let mut both = world.iter().zip(&again);
+        both.all(|(a, b)| fibres::near(*a, *b, tolerance))
+    };
     let columns = |kept: &[&Columns]| -> Vec<Arc<[f32]>> {
         let all = kept
             .iter()
@@ -95,7 +104,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     let (scalars, properties) = (columns(&scalars), columns(&properties));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     control.begin(&format!("Writing {name}"), tractogram.len() as u64);
-    let line = |i: usize, bytes: &mut Vec<u8>| {
+    let line = |i: usize, bytes: &mut Vec<u8>| -> Result<(), Error> {
         let (from, to) = (
             tractogram.offsets[i] as usize,
             tractogram.offsets[i + 1] as usize,
@@ -104,6 +113,16 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         for p in from..to {
             let world = DVec3::from_array(tractogram.points[p].map(f64::from));
             let file = file_from_world.transform_point3(world).as_vec3();
+            if !holds(tractogram.points[p], file) {
+                return Err(Error::malformed(
+                    path,
+                    format!(
+                        "a coordinate in streamline {} that is not finite or too large for its grid",
+                        i + 1
+                    ),
+                    "one that TRK can hold; choose TRX",
+                ));
+            }
             for v in file.to_array() {
                 bytes.extend_from_slice(&v.to_le_bytes());
             }
@@ -114,6 +133,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         for values in &properties {
             bytes.extend_from_slice(&values[i].to_le_bytes());
         }
+        Ok(())
     };
     let write = |file: &mut dyn Write| -> Result<(), atomic::Stop> {
         file.write_all(&header.bytes())?;
@@ -124,10 +144,10 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
                 .par_chunks(BATCH)
                 .map(|indices| {
                     let mut bytes = Vec::new();
-                    indices.iter().for_each(|&i| line(i, &mut bytes));
-                    bytes
+                    indices.iter().try_for_each(|&i| line(i, &mut bytes))?;
+                    Ok(bytes)
                 })
-                .collect();
+                .collect::<Result<_, Error>>()?;
             for part in parts {
                 file.write_all(&part)?;
             }

@@ -2,8 +2,8 @@
 
 use super::gather::{Joined, Lines};
 use super::{Error, words};
+use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
-use crate::data::size_in_words;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,8 +88,8 @@ impl<'a> Room<'a> {
              a longer step",
             self.what,
             words::count(self.seeds as f64),
-            size_in_words(bytes as u64),
-            size_in_words(self.memory())
+            size(bytes as u64),
+            size(self.memory())
         )))
     }
 
@@ -126,7 +126,7 @@ impl<'a> Room<'a> {
             self.what,
             words::count(done as f64),
             words::count(self.seeds as f64),
-            size_in_words(self.memory())
+            size(self.memory())
         ))
     }
 }

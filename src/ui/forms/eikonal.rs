@@ -75,13 +75,16 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         );
     }
-    if state.session.guide == Some(GuideStep::Width) {
-        // The guide asks for this row.
-        anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
-    }
     joined(ui, state, &mut set);
     alpha(ui, settings, &mut set);
-    panels::in_sight(ui);
+    match state.session.guide {
+        None => panels::in_sight(ui),
+        // The guide asks for the width. In its other steps results have the room.
+        Some(GuideStep::Width) => {
+            anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
+        }
+        Some(_) => {}
+    }
     let row = SliderRow::new("Domain FA ≥", settings.params.min_fa, 0.0..=0.4)
         .default(usual.params.min_fa)
         .limits(0.0..=1.0)

@@ -15,7 +15,9 @@ use crate::state::segment::{
     CANNOT_SEGMENT, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
 use crate::state::words::counted;
-use crate::state::{Action, Content, LayerId, Phase, Play, Severity, State, Tool, defaults};
+use crate::state::{
+    Action, Content, LayerId, Message, Phase, Play, Severity, Slot, State, Tool, defaults,
+};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, size, space};
@@ -244,9 +246,11 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(changed, phase);
     }
     panels::in_sight(ui);
-    if let Some(leaked) = alarm::leaked(state) {
-        // The alarm asks for these rows.
-        let number = leaked.leak.noticed;
+    let warned = |m: &Message| m.slot == Some(Slot::Segment);
+    let warned = state.session.messages.iter().any(warned);
+    let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
+    // The alarm asks for these rows, and so does the sentence that the surface is gone.
+    if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
         anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
     if let Some(why) = &state.session.segment.failed {

@@ -47,14 +47,15 @@ impl Split {
         Id::unique(("where results begin", task.name()))
     }
 
-    pub fn of(ui: &Ui, task: Task, body: Rect) -> Self {
+    /// `panel`: with the notes above it.
+    pub fn of(ui: &Ui, task: Task, panel: Rect, body: Rect) -> Self {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
         let needed = known.map_or(0.0, |k| k.needed);
         let (above, below) = natural;
         let overflows = above + below > body.height();
-        let share = (Self::SHARE * body.height()).min(Self::ENOUGH);
+        let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let most = share.max(body.height() - above);
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
         let wanted = match overflows {

@@ -1,6 +1,6 @@
 //! Notes at the top of a task's panel, which are in sight however the panel is scrolled: the step of the guide, a
-//! leak, errors, layers that a save left out. What is below makes room for them, but not while the pointer is on
-//! it: until the pointer has left they cover the first rows.
+//! leak, messages, layers that a save left out, work that was left behind. What is below makes room for them, but
+//! not while the pointer is on it: until the pointer has left they cover the first rows.
 
 use super::super::theme::{self, space};
 use super::super::{Memory, forms, guide, recovery};
@@ -21,8 +21,9 @@ struct Made {
 /// Whether there are notes besides that of a leak, which covers the inputs alone: what it asks for stays where it is.
 fn makes_room(state: &State) -> bool {
     state.session.guide.is_some()
-        || state.session.messages.iter().any(super::is_error)
+        || !state.session.messages.is_empty()
         || !state.recipe_only_said().is_empty()
+        || recovery::any(state)
 }
 
 fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -30,6 +31,8 @@ fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     guide::show(ui, state, memory, actions);
+    recovery::show(ui, state, actions);
+    super::messages(ui, state, |m| !super::is_error(m), actions);
 }
 
 /// Returns the place that is left.

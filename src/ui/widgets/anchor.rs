@@ -20,6 +20,8 @@ struct Kept {
     goes_to: Option<f32>,
     /// The request that the panel scrolled for, and how often: heights settle within a few passes.
     followed: Option<(u64, u8)>,
+    /// Where the panel was: until its heights have settled nothing is out of sight.
+    height: f32,
 }
 
 /// Passes in which the panel scrolls for one request.
@@ -126,7 +128,12 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         _ => 0,
     };
     kept.followed = asked.map(|(number, _)| (number, times));
-    if let Some((number, rows)) = asked
+    let settled = before.is_some_and(|before| before.height == panel.height());
+    kept.height = panel.height();
+    if asked.is_some() && !settled {
+        ctx.request_repaint();
+    }
+    if let Some((number, rows)) = asked.filter(|_| settled)
         && times < FOLLOWS
         && !pointer.is_some_and(|at| panel.contains(at))
     {

@@ -121,7 +121,7 @@ impl<'a> Note<'a> {
         let left = rect.left() + 34.0;
         paint::icon(
             painter,
-            rect.min + vec2(18.0, 18.0),
+            rect.min + vec2(18.0, if titled { 22.0 } else { 18.0 }),
             self.icon,
             size::ICON,
             self.ink,

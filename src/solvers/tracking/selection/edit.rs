@@ -2,9 +2,9 @@
 
 use super::super::words;
 use super::{Rules, select};
-use crate::compute::memory::claim;
+use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
-use crate::data::{Tractogram, size_in_words};
+use crate::data::Tractogram;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +87,8 @@ fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), super
         "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
          needed, or choose fewer streamlines",
         words::count(streamlines as f64),
-        size_in_words(bytes),
-        size_in_words(free)
+        size(bytes),
+        size(free)
     )))
 }
 

@@ -1,0 +1,38 @@
+//! Films (MP4): whether one is whole. A program that makes one can end well though the disk was full.
+
+use super::disk::File;
+use std::io::{Read as _, Result, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// Whether the boxes of a file (ISO/IEC 14496-12) end where it ends, and those that every player needs are there.
+pub fn is_whole(path: &Path) -> Result<bool> {
+    let mut file = File::open(path)?;
+    let end = file.seek(SeekFrom::End(0))?;
+    let (mut at, mut needed) = (0, vec![*b"ftyp", *b"moov", *b"mdat"]);
+    while at < end {
+        if end - at < 8 {
+            return Ok(false);
+        }
+        file.seek(SeekFrom::Start(at))?;
+        let mut head = [0; 8];
+        file.read_exact(&mut head)?;
+        let [a, b, c, d, kind @ ..] = head;
+        let length = match u32::from_be_bytes([a, b, c, d]) {
+            // To the end of the file.
+            0 => end - at,
+            // A longer number follows.
+            1 if end - at >= 16 => {
+                let mut long = [0; 8];
+                file.read_exact(&mut long)?;
+                u64::from_be_bytes(long)
+            }
+            length => length.into(),
+        };
+        if length < 8 || length > end - at {
+            return Ok(false);
+        }
+        needed.retain(|one| *one != kind);
+        at += length;
+    }
+    Ok(needed.is_empty())
+}
