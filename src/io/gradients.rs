@@ -197,7 +197,10 @@ pub fn for_scan(
         Some(TableFiles::from_paths(named)?)
     };
     // A scan that is no file lies where its grid says.
-    let own = image::read_grid(scan, &Control::new()).ok();
+    let own = match scan.is_file() && files.is_some() {
+        true => Some(image::read_grid(scan, &Control::new())?),
+        false => None,
+    };
     let own = own.filter(|own| own.shape == grid.shape);
     files
         .map(|files| read_moved(&files, own.as_ref().unwrap_or(grid), grid, volumes))
