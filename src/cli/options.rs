@@ -11,7 +11,7 @@ use super::runner::{Failure, Runner};
 use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::{self, Space, Told, ToldAffine};
-use crate::jobs::{Loaded, Output, Request};
+use crate::jobs::{Loaded, Output, Request, UNTIL_THEN};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
 use crate::state::defaults;
 use crate::state::recipe::{FitRecipe, Source};
@@ -441,6 +441,11 @@ impl ScanOptions {
                 let (grid, volumes) = (&dwi.grid, dwi.frames);
                 if let Err(why) = io::gradients::for_scan(&path, &[], grid, volumes) {
                     return Err(Failure::new(why.to_string()));
+                }
+                // It could not be read then, and can be now.
+                let then = notes.iter().find_map(|n| n.strip_suffix(UNTIL_THEN));
+                if let Some(why) = then {
+                    return Err(Failure::new(format!("{why}: {}", path.display())));
                 }
                 if let Some(half) = io::gradients::alone_beside(&path) {
                     return Err(Failure::new(format!("{half}: {}", path.display())));

@@ -39,6 +39,7 @@ pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
+pub use open::UNTIL_THEN;
 pub use open::{Loaded, table};
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
