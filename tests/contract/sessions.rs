@@ -53,16 +53,20 @@ pub fn commands() {
 pub fn methods() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
-    // A sentence a line. A fit of weights may take another number of steps in every run.
+    // A sentence a line. The figures of a fit of weights differ a little from run to run.
     let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
-    let steps = |line: &str| match line.split_once(" iterations, until") {
-        Some((before, after)) => {
-            let words = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '\u{202f}');
-            format!("{words}N iterations, until{after}\n")
+    let figures = |line: &str| {
+        let fitted = line.contains(" iterations, until") || line.contains("have a weight");
+        match fitted {
+            true => {
+                line.replace(|c: char| c.is_ascii_digit(), "#")
+                    .replace("##", "#")
+                    + "\n"
+            }
+            false => format!("{line}\n"),
         }
-        None => format!("{line}\n"),
     };
-    let text: String = lines.lines().map(steps).collect();
+    let text: String = lines.lines().map(figures).collect();
     holds("session_methods.txt", &anonymous(&text, folder.path()));
 }
 
@@ -99,12 +103,12 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
-/// Durations differ from run to run, and the iterations of a fit of weights with its last digits.
+/// Durations differ from run to run, and the figures of a fit of weights a little.
 fn without_what_varies(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "iterations";
+                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "filter";
                 match varies {
                     true => *value = Value::from("varies"),
                     false => without_what_varies(value),
