@@ -103,6 +103,23 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
+/// A sign for each number, also for one with spaces between its thousands.
+fn without_figures(line: &str) -> String {
+    let mut text = String::new();
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let digit_follows = letters.peek().is_some_and(char::is_ascii_digit);
+        let within = text.ends_with('#') && !letter.is_alphabetic() && digit_follows;
+        if letter.is_ascii_digit() {
+            let begins = !text.ends_with('#');
+            text.extend(begins.then_some('#'));
+        } else if !within {
+            text.push(letter);
+        }
+    }
+    text
+}
+
 /// Durations differ from run to run, and the figures of a fit of weights a little.
 fn without_what_varies(value: &mut Value) {
     match value {
