@@ -68,7 +68,8 @@ pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
     if WATCHED.load(Ordering::Relaxed) && refused(what, bytes) {
         return Err(shortage);
     }
-    if bytes < LARGE_BYTES {
+    // A limit of the user's own is kept to the byte.
+    if bytes < LARGE_BYTES && !is_limited() {
         return Ok(());
     }
     let count = usize::try_from(bytes).map_err(|_| shortage)?;

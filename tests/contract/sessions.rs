@@ -125,7 +125,10 @@ fn without_what_varies(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "filter";
+                let varies = key.ends_with("_ms")
+                    || key.ends_with("_per_s")
+                    || key == "filter"
+                    || key == "status";
                 match varies {
                     true => *value = Value::from("varies"),
                     false => without_what_varies(value),
