@@ -44,6 +44,8 @@ struct Known {
     what: String,
     outcome: String,
     told: bool,
+    /// Random bytes alone bring it about: the fixed set need not.
+    seldom: bool,
     line: String,
 }
 
@@ -57,15 +59,18 @@ fn known() -> Vec<Known> {
         let [formats, what, outcome, told, why] = parts[..] else {
             panic!("five columns: {line}");
         };
-        assert!(
-            matches!(told, "told" | "silent") && why.len() > 20,
-            "{line}"
+        let words: Vec<&str> = told.split(", ").collect();
+        let known = matches!(
+            words[..],
+            ["told" | "silent"] | ["told" | "silent", "seldom"]
         );
+        assert!(known && why.len() > 20, "{line}");
         Known {
             formats: formats.split(' ').map(str::to_owned).collect(),
             what: what.to_owned(),
             outcome: outcome.to_owned(),
-            told: told == "told",
+            told: words[0] == "told",
+            seldom: words.len() > 1,
             line: line.to_owned(),
         }
     };
@@ -173,7 +178,8 @@ fn agree() {
     );
     // Another seed need not meet every row.
     if seed() == Ok(FIXED_SEED) && copies == COPIES {
-        let old = table.iter().enumerate().filter(|(i, _)| !used.contains(i));
+        let rows = table.iter().enumerate();
+        let old = rows.filter(|(i, known)| !used.contains(i) && !known.seldom);
         let old: Vec<&str> = old.map(|(_, k)| &*k.line).collect();
         assert!(
             old.is_empty(),
