@@ -221,8 +221,9 @@ fn sentences() {
                 .is_some_and(|s| s.matches(" or ").count() == 1),
         "{said}"
     );
-    let grid = Grid::axis_aligned([60; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
-    let picture = Volume::scalar(Arc::new(grid), vec![1.0; 216_000]);
+    // More than a mebibyte: less is not compared with the limit.
+    let grid = Grid::axis_aligned([80; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let picture = Volume::scalar(Arc::new(grid), vec![1.0; 512_000]);
     nifti::save_volume(&here.join("t1.nii.gz"), &picture, "", &Control::new()).expect("written");
     if !cfg!(target_os = "linux") {
         return;

@@ -53,16 +53,20 @@ pub fn commands() {
 pub fn methods() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
-    // A sentence a line. A fit of weights may take another number of steps in every run.
+    // A sentence a line. The figures of a fit of weights differ a little from run to run.
     let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
-    let steps = |line: &str| match line.split_once(" iterations, until") {
-        Some((before, after)) => {
-            let words = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '\u{202f}');
-            format!("{words}N iterations, until{after}\n")
+    let figures = |line: &str| {
+        let fitted = line.contains(" iterations, until") || line.contains("have a weight");
+        match fitted {
+            true => {
+                line.replace(|c: char| c.is_ascii_digit(), "#")
+                    .replace("##", "#")
+                    + "\n"
+            }
+            false => format!("{line}\n"),
         }
-        None => format!("{line}\n"),
     };
-    let text: String = lines.lines().map(steps).collect();
+    let text: String = lines.lines().map(figures).collect();
     holds("session_methods.txt", &anonymous(&text, folder.path()));
 }
 
@@ -99,12 +103,29 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
-/// Durations differ from run to run, and the iterations of a fit of weights with its last digits.
+/// A sign for each number, also for one with spaces between its thousands.
+fn without_figures(line: &str) -> String {
+    let mut text = String::new();
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let digit_follows = letters.peek().is_some_and(char::is_ascii_digit);
+        let within = text.ends_with('#') && !letter.is_alphabetic() && digit_follows;
+        if letter.is_ascii_digit() {
+            let begins = !text.ends_with('#');
+            text.extend(begins.then_some('#'));
+        } else if !within {
+            text.push(letter);
+        }
+    }
+    text
+}
+
+/// Durations differ from run to run, and the figures of a fit of weights a little.
 fn without_what_varies(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "iterations";
+                let varies = key.ends_with("_ms") || key.ends_with("_per_s") || key == "filter";
                 match varies {
                     true => *value = Value::from("varies"),
                     false => without_what_varies(value),
@@ -112,9 +133,8 @@ fn without_what_varies(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(without_what_varies),
-        Value::Number(number) if number.is_f64() => {
-            *value = Value::from(format!("{:.2e}", number.as_f64().unwrap_or_default()));
-        }
+        // The range of weights is that of a fit.
+        Value::Number(number) if number.is_f64() => *value = Value::from("a number"),
         _ => {}
     }
 }
