@@ -164,7 +164,7 @@ fn sound(head: &str, sentence: &str) {
         "try again",
         "copy it",
         "close other programs",
-        "not what they were",
+        "look in the report",
         "name them",
         "made again",
         "make it again",

@@ -504,7 +504,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results are not what they were: {}",
+            "{bad} of {all} results are not what they were; look in the report for the reason of each: {}",
             read.path.display()
         ))),
     }
