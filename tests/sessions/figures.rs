@@ -122,10 +122,11 @@ fn turn() {
     assert!(said(&output).1.contains("ffmpeg"), "{}", said(&output).1);
 
     if cfg!(unix) {
-        // Stands for ffmpeg: what it is given, in a row.
+        // Stands for ffmpeg: what it is given, in a row, in a film's last box, which goes on to the end.
         let tools = here.join("tools");
         std::fs::create_dir(&tools).expect("a folder");
-        let script = "#!/bin/sh\nfor last; do :; done\npattern=; before=\nfor a; do [ \"$before\" = -i ] && pattern=$a; before=$a; done\n/bin/cat \"${pattern%/*}\"/*.png >\"$last\"\n";
+        let script = "#!/bin/sh\nfor last; do :; done\npattern=; before=\nfor a; do [ \"$before\" = -i ] && pattern=$a; before=$a; done\nprintf '\\000\\000\\000\\010ftyp\\000\\000\\000\\010moov\\000\\000\\000\\000mdat' >\"$last\"\n/bin/cat \"${pattern%/*}\"/*.png >>\"$last\"\n";
+        const BOXES: usize = 3 * 8;
         std::fs::write(tools.join("ffmpeg"), script).expect("written");
         #[cfg(unix)]
         {
@@ -139,7 +140,7 @@ fn turn() {
         let frames: Vec<Vec<u8>> = (1..=4)
             .map(|i| std::fs::read(here.join(format!("t-{i:03}.png"))).expect("a frame"))
             .collect();
-        assert_eq!(film, frames.concat());
+        assert_eq!(film[BOXES..], frames.concat());
         let pixels = |i: usize| png::read(&here.join(format!("t-{i:03}.png"))).unwrap().rgba;
         let plain = run(
             &[&["render", "s.arcuate", "--out", "b.png"], &size[..]].concat(),
