@@ -58,11 +58,7 @@ pub fn methods() {
     let figures = |line: &str| {
         let fitted = line.contains(" iterations, until") || line.contains("have a weight");
         match fitted {
-            true => {
-                line.replace(|c: char| c.is_ascii_digit(), "#")
-                    .replace("##", "#")
-                    + "\n"
-            }
+            true => without_figures(line) + "\n",
             false => format!("{line}\n"),
         }
     };
