@@ -61,12 +61,15 @@ impl<'a> Headless<'a> {
                     let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
                     let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
                     let all = opening.wrong().zip(wrong_files(&opening));
-                    let said =
-                        |((_, found), sentence): ((usize, &Found), String)| match is_missing(found)
-                        {
-                            true => format!("{sentence}; name its folder with --look-in"),
-                            false => sentence,
-                        };
+                    let said = |((_, found), sentence): ((usize, &Found), String)| match is_missing(
+                        found,
+                    ) {
+                        true => format!("{sentence}; name its folder with --look-in"),
+                        false => format!(
+                            "{sentence}; put the earlier file back, or open the session in the window, \
+                                 which can go on with this one"
+                        ),
+                    };
                     let mut sentences: Vec<String> = all.map(said).collect();
                     let last = if goes_on { None } else { sentences.pop() };
                     for sentence in sentences {

@@ -63,9 +63,9 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stri
     }
     for (path, _) in differ {
         let sentence = format!(
-            "This file has the size and the date that it had when the session was saved, and other content, \
-             which is what is shown; put the file of then back and open the session again, or save the \
-             session to keep what is shown: {}",
+            "This file has other content than when the session was saved, though its size and date are the same; \
+             the window shows the new content: put the earlier file back and open the session again, or save \
+             the session to keep the new one: {}",
             path.display()
         );
         state.session.say(Severity::Warning, sentence);
@@ -73,7 +73,7 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stri
     state.session.saving.verified = Some(found);
 }
 
-/// What is wrong with the files of the session that is being opened, for those without a window.
+/// A sentence about each file of the session that is not as it was, for commands.
 pub fn wrong_files(opening: &Opening) -> Vec<String> {
     let sentence = |why: &str, path: &Path| format!("{why}: {}", path.display());
     opening
