@@ -2,7 +2,7 @@
 //! anybody may have written: no control character of theirs reaches a terminal.
 
 use super::Failure;
-use crate::io::words::in_line;
+use crate::io::words::{in_line, is_control};
 use clap::Parser as _;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// Text without control characters, but for the ends of its lines.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    let harms = |c: char| c.is_control() && c != '\n';
+    let harms = |c: char| is_control(c) && c != '\n';
     match text.contains(harms) {
         false => Cow::Borrowed(text),
         true => {
@@ -39,7 +39,7 @@ pub fn shown(path: &Path) -> String {
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        match c.is_control() {
+        match is_control(c) {
             // A string takes all.
             true => drop(write!(text, "\\u{:04x}", u32::from(c))),
             false => text.push(c),

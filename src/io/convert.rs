@@ -50,7 +50,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
 /// Whether the output could be written here now, without replacing what is there.
 pub fn check_place(output: &Path) -> Result<(), Error> {
     if Format::named(output) == Some(Format::Trx) && trx::means_folder(output) {
-        return atomic::check_new_folder(output, trx::is_folder);
+        return atomic::check_new_folder(output, trx::may_replace);
     }
     atomic::check_file(output)
 }

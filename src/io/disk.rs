@@ -206,6 +206,12 @@ pub fn read_link(path: &Path) -> Result<PathBuf> {
     std::fs::read_link(path)
 }
 
+/// Whether two names are those of one file that exists.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    place(a).is_some_and(|a| place(b) == Some(a))
+}
+
 /// The entries of a folder.
 pub fn list(path: &Path) -> Result<std::fs::ReadDir> {
     step(Operation::List, path)?;

@@ -1,6 +1,6 @@
 //! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
 
-use super::words::in_line;
+use super::words::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
 use std::fmt::{Display, Formatter, Result};
@@ -457,7 +457,7 @@ impl From<Cancelled> for Error {
 /// What a file says, in a form that a sentence can carry: a damaged header may hold anything.
 fn one_line(text: String) -> String {
     const MOST: usize = 200;
-    if text.chars().count() <= MOST && !text.contains(char::is_control) {
+    if text.chars().count() <= MOST && !text.contains(is_control) {
         return text;
     }
     let short: String = in_line(&text, '·').chars().take(MOST).collect();

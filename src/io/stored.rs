@@ -8,6 +8,9 @@ use crate::data::Grid;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Half the distance between a float32 and the next, as a share of it.
+const SINGLE: f64 = 0.25 * f32::EPSILON as f64;
+
 /// Type of a voxel's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pixel {
@@ -120,7 +123,8 @@ impl Acquisition {
 }
 
 impl Stored {
-    /// Calls `see` with every value after slope and intercept, and whether double precision holds it.
+    /// Calls `see` with every value after slope and intercept, and whether double precision holds it: whether the
+    /// stored number can be told from it, a whole one exactly, another to the digits of a float32.
     pub fn each(&self, mut see: impl FnMut(f64, bool)) {
         let Pixel::Number(number) = self.pixel else {
             return;
@@ -129,7 +133,16 @@ impl Stored {
             None => number.each(&self.bytes, see),
             Some((slope, intercept)) => number.each(&self.bytes, |raw, held| {
                 let value = raw * slope + intercept;
-                see(value, held && (value.is_finite() || !raw.is_finite()));
+                let off = ((value - intercept) / slope - raw).abs();
+                let found = match number.is_float() {
+                    true => off <= SINGLE * raw.abs(),
+                    // The division rounds large numbers by itself.
+                    false => off < (4.0 * f64::EPSILON * raw.abs()).max(0.5),
+                };
+                see(
+                    value,
+                    !raw.is_finite() || held && value.is_finite() && found,
+                );
             }),
         }
     }

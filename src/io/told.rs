@@ -1,5 +1,6 @@
 //! What a user says about a file where the file itself is silent.
 
+use super::words::is_control;
 use crate::data::TensorLayout;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
@@ -117,11 +118,11 @@ impl fmt::Display for Told {
 /// A word for the shell, quoted where it must be.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
-    if text.contains(char::is_control) {
+    if text.contains(is_control) {
         // As bash and zsh read it: a command is one line, and changes no terminal that shows it.
         let escape = |c: char| match c {
             '\'' | '\\' => format!("\\{c}"),
-            c if c.is_control() => {
+            c if is_control(c) => {
                 let mut bytes = [0; 4];
                 let bytes = c.encode_utf8(&mut bytes).bytes();
                 bytes.map(|b| format!("\\x{b:02x}")).collect()

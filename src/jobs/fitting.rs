@@ -8,7 +8,7 @@ use crate::io::words::counted;
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 
 /// A smallest eigenvalue above this is meant to raise those of tissue: as many voxels may be repaired.
-const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
+pub const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
 pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {

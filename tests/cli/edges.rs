@@ -313,6 +313,21 @@ fn no_maps() {
             );
         }
     }
+    // As in most of a mask: that is worth a word.
+    let half = |inside: bool, b: f64, g: DVec3| match inside {
+        true => tissue(true, b, g),
+        false => 100.0 * (1e-3 * b).exp(),
+    };
+    scan(here, "half", half);
+    let n = grid().voxel_count();
+    save(here, "all.nii", 1, vec![1.0; n]);
+    for (mask, warned) in [("all.nii", true), ("mask.nii", false)] {
+        let out = format!("within {mask}");
+        let output = arcuate(&["fit", "half.nii", "--mask", mask, "--out", &out], here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
+    }
     for name in ["zero.nii", "nan.nii"] {
         refuses(&["fit", name, "--out", "O"], &["no value above 0"], here);
         assert!(!here.join("O").exists());
@@ -374,6 +389,18 @@ fn units() {
         refuses(&line, &["b-values up to", "s/mm²", "dwi.bval"], here);
         assert!(!here.join("O").exists(), "{b}");
     }
+    // A single slip does not change the unit of all others.
+    let slip = ["0 5", &["1500"; 11].join(" "), "1500000"].join(" ");
+    std::fs::write(here.join("dwi.bval"), slip).expect("written");
+    let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
+    let words = ["a b-value of 1500000", "usual one is 1500,", "dwi.bval"];
+    refuses(&line, &words, here);
+    // More than in people, in no other unit.
+    write("25000");
+    let (code, said) = fit("25000");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("reach 25000 s/mm²"), "{said}");
     // Weak weightings alone are none: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];

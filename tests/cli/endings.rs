@@ -277,15 +277,17 @@ fn gone() {
     }
 }
 
-/// No control character but the ends of lines, and no line that a name has begun.
+/// No control character but the ends of lines, none that turns the direction of text, and no line that a name has
+/// begun.
 fn harmless(text: &str) {
-    let harms = |c: char| c.is_control() && c != '\n';
+    let turns = ['\u{202e}', '\u{2066}', '\u{200f}'];
+    let harms = |c: char| (c.is_control() || turns.contains(&c)) && c != '\n';
     assert!(!text.contains(harms), "{text:?}");
     assert!(text.lines().all(|l| !l.starts_with("INJECTED")), "{text:?}");
 }
 
 fn names() {
-    const EVIL: &str = "a\u{1b}[31m\u{9b}2J\u{7f}\r\nINJECTED";
+    const EVIL: &str = "a\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200f}\r\nINJECTED";
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let name = format!("{EVIL}.trx");

@@ -475,6 +475,28 @@ fn folders() {
     holds_the_same(&open(&path).0, &second, Format::Trx, "replaced");
     assert!(!path.join("groups").exists());
     assert_eq!(names_in(folder.path()), ["a.trx"]);
+    // Files that are no TRX's stay, wherever they lie in it.
+    for name in ["notes.txt", "dps/notes.txt", "photographs"] {
+        let own = path.join(name);
+        std::fs::create_dir_all(own.parent().expect("a folder")).expect("made");
+        match name.contains('.') {
+            true => std::fs::write(&own, "x").expect("written"),
+            false => std::fs::create_dir(&own).expect("made"),
+        }
+        let place = arcuate::io::convert::check_place(&path).expect_err("checked before the work");
+        for error in [place, save(&second).expect_err("would be deleted")] {
+            sentence(&error);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        assert!(own.exists());
+        match name.contains('.') {
+            true => std::fs::remove_file(&own).expect("removed"),
+            false => std::fs::remove_dir(&own).expect("removed"),
+        }
+    }
+    std::fs::write(path.join(".DS_Store"), "x").expect("written");
+    save(&rich(5, 2, &mut random)).expect("replaced");
+    save(&second).expect("replaced");
     // A folder of something else stays.
     let other = folder.path().join("photographs.trx/");
     std::fs::create_dir(&other).expect("made");

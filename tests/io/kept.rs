@@ -443,6 +443,22 @@ fn slopes() {
         done.losses
     );
     assert_eq!(go(here, "l.nii", "l2.nii").losses, [""; 0]);
+    // Steps that are lost against the intercept, and such that are not.
+    let steps: Vec<u8> = (0i16..8).flat_map(i16::to_le_bytes).collect();
+    for (intercept, lost) in [(1e16, Some("rounds 7 values")), (1e12, None)] {
+        let fine = Nifti {
+            slope: 0.001,
+            intercept,
+            ..Nifti::of(4, 2, steps.clone())
+        };
+        std::fs::write(here.join("s.nii"), fine.file()).expect("written");
+        let losses = go_told(here, "s.nii", "s.nrrd", &Told::default(), true);
+        let losses = losses.expect("converted").losses;
+        match lost {
+            Some(words) => assert!(losses[0].contains(words), "{losses:?}"),
+            None => assert_eq!(losses, [""; 0]),
+        }
+    }
     let large = [1e308f64, 1.0, 0.0, 2.0, 3.0, 4.0, 5.0, f64::INFINITY];
     let large = Nifti {
         slope: 10.0,

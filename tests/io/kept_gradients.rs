@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::gradients_turn_on_opening", opened_moved),
         test("io::kept::what_is_lost_is_said", losses),
         test("io::kept::files_beside_obey_the_same_rules", rules),
+        test("io::kept::the_input_s_own_table_stays", own_table),
     ]
 }
 
@@ -268,4 +269,64 @@ fn rules() {
         "{:?}",
         done.notes
     );
+}
+
+/// A pair that lies beside both names is the input's own: it stays letter by letter, unless the image moves.
+fn own_table() {
+    let mut random = Random::fresh("own table");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = grid(5, true, &mut random);
+    let grid = Grid::new([3, 4, 2], grid.world_from_voxel, AffineSource::Sform).expect("regular");
+    let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
+    scan(here, "y", &grid, &table);
+    let at = |name: &str| here.join(name);
+    // A form that this program does not write.
+    let b = "1e3, 1e3 1e3 1e3 1e3 1000.0 # mine";
+    std::fs::write(at("y.bval"), b).expect("written");
+    let vectors = std::fs::read(at("y.bvec")).expect("there");
+    let stays = || {
+        assert_eq!(std::fs::read(at("y.bval")).expect("there"), b.as_bytes());
+        assert_eq!(std::fs::read(at("y.bvec")).expect("there"), vectors);
+    };
+    let told = Told::default();
+    for force in [false, true] {
+        let done = go_told(here, "y.nii", "y.nii.gz", &told, force);
+        let done = done.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(done.written, [at("y.nii.gz")]);
+        assert!(done.what.contains("with its gradients"), "{}", done.what);
+        assert_eq!(done.losses, [""; 0]);
+        stays();
+    }
+    let own = matrices(&at("y.nii"));
+    for (found, own) in matrices(&at("y.nii.gz")).iter().zip(own) {
+        assert!(found.abs_diff_eq(own, 1e-6 * 1000.0), "{found} {own}");
+    }
+    // The image moves: its gradients turn, and the pair would be another.
+    let turn = DMat3::from_quat(random.rotation());
+    let by = DAffine3::from_mat3_translation(turn, DVec3::ZERO);
+    let moves = Told {
+        affine: Some(Box::new(ToldAffine::matrix(by))),
+        ..Told::default()
+    };
+    std::fs::remove_file(at("y.nii.gz")).expect("removed");
+    let error = go_told(here, "y.nii", "y.nii.gz", &moves, false).expect_err("refused");
+    assert!(error.to_string().contains("--force"), "{error}");
+    assert!(!at("y.nii.gz").exists());
+    stays();
+    // Half of a pair is the input's own as well, and no other image's.
+    std::fs::remove_file(at("y.bvec")).expect("removed");
+    for to in ["y.nrrd", "y.nii.gz"] {
+        let done = go_told(here, "y.nii", to, &told, true).expect("converted");
+        assert!(
+            done.losses.iter().any(|l| l.contains("without its .bvec")),
+            "{to}: {:?}",
+            done.losses
+        );
+        assert!(
+            !done.notes.iter().any(|n| n.contains("not of this image")),
+            "{to}: {:?}",
+            done.notes
+        );
+    }
 }

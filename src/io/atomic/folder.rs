@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Writes a folder of files: `write` fills one of a temporary name, which then takes the place of the
-/// old one, if there is one that `may_replace` says is of the same kind. Whatever fails, the name holds
+/// old one, if there is one that `may_replace` lets go. Whatever fails, the name holds
 /// the old folder or the whole new one. Only where the disk cannot exchange two names a power cut between
 /// two renames can leave neither, and then both are there under temporary names.
 pub fn write_folder_verified<E: Into<Unlike>>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
-    may_replace: impl Fn(&Path) -> bool,
+    may_replace: impl Fn(&Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let target = place_of(path)?;
     let failed = |e: &std::io::Error| Error::writing(path, e);
@@ -78,18 +78,19 @@ fn place_of(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Whether a folder is there to be replaced; refuses what may not be.
-fn in_place(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<bool, Error> {
+fn in_place(path: &Path, may_replace: impl Fn(&Path) -> Result<(), Error>) -> Result<bool, Error> {
     match path.exists() {
         true if !path.is_dir() => Err(no_folder(path)),
-        true if !may_replace(path) => Err(Error::FolderInPlace {
-            path: path.to_owned(),
-        }),
-        old => Ok(old),
+        true => may_replace(path).map(|()| true),
+        false => Ok(false),
     }
 }
 
 /// Whether [`write_folder_verified`] could write a folder here now.
-pub fn check_new_folder(path: &Path, may_replace: impl Fn(&Path) -> bool) -> Result<(), Error> {
+pub fn check_new_folder(
+    path: &Path,
+    may_replace: impl Fn(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
     let place = place_of(path)?;
     in_place(&place, may_replace)?;
     check_file(&place.with_file_name(".arcuate"))

@@ -2,11 +2,11 @@
 //! output keeps them.
 
 use super::super::format::Format;
-use super::super::gradients::{self, Rows};
+use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::Stored;
 use super::super::words::counted;
 use super::super::{
-    Error, Told, atomic, colours, detect, image, in_world, label_table, misnamed, moved_grid,
+    Error, Told, atomic, colours, detect, disk, image, in_world, label_table, misnamed, moved_grid,
     nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
@@ -21,6 +21,8 @@ pub struct Image {
     stored: Stored,
     labels: Option<Arc<Labels>>,
     gradients: Option<Rows>,
+    /// Whether the files of the output's gradients are the input's own, which hold them already.
+    in_place: bool,
     format: Format,
     pub notes: Vec<String>,
     /// What the output does not hold, one sentence each.
@@ -69,11 +71,15 @@ pub fn plan(
         _ => losses.extend(nifti::losses(&stored)),
     }
     let mut notes = info.warnings;
-    notes.extend(foreign_table(output, &stored, gradients.as_ref()));
+    if gradients.is_none() && stored.frames > 1 {
+        notes.extend(foreign_table(input, output));
+    }
+    let in_place = told.affine.is_none() && shares_table(input, output);
     Ok(Image {
         stored,
         labels,
         gradients,
+        in_place,
         format,
         notes,
         losses,
@@ -117,13 +123,19 @@ fn table(input: &Path, stored: &Stored) -> (Option<Rows>, Vec<String>) {
     }
 }
 
-/// A table beside the output that would be taken for its own.
-fn foreign_table(output: &Path, stored: &Stored, own: Option<&Rows>) -> Option<String> {
-    if own.is_some() || stored.frames == 1 {
-        return None;
-    }
-    let [there, _] = fsl_names(output);
-    there.exists().then(|| {
+/// Whether FSL's pair beside the output is the one that the input's gradients were read from.
+fn shares_table(input: &Path, output: &Path) -> bool {
+    let Some(TableFiles::Fsl { bval, bvec }) = gradients::find_beside(input) else {
+        return false;
+    };
+    let [b, v] = fsl_names(output);
+    disk::is_same(&bval, &b) && disk::is_same(&bvec, &v)
+}
+
+/// A table beside the output that would be taken for its own, and is none of the input's.
+fn foreign_table(input: &Path, output: &Path) -> Option<String> {
+    let ([there, _], [own, _]) = (fsl_names(output), fsl_names(input));
+    (there.exists() && !disk::is_same(&there, &own)).then(|| {
         format!(
             "A table of gradients lies beside the output and is not of this image; move it away: {}",
             there.display()
@@ -136,10 +148,16 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 }
 
 impl Image {
-    /// The files beside the image that hold what it cannot.
+    /// The gradients to write into files beside the image.
+    fn table(&self) -> Option<&Rows> {
+        let apart = self.format == Format::Nifti && !self.in_place;
+        self.gradients.as_ref().filter(|_| apart)
+    }
+
+    /// The files to write beside the image, which hold what it cannot.
     fn beside(&self, output: &Path) -> Vec<(PathBuf, &'static str)> {
         let mut files = Vec::new();
-        if self.gradients.is_some() && self.format == Format::Nifti {
+        if self.table().is_some() {
             files.extend(fsl_names(output).map(|path| (path, "the gradients of the scan")));
         }
         if self.labels.is_some() {
@@ -175,11 +193,7 @@ impl Image {
             }
             _ => nifti::prepare_stored(output, &self.stored, command, control)?,
         }];
-        if let Some(rows) = self
-            .gradients
-            .as_ref()
-            .filter(|_| self.format != Format::Nrrd)
-        {
+        if let Some(rows) = self.table() {
             let [bval, bvec] = fsl_names(output);
             files.extend(gradients::prepare(&bval, &bvec, rows, &self.stored.grid)?);
         }

@@ -6,6 +6,11 @@ use glam::DVec3;
 
 /// Largest b-value that a scanner gives, with room above what is published, s/mm².
 const MOST: f64 = 2e5;
+/// Scans of people stay below this, s/mm²; more is rather another unit, or a scan of tissue in a dish.
+const MOST_IN_PEOPLE: f64 = 2e4;
+/// Times the usual b-value of a table that its largest may be where the largest tells the unit: a single number with
+/// a slip must not change that of all others.
+const SPREAD: f64 = 100.0;
 /// Largest b-values of tables in other units, as the factor to s/mm² divides them. Between the rows, and beyond,
 /// no reading is plausible.
 const DIVIDED: [(f64, f64, f64, &str); 2] = [
@@ -32,7 +37,20 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
         return Ok((b, Some(said(most, most * 1e3, "are read as ms/µm²"))));
     }
     if most <= MOST {
-        return Ok((b, None));
+        let high = most > MOST_IN_PEOPLE;
+        let said = high.then(|| {
+            format!(
+                "The b-values reach {most} s/mm², more than the {MOST_IN_PEOPLE} that scans of people stay below; \
+                 check the unit of the table"
+            )
+        });
+        return Ok((b, said));
+    }
+    let usual = usual(&b, vectors);
+    if most > SPREAD * usual {
+        return Err(format!(
+            "a b-value of {most} in a table whose usual one is {usual}"
+        ));
     }
     let row = DIVIDED
         .iter()
@@ -42,6 +60,21 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
     };
     let b = b.into_iter().map(|b| b / by).collect();
     Ok((b, Some(said(most, most / by, how))))
+}
+
+/// The median of the b-values of weighted volumes: those with a direction, if any has one.
+fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
+    let weighted = || {
+        let all = b.iter().copied().zip(vectors);
+        all.filter(|(b, _)| *b > B0_LIMIT_S_PER_MM2)
+    };
+    let directed = weighted().filter(|(_, v)| v.is_finite() && v.length() > 0.5);
+    let mut found: Vec<f64> = directed.map(|(b, _)| b).collect();
+    if found.is_empty() {
+        found = weighted().map(|(b, _)| b).collect();
+    }
+    found.sort_by(f64::total_cmp);
+    found.get(found.len() / 2).copied().unwrap_or_default()
 }
 
 fn said(found: f64, most: f64, how: &str) -> String {

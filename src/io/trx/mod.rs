@@ -15,9 +15,10 @@ mod write;
 pub(super) use write::renamed;
 pub use write::{means_folder, save};
 
-use super::Error;
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
+use super::words::counted;
+use super::{Error, disk};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
@@ -31,6 +32,9 @@ use store::Part;
 const HEADER: &str = "header.json";
 /// Our own key of the header: what the numbers of some values stand for.
 const CODES: &str = "CODES";
+
+/// Folders of a TRX.
+const FOLDERS: [&str; 4] = ["dpv", "dps", "groups", "dpg"];
 
 /// By the ending of a member's name; `bit` is one byte for each, as trx-python keeps it.
 fn named(number: &str) -> Option<Type> {
@@ -53,6 +57,74 @@ fn named(number: &str) -> Option<Type> {
 /// Whether a folder is a TRX.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.join(HEADER).is_file()
+}
+
+/// Refuses to replace a folder that is no TRX, or in which files of other kinds would be deleted with it.
+pub(super) fn may_replace(path: &Path) -> Result<(), Error> {
+    if !is_folder(path) {
+        return Err(Error::FolderInPlace {
+            path: path.to_owned(),
+        });
+    }
+    let mut others = Vec::new();
+    for (name, is_folder) in entries(path)? {
+        if is_folder && FOLDERS.contains(&name.as_str()) {
+            let depth = if name == "dpg" { 2 } else { 1 };
+            other_files(&path.join(&name), &name, depth, &mut others)?;
+        } else if is_folder || !(name == HEADER || is_member(&name)) {
+            others.push(name);
+        }
+    }
+    others.sort();
+    let Some(first) = others.first() else {
+        return Ok(());
+    };
+    let more = match others.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {} more", counted(n, "file")),
+    };
+    Err(Error::unsupported(
+        path,
+        format!("a TRX folder that also holds {first}{more}, which no TRX has"),
+        "move that elsewhere, or choose another name",
+    ))
+}
+
+/// Names of what is in a folder, and whether they are folders.
+fn entries(folder: &Path) -> Result<Vec<(String, bool)>, Error> {
+    let failed = |e: std::io::Error| Error::reading(folder, &e);
+    let mut found = Vec::new();
+    for entry in disk::list(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        found.push((name, kind.is_dir()));
+    }
+    Ok(found)
+}
+
+/// Adds what lies in a TRX's folder, and in those `depth` - 1 levels below, and is no array.
+fn other_files(
+    folder: &Path,
+    prefix: &str,
+    depth: usize,
+    others: &mut Vec<String>,
+) -> Result<(), Error> {
+    for (name, is_folder) in entries(folder)? {
+        let long = format!("{prefix}/{name}");
+        if is_folder && depth > 1 {
+            other_files(&folder.join(&name), &long, depth - 1, others)?;
+        } else if is_folder || !is_member(&name) {
+            others.push(long);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file's name is that of an array, or of what systems leave in any folder.
+fn is_member(file: &str) -> bool {
+    let number = file.rsplit_once('.').and_then(|(_, number)| named(number));
+    number.is_some() || [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&file)
 }
 
 /// What a member's name says: `dpv/rgb.3.uint8`.

@@ -3,7 +3,7 @@
 
 use super::super::fibres::{difference, free_name, same_values};
 use super::super::{DISCLAIMER, Error, atomic, disk, extension, little_endian};
-use super::{CODES, HEADER, is_folder, read};
+use super::{CODES, HEADER, is_folder, may_replace, read};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::tractogram::columns;
@@ -105,7 +105,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
             path,
             |folder| members(&mut Sink::Folder(folder), tractogram, control),
             |written| verify(written, tractogram, control),
-            is_folder,
+            may_replace,
         );
     }
     atomic::write_verified(
