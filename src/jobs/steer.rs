@@ -22,6 +22,7 @@ use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A sphere that a hand placed, by its number.
@@ -52,6 +53,8 @@ pub struct Resume {
     pub placed: Vec<(u64, u64)>,
     /// What gave speeds, by the numbers of the script; none: what is wanted now.
     pub beside: Vec<Beside>,
+    /// The leak at which it was paused.
+    pub leak: Option<Leaked>,
 }
 
 /// What the surface begins with, before spheres.
@@ -187,7 +190,7 @@ pub struct Surfaced {
 }
 
 /// A leak, and where.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Leaked {
     pub leak: Leak,
     /// World mm: the middle of what is new.

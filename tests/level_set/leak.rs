@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
             "level_set::a contact leads back to the change that let it",
             contacts,
         ),
+        test("level_set::a leak leads back to before a drag", drags),
     ]
 }
 
@@ -251,6 +252,64 @@ fn changes() {
     }
 }
 
+/// The leak of a surface that grows so while speeds change at these steps.
+fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
+    let mut alarm = Alarm::new(inside(0), Contact::default());
+    for step in 1..4000 {
+        alarm.record(inside(step));
+        if let Some(leak) = alarm.leak() {
+            return leak;
+        }
+        if changes.contains(&step) {
+            alarm.steered();
+        }
+    }
+    panic!("no leak");
+}
+
+/// From a seed to a structure within a hundred steps.
+fn settles(step: u64, structure: u64) -> u64 {
+    structure * step.clamp(5, 100) / 100
+}
+
+fn drags() {
+    // The first values of the drag hardly move the surface, the last ones multiply it.
+    let drag = [1270, 1272, 1275, 1279, 1284];
+    let slow = |step: u64| {
+        let t = step.saturating_sub(drag[0]) as f64;
+        settles(step, 6_670) + (6_670.0 * (0.008 * t + 1e-5 * t.powi(4))) as u64
+    };
+    let leak = leak_of(slow, &drag);
+    assert_eq!(
+        (leak.from, leak.cause),
+        (drag[0], Cause::Change),
+        "{leak:?}"
+    );
+    // Taken back on the way: part of the same change.
+    let leak = leak_of(slow, &[1270, 1272, 1275, 1279, 1281]);
+    assert_eq!(leak.from, drag[0], "{leak:?}");
+    // The surface grows by a sixth, creeps or rests there for long, then runs out.
+    let drag: Vec<u64> = (0..6).map(|i| 1200 + 8 * i).collect();
+    for creeps in [0, 1] {
+        let inside = |step: u64| {
+            let rises = 30 * step.saturating_sub(1200).min(100);
+            let creep = creeps * step.saturating_sub(1300) / 2;
+            let out = 1_000 * step.saturating_sub(1552);
+            settles(step, 18_300) + rises + creep + out
+        };
+        let leak = leak_of(inside, &drag);
+        assert_eq!(leak.from, drag[0], "{creeps} {leak:?}");
+        assert!(leak.noticed > 1552, "{leak:?}");
+    }
+    // Between two drags the surface rests: back to before the second.
+    let inside = |step: u64| {
+        let out = 1_000 * step.saturating_sub(1000);
+        settles(step, 10_000) + 100 * step.saturating_sub(400).min(50) + out
+    };
+    let leak = leak_of(inside, &[400, 410, 420, 1000, 1003, 1006]);
+    assert_eq!((leak.from, leak.cause), (1000, Cause::Change), "{leak:?}");
+}
+
 /// A surface at rest with 10,000 voxels; `steps` after which speeds change; it grows by `pace` a step after `grows`.
 /// Looks as on a processor or on a card; background is reached `after` so many steps of growth.
 fn contact_from(
@@ -298,12 +357,10 @@ fn contacts() {
             for (pace, after) in [(30.0, 0), (30.0, 120), (9.0, 200), (3.0, 400), (0.5, 300)] {
                 let leak = contact_after(&[change], (change, pace, after), every);
                 assert_eq!(leak.from, change, "{pace} {after} {leak:?}");
-                // A slider that is dragged on: back to the last change before the surface moved.
+                // A slider that is dragged is one change: back to before its first value.
                 let drag: Vec<u64> = (0..12).map(|i| change - 33 + 11 * i).collect();
                 let leak = contact_after(&drag, (change, pace, after), every);
-                let still = |c: &&u64| pace * c.saturating_sub(change) as f64 <= 100.0;
-                let last = drag.iter().rev().find(still).expect("a change");
-                assert_eq!(leak.from, *last, "{pace} {after} {leak:?}");
+                assert_eq!(leak.from, drag[0], "{pace} {after} {leak:?}");
             }
         }
         // Without a change: back to where growth set in, however long the surface had rested.

@@ -6,14 +6,17 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
-use arcuate::solvers::level_set::Sphere;
-use arcuate::state::segment::{SegmentAction, SegmentFile};
-use arcuate::state::{Action, Content, Phase, Task};
+use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
+use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
+use arcuate::state::{Action, Content, Leaked, Phase, Task};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("sessions::segmentations_come_back", come_back)]
+    vec![
+        test("sessions::segmentations_come_back", come_back),
+        test("sessions::a_leak_comes_back", leak),
+    ]
 }
 
 fn act(window: &mut Window, action: SegmentAction) {
@@ -46,9 +49,55 @@ fn speeds(window: &mut Window, centre: DVec3) {
     act(window, SegmentAction::Painted(0, region));
 }
 
-fn come_back() {
+/// A surface paused by the alarm is paused by it in the window that opens its session, too.
+fn leak() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = Window::with_scan(folder.path());
+    let mut window = begun(folder.path());
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    let mut live = (**window.state.session.segment.live.as_ref().expect("live")).clone();
+    let leak = Leak {
+        from: 10,
+        noticed: 20,
+        cause: Cause::Growth,
+    };
+    live.ended = Ended::Leaked(leak);
+    live.leak = Some(Leaked {
+        leak,
+        at: Some(dvec3(1.0, -2.5, 3.0)),
+        before_ml: 0.75,
+        grown: 2.0,
+    });
+    window.state.session.segment.live = Some(std::sync::Arc::new(live.clone()));
+    let path = folder.path().join("leak.arcuate");
+    window.save(&path);
+    let reopened = |path: &std::path::Path| {
+        let mut again = Window::opened(path);
+        assert_eq!(again.said(), "");
+        again.act(Action::SelectTask(Task::Segment));
+        again
+    };
+    let standing = |window: &Window| window.state.segment_standing();
+    let mut again = reopened(&path);
+    let found = again.state.session.segment.live.clone().expect("live");
+    assert_eq!((found.step, found.inside), (live.step, live.inside));
+    assert_eq!(found.leak, live.leak);
+    assert_eq!(standing(&again), Some(Standing::Leaked));
+    // It is kept from session to session, until somebody goes back.
+    again.save(&path);
+    let mut again = reopened(&path);
+    assert_eq!(standing(&again), Some(Standing::Leaked));
+    act(&mut again, SegmentAction::Rewind(leak.from));
+    let found = again.state.session.segment.live.clone().expect("live");
+    assert_eq!((found.step, found.leak), (10, None));
+    again.save(&path);
+    assert_eq!(standing(&reopened(&path)), Some(Standing::Paused));
+}
+
+/// A scan whose surface waits for its first sphere.
+fn begun(folder: &std::path::Path) -> Window {
+    let mut window = Window::with_scan(folder);
     window.act(Action::SelectTask(Task::Segment));
     let layers = window.state.document.layers.iter();
     let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
@@ -60,6 +109,12 @@ fn come_back() {
     (settings.told, settings.watched) = (true, false);
     let phase = Phase::Done;
     act(&mut window, SegmentAction::Set { settings, phase });
+    window
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = begun(folder.path());
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.5);

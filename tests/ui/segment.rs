@@ -7,8 +7,9 @@ use arcuate::data::{Grid, Volume};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
 use arcuate::render::build;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
-use arcuate::solvers::level_set::{Params, Sphere};
+use arcuate::solvers::level_set::{Cause, Params, Sphere};
 use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::Left;
 use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
     update,
@@ -26,6 +27,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::further speeds steer the surface", speeds),
         test("ui::a distance leads to the nearest point", near),
         test("ui::a leak stands at the top of the panel", leak),
+        test("ui::a leak after a change names its volumes", after_change),
+        test("ui::labels of the plot keep clear of each other", plotted),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
@@ -318,6 +321,52 @@ fn leak() {
     assert!(window.query_by_label_contains("It leaks").is_none());
     assert!(window.query_by_label("Back to before").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
+}
+
+/// The volumes belong to the change, the place to the leak.
+fn after_change() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let leak = live.leak.as_mut().expect("a leak");
+    leak.leak.cause = Cause::Change;
+    leak.before_ml = 6.67;
+    state.session.segment.live = Some(Arc::new(live));
+    let window = window(state, [1920.0, 1080.0]);
+    window.get_by_label_contains("It leaks: the volume multiplied after a change. 6.67");
+    window.get_by_label_contains("; the leak is near ");
+}
+
+/// Two leaks just before the end of the plot.
+fn plotted() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let inside = live.inside;
+    live.step = 1584;
+    live.growth = vec![(0, 100), (1584, inside)];
+    live.leak.as_mut().expect("a leak").leak.from = 1570;
+    state.session.segment.live = Some(Arc::new(live));
+    state.session.segment.left = vec![Left {
+        growth: vec![(1560, 100), (1580, inside)],
+        leak: Some(1560),
+    }];
+    let window = window(state, [1920.0, 1080.0]);
+    let mut texts = Vec::new();
+    for clipped in &window.output().shapes {
+        if let egui::Shape::Text(text) = &clipped.shape {
+            let words = text.galley.job.text.clone();
+            texts.push((words, text.visual_bounding_rect()));
+        }
+    }
+    let find = |end: &str| {
+        let found = texts.iter().filter(|(words, _)| words.ends_with(end));
+        let found: Vec<_> = found.collect();
+        let [(_, rect)] = &*found else {
+            panic!("{end}: {found:?}");
+        };
+        *rect
+    };
+    let (leaks, steps) = (find("2 leaks"), find("584 steps"));
+    assert!(leaks.right() + 4.0 <= steps.left(), "{leaks:?} {steps:?}");
 }
 
 fn eye() {

@@ -25,6 +25,10 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_leak_pauses_and_is_gone_back_from",
             leaks,
         ),
+        test(
+            "update::segment::a_drag_that_leaks_is_gone_back_from_whole",
+            drag,
+        ),
     ];
     own.into_iter().chain(near::tests()).collect()
 }
@@ -239,6 +243,38 @@ fn leaks() {
     let leaked = live(&window).step;
     act(&mut window, SegmentAction::Step);
     assert!(live(&window).step > leaked, "{:?}", live(&window).ended);
+}
+
+/// The values of a drag are events where the surface moves meanwhile: none of them is the way back.
+fn drag() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Play);
+    assert_eq!(window.state.segment_standing(), Some(Standing::Converged));
+    act(&mut window, SegmentAction::Pause);
+    let (rests, inside) = (live(&window).step, live(&window).inside);
+    let tolerance = |window: &Window| window.state.document.segment.settings.params.tolerance;
+    let range = tolerance(&window);
+    for undone in [false, true] {
+        for more in [0.25, 0.5] {
+            let phase = Phase::Live;
+            set(&mut window, phase, |s| s.params.tolerance = range + more);
+            act(&mut window, SegmentAction::Step);
+        }
+        set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
+        act(&mut window, SegmentAction::Play);
+        assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
+        let events = &live(&window).script.events;
+        let steps: Vec<u64> = events.iter().map(|e| e.step).collect();
+        assert_eq!((steps.len(), steps[0]), (3, rests));
+        let leaked = live(&window).leak.expect("a leak");
+        assert_eq!(leaked.leak.from, rests, "{leaked:?}");
+        if undone {
+            window.act(Action::Undo);
+        }
+        act(&mut window, SegmentAction::Rewind(leaked.leak.from));
+        assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
+        assert_eq!(tolerance(&window), range, "{undone}");
+    }
 }
 
 /// The surface begins far from the middle of a large image.

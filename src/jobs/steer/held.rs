@@ -288,7 +288,9 @@ impl Held {
         let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
         Ok(Run {
             placed: placed.collect(),
-            ended,
+            // Nobody watches on the way there.
+            ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
+            leak: resume.leak,
             ..Run::new(evolution, start, beside, self.of.back)
         })
     }

@@ -12,10 +12,11 @@
 //!    slowest pace. An added sphere is a new seed.
 //!
 //! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
-//! growth set in.
+//! growth set in. Changes that follow one another before the surface rests are one change, made at the first of them.
 
 use super::background::Contact;
 use super::script::{Event, What};
+use serde::{Deserialize, Serialize};
 
 /// Steps whose growth is taken together.
 const WINDOW: usize = 10;
@@ -50,6 +51,11 @@ const FASTER: f64 = 2.5;
 const SLOWER: f64 = 0.7;
 /// Slower paces count as this one.
 const STILL: f64 = 0.1;
+/// Where the surface was not at rest, changes no more than this many steps apart are one change.
+const GESTURE: u64 = 100;
+/// A change of a surface at rest is to blame for growth that sets in within this many steps, even where the surface
+/// came to rest once more, at another volume.
+const BLAMED: u64 = 500;
 /// Voxels inside that may be background, or lie at the border, and their share of all inside.
 const BACKGROUND: (u64, u64) = (50, 1000);
 const BORDER: (u64, u64) = (30, 10_000);
@@ -59,7 +65,8 @@ const LOOK: u64 = 50;
 const LOOK_GROWTH: u64 = 200;
 
 /// Why the surface is taken to leak.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     Background,
     Border,
@@ -92,7 +99,7 @@ impl Cause {
 }
 
 /// Where a run leaked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leak {
     /// The step to go back to: that of the change that let it leak, else the last one before it grew.
     pub from: u64,
@@ -114,8 +121,9 @@ pub struct Alarm {
     /// Where the surface last slowed down, and where it was slowest.
     slow: Option<Mark>,
     slowest: Option<(Mark, f64)>,
-    /// Changes of speeds.
+    /// Changes of speeds: the first of each series of them.
     changes: Vec<Mark>,
+    series: Series,
     /// Where the surface last was at rest.
     base: Option<Base>,
     /// What it may touch without a leak, and what it touched when it was last looked at.
@@ -143,11 +151,22 @@ impl Mark {
     }
 }
 
+/// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Series {
+    /// Step of the last of them.
+    last: u64,
+    /// The surface was at rest before the first of them.
+    calm: bool,
+    /// It has come to rest since the last of them.
+    rested: bool,
+}
+
 /// A surface at rest.
 #[derive(Clone, Copy, Debug)]
 struct Base {
-    /// The volume is that at rest; the step is the last one known to be at rest, or that of the last change of
-    /// speeds by which the surface had not moved yet.
+    /// The volume is that at rest; the step is the last one known to be at rest, or that of the first change of
+    /// speeds since, by which the surface had not moved yet.
     mark: Mark,
     changed: bool,
 }
@@ -174,6 +193,12 @@ impl Course {
             self.inside.push(inside);
         }
         ends
+    }
+
+    /// The voxels inside at the last end of a window up to this step.
+    fn at(&self, step: u64) -> u64 {
+        let window = step.saturating_sub(self.first) as usize / WINDOW;
+        self.inside[window.min(self.inside.len() - 1)]
     }
 
     /// The change of `of` the voxels inside within this many windows up to now.
@@ -309,6 +334,7 @@ impl Alarm {
             slow: None,
             slowest: None,
             changes: Vec::new(),
+            series: Series::default(),
             base: None,
             allowed: contact,
             touched: contact,
@@ -352,7 +378,18 @@ impl Alarm {
         self.leak
     }
 
+    /// The first of the last series of changes, where that is to blame for a leak from a later step: back to a value
+    /// in the midst of a drag is no way back.
+    fn to_blame(&self, from: u64) -> Option<u64> {
+        let Series { last, calm, rested } = self.series;
+        let first = self.changes.last().filter(|first| first.step < from)?;
+        let moved = || !first.is_about(self.course.at(from), CALM - 1.0);
+        let soon = || from.saturating_sub(last) <= BLAMED && moved();
+        (from <= last || calm && (!rested || soon())).then_some(first.step)
+    }
+
     fn leaks(&mut self, from: u64, cause: Cause) {
+        let from = self.to_blame(from).unwrap_or(from);
         let noticed = self.step;
         self.leak.get_or_insert(Leak {
             from,
@@ -376,6 +413,7 @@ impl Alarm {
         let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < most;
         match self.changes.iter().rev().find(near) {
             Some(change) => (change.step, Cause::Change),
+            None if self.to_blame(rises).is_some() => (rises, Cause::Change),
             None => (rises, Cause::Growth),
         }
     }
@@ -389,6 +427,7 @@ impl Alarm {
                 self.leaks(from, Cause::Growth);
             }
             if self.rest.is_still() {
+                self.series.rested = true;
                 self.rests_here();
             }
         }
@@ -499,8 +538,16 @@ impl Alarm {
     pub fn steered(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         let now = self.mark();
-        self.changes.push(now);
+        let Series { last, calm, rested } = self.series;
+        let goes_on = !rested && (calm || now.step - last <= GESTURE);
+        if self.changes.is_empty() || !goes_on {
+            self.changes.push(now);
+            let here = |base: Base| base.mark.is_about(now.inside, NOTICED);
+            self.series.calm = rested || self.base.is_some_and(here);
+        }
+        (self.series.last, self.series.rested) = (now.step, false);
         if let Some(base) = &mut self.base
+            && !base.changed
             && base.mark.is_about(now.inside, NOTICED)
         {
             base.mark.step = now.step;
@@ -517,6 +564,7 @@ impl Alarm {
         self.course = Course::new(self.step, self.now);
         self.slowest = None;
         self.changes.clear();
+        self.series = Series::default();
         self.base = None;
         self.looked = self.mark();
         self.leak = None;

@@ -37,6 +37,7 @@ use super::whole_brain::WholeBrain;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::Space;
+use crate::jobs::Leaked;
 use crate::jobs::session::{Entry, ReadSession, Store};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
@@ -319,6 +320,9 @@ pub struct SavedRun {
     pub script: Script,
     /// Spheres by their places in the list, and after how many steps they were placed.
     pub placed: Vec<(usize, u64)>,
+    /// The leak at which it was paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak: Option<Leaked>,
     /// By the numbers of the script; none: what the surface has now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<SavedInputs>,

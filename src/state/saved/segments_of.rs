@@ -115,6 +115,7 @@ impl Lists<'_> {
             painted,
             run: run.filter(|run| run.script.steps > 0).map(|run| SavedRun {
                 script: run.script.clone(),
+                leak: run.leak,
                 placed: run
                     .placed
                     .iter()
@@ -246,6 +247,7 @@ fn resume(
         script: run.script.clone(),
         placed: placed.collect(),
         beside: beside.collect::<Result<_, String>>()?,
+        leak: run.leak.filter(|l| l.leak.from <= run.script.steps),
     })
 }
 

@@ -540,6 +540,7 @@ impl Working {
             script: live.script.clone(),
             placed: live.placed.clone(),
             beside: live.beside.clone(),
+            leak: live.leak,
         }))
     }
 

@@ -30,13 +30,13 @@ pub fn sentence(state: &State, leaked: &Leaked) -> String {
     let near = leaked.at.map_or_else(String::new, |at| {
         let z = with_unit(&fixed(at.z, 0), "mm");
         let [x, y] = [at.x, at.y].map(|v| fixed(v, 0));
-        format!(" near {x}, {y}, {z}")
+        format!("; the leak is near {x}, {y}, {z}")
     });
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(
-        "It leaks: {why}{near}. {before} at step {} became {now}. Go back, then narrow ε, raise the smoothness, or \
+        "It leaks: {why}. {before} at step {} became {now}{near}. Go back, then narrow ε, raise the smoothness, or \
          cut the gap with a sphere; Space lets it go on",
         count(leaked.leak.from)
     )

@@ -8,6 +8,8 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const HEIGHT: f32 = 76.0;
+/// Between two labels below the plot.
+const GAP: f32 = 8.0;
 const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);
 /// On white yellow is hard to see.
 const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
@@ -86,16 +88,26 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let steps = format!("{} steps", count(last));
     paint::right(painter, texts, &steps, font.clone(), p.t3);
     let froms = left.iter().filter_map(|l| l.leak).chain(leak);
-    let ends = plot.left() + 24.0..=plot.right() - 80.0;
     let xs = froms
         .filter(|from| *from <= last)
         .map(|from| at((from, 0)).x);
-    for (x, leaks) in labels(xs.map(|x| x.clamp(*ends.start(), *ends.end())).collect()) {
-        let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(40.0, 14.0));
-        let words = match leaks {
-            1 => "leak".to_owned(),
-            several => format!("{several} leaks"),
-        };
+    let xs: Vec<f32> = xs.collect();
+    let words = |leaks: usize| match leaks {
+        1 => "leak".to_owned(),
+        several => format!("{several} leaks"),
+    };
+    let width = |text: &str| {
+        let laid = painter.layout_no_wrap(text.to_owned(), font.clone(), p.t3);
+        laid.size().x
+    };
+    // Between the first step and the last, whose labels keep their room.
+    let wide = width(&words(xs.len().max(1))).max(width(&words(1)));
+    let begin = plot.left() + width("0") + GAP + 0.5 * wide;
+    let end = plot.right() - width(&steps) - GAP - 0.5 * wide;
+    let xs = xs.into_iter().map(|x| x.min(end).max(begin));
+    for (x, leaks) in labels(xs.collect(), wide + GAP) {
+        let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(wide, 14.0));
+        let words = words(leaks);
         paint::centre(painter, place, &words, font.clone(), p.warning);
     }
     let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
@@ -124,14 +136,13 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     hovered.filter(|_| clicked)
 }
 
-/// Where leaks are named, and how many share a label: each has its own where there is room.
-fn labels(mut xs: Vec<f32>) -> Vec<(f32, usize)> {
-    const APART: f32 = 44.0;
+/// Where leaks are named, and how many share a label: each has its own where labels are this far apart.
+fn labels(mut xs: Vec<f32>, apart: f32) -> Vec<(f32, usize)> {
     xs.sort_by(f32::total_cmp);
     let mut all: Vec<(f32, usize)> = Vec::new();
     for x in xs {
         match all.last_mut() {
-            Some((at, leaks)) if x - *at < APART => *leaks += 1,
+            Some((at, leaks)) if x - *at < apart => *leaks += 1,
             _ => all.push((x, 1)),
         }
     }
