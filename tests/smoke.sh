@@ -197,8 +197,14 @@ until_true 20 "and its streamlines" now "\"live\":\\{[^}]*\"coarse\":false[^}]*\
 # The guide's last note goes first; the rows below move up once the pointer has left them.
 goes 1252 74
 xdotool click 1
-goes 600 987
-rays() { goes 1196 70; xdotool click 1; sleep 0.5; now 'arcuate geodesic'; }
+rays() {
+    goes 600 987
+    sleep 0.7
+    goes 1196 70
+    xdotool click 1
+    sleep 0.7
+    now 'arcuate geodesic'
+}
 until_true 20 "the panel of rays" rays
 until_true 20 "rays that reach the target" now '"live":\{[^}]*"coarse":false[^}]*arcuate geodesic[^}]*"kept":[1-9]'
 goes 1105 314
