@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Error)
         .filter_module("rfd", log::LevelFilter::Off)
-        // What keeps the window from opening has a sentence of ours.
+        // Our own sentence names the reason that the window cannot open.
         .filter_module("eframe", log::LevelFilter::Off)
         .filter_module("wgpu", log::LevelFilter::Off)
         .filter_module("naga", log::LevelFilter::Off)

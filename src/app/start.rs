@@ -156,7 +156,7 @@ fn create(
     Ok(app)
 }
 
-/// What the window remembers from frame to frame, at first.
+/// The state that the window keeps between frames, as it is at the start.
 pub(super) fn memory() -> Memory {
     Memory::new(thread::beside)
 }

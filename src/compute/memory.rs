@@ -16,7 +16,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 /// A claim that was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
-    /// Who asked, to begin a sentence with: `Fitting tensors`.
+    /// The work that needs the memory; it begins a sentence: `Fitting tensors`.
     pub what: &'static str,
     pub bytes: u64,
 }
@@ -80,7 +80,7 @@ pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
     }
 }
 
-/// [`claim`] for so many values of one type for each of so many things.
+/// [`claim`] for `count` items of `each` values of type `T`.
 pub fn claim_for<T>(what: &'static str, count: usize, each: usize) -> Result<(), Shortage> {
     let bytes = (count as u64).saturating_mul(each as u64);
     claim(what, bytes.saturating_mul(size_of::<T>() as u64))
@@ -97,7 +97,7 @@ pub fn zeroed<T: Zeroable>(n: usize) -> Arc<[T]> {
     }
 }
 
-/// What the user allows the whole process, bytes.
+/// The user's limit for the whole process, bytes.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// From now on [`available_bytes`] leaves no more than this to the whole process.
@@ -110,7 +110,7 @@ pub fn is_limited() -> bool {
     LIMIT.load(Ordering::Relaxed) != u64::MAX
 }
 
-/// What the user allows the whole process, where that leaves less than the machine.
+/// The user's limit for the whole process, if it is tighter than the machine's free memory.
 fn allowed() -> Option<u64> {
     let most = LIMIT.load(Ordering::Relaxed);
     if most == u64::MAX {
@@ -137,7 +137,7 @@ pub fn available_bytes() -> Option<u64> {
     let left = limit
         .zip(used)
         .map(|(limit, used)| limit.saturating_sub(used));
-    // What the process holds in memory counts against what the user allows.
+    // Memory that the process already uses counts against the user's limit.
     let held = || field(&read("/proc/self/status"), "VmRSS:").map_or(0, |kib| kib << 10);
     let allowed = match LIMIT.load(Ordering::Relaxed) {
         u64::MAX => None,

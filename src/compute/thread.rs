@@ -65,7 +65,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
         }
     }
     if count < most.max(1) {
-        // What comes next needs some, too.
+        // Later work needs threads, too.
         count = count.div_ceil(2);
     }
     let gone = |_| io::Error::other("the thread is gone");
@@ -76,7 +76,7 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
     // Another library may have started them before.
     drop((pool, sender));
     if count < most {
-        // Those too many count until they have ended.
+        // Surplus threads count until they have ended.
         pause(Duration::from_millis(50));
     }
     *started = true;

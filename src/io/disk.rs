@@ -196,7 +196,7 @@ pub fn read_to_string(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// What the system knows of a file or folder; where a link leads, of that.
+/// Metadata of a file or folder; links are followed.
 pub fn metadata(path: &Path) -> Result<Metadata> {
     std::fs::metadata(path)
 }

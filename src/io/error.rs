@@ -197,7 +197,7 @@ impl Error {
         }
     }
 
-    /// What a file holds does not fit.
+    /// The contents of a file do not fit into memory.
     pub(super) fn memory(path: &Path, shortage: Shortage) -> Self {
         Self::Memory {
             path: path.to_owned(),

@@ -31,7 +31,7 @@ pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 /// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
 pub(super) const ROOMY_BYTES: u64 = 256 << 20;
 
-/// Who asks for memory where a file is read.
+/// Names the work in a message about memory while a file is read.
 pub(super) const READING: &str = "Reading the file";
 
 /// Bytes read at a time; also the distance between two looks at `Control`.
@@ -207,7 +207,7 @@ impl Source {
                 short(self.file_bytes)
             };
         }
-        // What deflate cannot expand to is found missing below.
+        // The read below finds data that deflate cannot expand to.
         let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
         let bomb = bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes);
         if possible && bomb && !memory::is_limited() {

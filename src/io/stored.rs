@@ -73,7 +73,7 @@ pub struct Meaning {
     pub intent: i16,
     pub intent_numbers: [f64; 3],
     pub intent_name: String,
-    /// What else a NIfTI's header says.
+    /// The other fields of a NIfTI header.
     pub rest: Rest,
     pub acquisition: Acquisition,
     /// Keys of an NRRD that no other format has.
@@ -93,7 +93,7 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// What a format without such fields does not hold of it, one sentence each.
+    /// The fields that a format without room for them loses, one sentence each.
     pub fn losses(&self, format: &str) -> Vec<String> {
         let times = [
             (self.repetition_ms, "repetition time", "ms"),

@@ -153,7 +153,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a reader of the file relies on, beyond its values.
+/// The parts of a file that readers rely on besides its values.
 fn content(path: &Path) -> Vec<(String, String)> {
     let name = path.file_name().expect("a name").to_string_lossy();
     let bytes = std::fs::read(path).expect("read");

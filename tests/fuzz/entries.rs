@@ -284,7 +284,7 @@ fn image_again(path: &Path) {
     }
 }
 
-/// What could be read can be written, or the format has no place for it.
+/// Data that was read can be written, or the format has no place for it.
 fn written<T>(done: Result<T, Error>) {
     if let Err(error) = done {
         sentence(&error);

@@ -245,7 +245,7 @@ fn pointed() {
     assert!(moved, "none of these windows lacks room");
 }
 
-/// What a save left out is said above the controls, which make room once the pointer is elsewhere.
+/// The note about layers that a save left out stands above the controls, which make room once the pointer is elsewhere.
 fn left_out() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {
@@ -279,7 +279,7 @@ fn left_out() {
     }
 }
 
-/// What a sentence asks for is in sight, and some controls are, however many results there are.
+/// The controls that a sentence names are visible, and others too, however many results there are.
 fn asked() {
     let visible = |window: &Window, name: &str| {
         let slider = window

@@ -121,7 +121,7 @@ impl Rest {
         self.slice_code != 0 || self.slice_duration != 0.0 || self.time_offset != 0.0
     }
 
-    /// What a NIfTI-1 does not hold of it, one sentence each.
+    /// The fields that a NIfTI-1 cannot hold, one sentence each.
     pub(super) fn losses(&self) -> Vec<String> {
         let mut losses = Vec::new();
         if self.unread > 0 {
@@ -148,7 +148,7 @@ impl Rest {
         losses
     }
 
-    /// What a format without such fields does not hold of it, one sentence each.
+    /// The fields that a format without room for them loses, one sentence each.
     pub(in crate::io) fn losses_without(&self, format: &str) -> Vec<String> {
         let mut losses = Vec::new();
         if let Some(names) = self.names() {

@@ -277,7 +277,7 @@ fn byte(share: f32) -> u8 {
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
     let description = &disclaimed(description);
-    // What made this file goes first: it is what is read as the description.
+    // The command that wrote this file goes first: programs show the first as the description.
     let mut comment = comment(description);
     if let Voxels::Stored(stored) = voxels {
         comment.extend(stored.meaning.rest.extension_bytes());

@@ -49,7 +49,7 @@ pub fn suggestion(state: &State, name: &str, purpose: &Purpose) -> String {
     let ending = ending.copied().unwrap_or_default();
     let folder = folder.unwrap_or_default();
     let path = folder.join(format!("{stem}.{ending}"));
-    // What was opened is not what to overwrite.
+    // The proposed name never overwrites the opened file.
     let path = match opened == Some(&path) {
         true => folder.join(format!("{stem}_export.{ending}")),
         false => path,

@@ -84,7 +84,7 @@ impl Split {
         let now = self.results.min(body.height());
         let (down, at) = ui.input(|i| (i.pointer.any_down(), i.pointer.latest_pos()));
         let Some(at) = at.filter(|at| body.contains(*at)) else {
-            // What is being dragged elsewhere moves the heights with every step.
+            // A drag elsewhere changes the heights at every step.
             return if down { now } else { wanted };
         };
         let border = body.bottom() - now;

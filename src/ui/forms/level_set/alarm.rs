@@ -42,7 +42,7 @@ pub fn sentence(state: &State, leaked: &Leaked) -> String {
     )
 }
 
-/// What leaked, with the ways out.
+/// The leak's cause, and the ways to go on.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(leaked) = leaked(state) else { return };
     let p = theme::palette(ui.style());
