@@ -176,7 +176,7 @@ fn sound(head: &str, sentence: &str) {
         remedies.iter().any(|r| then.contains(r)),
         "{head}: {sentence}"
     );
-    // The report of a replay holds the reason of each result.
+    // A replay does not say yet why a file of its session could not be opened: see the headless session.
     if head.contains(" Memory ") && !then.contains("look in the report") {
         assert!(sentence.contains("of memory"), "{head}: {sentence}");
     }
