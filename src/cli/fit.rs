@@ -107,7 +107,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(&path_of(map.name()))?;
     }
     let fitted = options.fit.run(runner)?;
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let mut written = Vec::new();
     for &map in &options.maps {
         let path = path_of(map.name());

@@ -555,7 +555,7 @@ fn save(
     made: &Segmented,
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let command = format!("arcuate segment --script {}", script.display());
     runner.run(Request::SaveMask {
         mask: made.mask.clone(),

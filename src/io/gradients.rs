@@ -7,6 +7,7 @@
 
 mod units;
 
+use super::format::{Content, Format};
 use super::source::read_text;
 use super::words::counted;
 use super::{Error, atomic, image, nrrd, with_extension};
@@ -304,7 +305,8 @@ pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
 fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     let (b, vectors, path) = match files {
         TableFiles::Fsl { bval, bvec } => {
-            let (b, v) = (b_values(bval)?, fsl_vectors(bvec)?);
+            let before = |file: &Path| before(bval, file).unwrap_or(file.to_owned());
+            let (b, v) = (b_values(&before(bval))?, fsl_vectors(&before(bvec))?);
             if b.len() != volumes || v.len() != volumes {
                 let wrong = if v.len() == volumes { bval } else { bvec };
                 return Err(Error::Counts {
@@ -346,6 +348,17 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     })
 }
 
+/// A file of a table as it was before a process began to replace the table, alone or with its image, and was killed.
+fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
+    let images = Format::all()
+        .filter(|f| f.content() == Content::Image)
+        .flat_map(Format::extensions);
+    let images = images.map(|ending| with_extension(bval, ending));
+    std::iter::once(bval.to_owned())
+        .chain(images)
+        .find_map(|first| atomic::before(&first, file))
+}
+
 /// Reads a table for a scan of `volumes` volumes on `grid`.
 pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
     read_moved(files, grid, grid, volumes)
@@ -367,6 +380,12 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
+    if let TableFiles::Fsl { bval, bvec } = files {
+        let replaced = [bval, bvec]
+            .into_iter()
+            .filter(|file| before(bval, file).is_some());
+        warnings.extend(replaced.map(|file| atomic::says_before(file)));
+    }
     if turned {
         warnings.push(
             "The gradients are in the world's axes; they were turned with the image".to_owned(),

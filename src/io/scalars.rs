@@ -230,8 +230,10 @@ pub(super) fn beside(
             name => name.to_owned(),
         };
         if let Some(rest) = rest.strip_suffix("tsf") {
-            match points(&path, &tractogram, info, control) {
-                Ok((own, values)) => {
+            let read = |path: &Path| points(path, &tractogram, info, control);
+            match now_or_before(&path, read) {
+                Ok(((own, values), note)) => {
+                    note.into_iter().for_each(|note| info.warn(note));
                     let own = own.unwrap_or_else(|| named(rest, "tsf"));
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
@@ -242,13 +244,16 @@ pub(super) fn beside(
             .iter()
             .find_map(|e| rest.strip_suffix(e))
         {
-            let own = weights(&path, tractogram.len()).and_then(|(values, stamp)| match stamp {
-                Some(stamp) => same_stamp(Some(&stamp), info.property(STAMP)).map(|()| values),
-                // Other programs write none.
-                None => Ok(values),
-            });
-            match own {
-                Ok(values) => {
+            let read = |path: &Path| {
+                weights(path, tractogram.len()).and_then(|(values, stamp)| match stamp {
+                    Some(stamp) => same_stamp(Some(&stamp), info.property(STAMP)).map(|()| values),
+                    // Other programs write none.
+                    None => Ok(values),
+                })
+            };
+            match now_or_before(&path, read) {
+                Ok((values, note)) => {
+                    note.into_iter().for_each(|note| info.warn(note));
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
@@ -259,6 +264,23 @@ pub(super) fn beside(
     // One that was stopped is not one that is not used.
     control.check()?;
     Ok(tractogram)
+}
+
+/// Values of a file; where they are not those of the streamlines, those that it had before a process began to
+/// replace both and was killed, with a sentence that says so.
+fn now_or_before<T>(
+    path: &Path,
+    read: impl Fn(&Path) -> Result<T, String>,
+) -> Result<(T, Option<String>), String> {
+    let why = match read(path) {
+        Ok(values) => return Ok((values, None)),
+        Err(why) => why,
+    };
+    let before = atomic::previous_name(path);
+    match before.is_file().then(|| read(&before)) {
+        Some(Ok(values)) => Ok((values, Some(atomic::says_before(path)))),
+        _ => Err(why),
+    }
 }
 
 /// Why values that have this stamp are not those of the streamlines.
