@@ -142,7 +142,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
          \"{}\", {kept} of the streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
          {DISCLAIMER}.",
         plural(fitted, "voxel"),
-        plural(seeds as usize, "seed"),
+        plural(seeds, "seed"),
         placements.first().map_or("", |p| p.name),
         placements.last().map_or("", |p| p.name),
     );
@@ -152,7 +152,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let mut said = format!(
         "{kept} of {seeds} {} join the seed and the target. Files:\n",
-        plural(seeds as usize, "streamline")
+        plural(seeds, "streamline")
     );
     for file in &files {
         let _ = writeln!(said, "  {}", shown(file));

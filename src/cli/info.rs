@@ -1,7 +1,7 @@
 //! `arcuate info`: what files hold.
 
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
-use super::output::{one_line, say};
+use super::output::{error, one_line};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
@@ -11,7 +11,6 @@ use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Told};
 use crate::jobs::{Loaded, Output, Request, table};
-use crate::state::Severity;
 use crate::state::space::{Item, What, disagreements, shares_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
@@ -92,7 +91,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // The files that can be read are described even if others cannot.
     let last = failures.pop();
     for failure in failures {
-        say(Severity::Error, &failure.sentence);
+        error(&failure.sentence);
     }
     last.map_or(Ok(()), Err)
 }

@@ -116,6 +116,11 @@ pub fn say(severity: Severity, sentence: &str) {
     said().sentences[at].push(Value::String(sentence));
 }
 
+/// Says an error after which the command goes on.
+pub fn error(sentence: &str) {
+    say(Severity::Error, sentence);
+}
+
 /// Keeps the result for the end of the command: sentences may follow that belong to it.
 pub fn keep(result: Value) {
     said().result = Some(result);

@@ -105,7 +105,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.run(Request::Bundle(Box::new(save)))?;
     let mut text = format!(
         "{}, {} over {:.1} mm\n",
-        counted(profile.lines as usize, "streamline"),
+        counted(profile.lines, "streamline"),
         counted(options.nodes as usize, "node"),
         profile.length_mm
     );

@@ -2,7 +2,6 @@
 
 use super::headless::Headless;
 use super::options::{SessionOptions, make_folder};
-use super::output::say;
 use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
@@ -17,9 +16,7 @@ use crate::state::saved;
 use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::words::count;
-use crate::state::{
-    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Severity, Task,
-};
+use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -455,7 +452,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {
-        say(message.severity, &message.text);
+        super::output::say(message.severity, &message.text);
     }
     // Files that were taken for others, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
@@ -479,7 +476,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 bad += usize::from(result.outcome == Some(Match::Differs));
             }
             Err(sentence) => {
-                say(Severity::Error, sentence);
+                super::output::error(sentence);
                 list.push(json!({ "outcome": "not made again", "why": sentence }));
                 bad += 1;
             }

@@ -372,7 +372,7 @@ fn curves(
         let _ = write!(
             text,
             ", {} each with tensors of a wild bootstrap of the fit's residuals {} {}",
-            counted(repetitions as usize, "time"),
+            counted(repetitions, "time"),
             citations.cite(BOOTSTRAP),
             citations.cite(BOOTSTRAP_TRACKING)
         );
@@ -532,9 +532,9 @@ fn geodesics(
 
 fn seeds(seeding: Seeding) -> String {
     match seeding {
-        Seeding::Random { count: n } => counted(n as usize, "random point"),
+        Seeding::Random { count: n } => counted(n, "random point"),
         Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
-        Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n as usize, "point")),
+        Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
     }
 }
 

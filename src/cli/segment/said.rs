@@ -66,7 +66,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         m.area_mm2,
         m.diameter_mm,
         counted(m.active as usize, "active voxel"),
-        counted(made.size.bricks as usize, "brick")
+        counted(made.size.bricks, "brick")
     );
     if let Some(a) = &made.agreement {
         value["agreement"] = json!({
