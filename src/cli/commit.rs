@@ -434,6 +434,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if let Some(found) = &made.mask_found {
         about_mask(found, opened.mask_beside.as_deref());
     }
+    if made.fit.ended == Ended::Iterations {
+        warning!(
+            "The weights have not settled after {}; raise --iterations",
+            counted(made.fit.iterations as usize, "iteration")
+        );
+    }
     let files = save(options, &tractogram, &made, runner)?;
     let least = options.least();
     let (value, text) = summary(&tractogram, &params, least, &made, &files);
@@ -491,8 +497,8 @@ fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> V
     let weight = |m: &usize| f64::from(weights[*m]);
     json!({
         "streamlines": members.len(), "kept": kept.len(),
-        "sum_weight": kept.iter().map(weight).sum::<f64>(),
-        "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).sum::<f64>(),
+        "sum_weight": kept.iter().map(weight).fold(0.0, |a, b| a + b),
+        "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).fold(0.0, |a, b| a + b),
     })
 }
 

@@ -301,7 +301,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
-        "Mean FA along the path {:.3}\n{} voxels in the domain ({}), prepared in {}, solved in {}\n",
+        "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
         count(found.voxels as u64),
         domain_words(found.params.min_fa),
@@ -389,12 +389,12 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n\
          Weakest {part_mm:.0} mm: {weakest:.3} a mm, {times_mean:.1} times the mean between the ends, around \
          {:.1}, {:.1}, {:.1}\n\
-         Pathway at ε = {epsilon}: {} voxels, {:.2} ml; joined from ε = {:.4}\n",
+         Pathway at ε = {epsilon}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
         middle.x,
         middle.y,
         middle.z,
-        count(set.count() as u64),
+        counted(set.count(), "voxel"),
         set.volume_ml(),
         pathway.joined_from
     );

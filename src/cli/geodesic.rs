@@ -21,8 +21,11 @@ Examples:
 
 Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
 that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
-in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is written as FILE.tsf (per point)
-and FILE.weights.txt (per ray); other formats hold it themselves. Files keep the order of the seeds.";
+in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is
+written as FILE.tsf (per point) and FILE.weights.txt (per ray), and the other values as FILE.fa.tsf (FA per point),
+FILE.seed.weights.txt, FILE.target.weights.txt (numbers of the seed and of the target reached),
+FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other formats hold all of them
+themselves. Files keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()))]

@@ -110,7 +110,7 @@ before. Without --force no file is replaced, also none that appeared while the c
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]
-#[command(version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
+#[command(name = "arcuate", bin_name = "arcuate", version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
 pub struct Arguments {
     #[command(flatten)]
     pub global: Global,
@@ -133,7 +133,7 @@ pub struct Global {
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME")]
     pub backend: Option<BackendKind>,
     /// Refuse what would take the program above so much memory (default: what the machine has)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", value_parser = options::positive)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", allow_negative_numbers = true, value_parser = options::positive)]
     pub memory: Option<f64>,
     /// One JSON object on standard output instead of text, with the notes, warnings and errors of standard error as
     /// arrays of sentences
@@ -195,10 +195,15 @@ pub enum Command {
     Bench(bench::Options),
 }
 
-/// Refuses names whose bytes are no letters of UTF-8: reports, sessions and scripts could not hold them.
+/// Refuses empty words, which name nothing, and names whose bytes are no letters of UTF-8: reports, sessions and
+/// scripts could not hold them.
 pub fn check_letters(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    match words.find(|word| word.to_str().is_none()) {
+    match words.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
+        Some(word) if word.is_empty() => Err(Failure::usage(
+            "Found an empty word on the command line, expected a name or a value; look for a variable of the shell \
+             that holds nothing",
+        )),
         Some(word) => Err(Failure::usage(format!(
             "This name holds bytes that are no letters (UTF-8), rename the file: {}",
             word.to_string_lossy()

@@ -10,6 +10,7 @@ pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 use super::runner::{Failure, Runner};
 use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
+use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request, UNTIL_THEN};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
@@ -18,6 +19,9 @@ use crate::state::recipe::{FitRecipe, Source};
 use crate::state::words::mask;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Reweighted solves of iwls, where nothing is said.
+const ITERATIONS: u32 = 2;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ScanOptions {
@@ -96,9 +100,9 @@ pub struct FitOptions {
     pub mask: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "iwls")]
     pub method: MethodName,
-    /// Reweighted solves of iwls
-    #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub iterations: u32,
+    /// Reweighted solves of iwls (default: 2)
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub iterations: Option<u32>,
     /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = b_range)]
     pub b_range: Option<(f64, f64)>,
@@ -489,7 +493,7 @@ impl FitOptions {
                 MethodName::Ols => Method::Ols,
                 MethodName::Wls => Method::Wls,
                 MethodName::Iwls => Method::Iwls {
-                    iterations: self.iterations,
+                    iterations: self.iterations.unwrap_or(ITERATIONS),
                 },
             },
             b_range_s_per_mm2: self
@@ -503,8 +507,15 @@ impl FitOptions {
     }
 
     pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
+        if self.iterations.is_some() && self.method != MethodName::Iwls {
+            return Err(Failure::usage(
+                "Only iwls has reweighted solves: leave out --iterations, or --method",
+            ));
+        }
         let scan = self.scan.open(runner)?;
-        for note in &scan.notes {
+        // The fit says this one itself, and what to do.
+        let notes = scan.notes.iter();
+        for note in notes.filter(|n| !n.starts_with(NONE_WEIGHTED)) {
             warning!("{note}: {}", self.scan.scan);
         }
         let given = match &self.mask {

@@ -178,7 +178,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if mask.count() == 0 {
         return Err(Failure::new(format!(
-            "The region has no voxel, expected at least one; look at its steps: {}",
+            "The region has no voxel, expected at least one; widen its limits or its shapes: {}",
             options.out.display()
         )));
     }

@@ -294,7 +294,8 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
     let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
     serde_json::from_str(&text).map_err(|e| {
         Failure::new(format!(
-            "Not the script of a segmentation ({e}), expected a run.json that arcuate segment wrote: {}",
+            "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
+            io::json::found(&e),
             path.display()
         ))
     })

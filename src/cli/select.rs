@@ -5,6 +5,7 @@ use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, 
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
+use crate::data::words::counted;
 use crate::data::words::plural;
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
@@ -255,6 +256,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     for path in &saved.written {
         let _ = writeln!(text, "{}", shown(path));
+    }
+    if count == 0 && all > 0 {
+        warning!(
+            "None of {} is kept; loosen what they are chosen by: {}",
+            counted(all, "streamline"),
+            options.input.display()
+        );
     }
     let reasons: Map<String, Value> = dropped()
         .map(|(reason, n)| (format!("{reason:?}"), json!(n)))

@@ -57,11 +57,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .collect();
     for (name, volume) in images {
         // Two columns of one name would be one too many.
-        let taken = wanted.iter().any(|(known, _)| *known == name);
-        let name = if taken {
-            format!("{name} (image)")
-        } else {
-            name
+        let taken = |name: &str| wanted.iter().any(|(known, _)| known == name);
+        let mut others = (2..).map(|n| format!("{name} (image {n})"));
+        let image = format!("{name} (image)");
+        let name = match (taken(&name), taken(&image)) {
+            (false, _) => name,
+            (true, false) => image,
+            (true, true) => others.find(|name| !taken(name)).unwrap_or(image),
         };
         wanted.push((name, Measure::Image(volume, 0)));
     }

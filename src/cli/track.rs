@@ -414,7 +414,9 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .filter(|(_, s)| *s != StopReason::Seed && output.stops[*s as usize] > 0)
         .map(|(name, s)| format!("{name} {}", count(output.stops[*s as usize])))
         .collect();
-    text += &format!("Ends: {}\n", ends.join(", "));
+    if !ends.is_empty() {
+        text += &format!("Ends: {}\n", ends.join(", "));
+    }
     for (region, n) in targets.iter().zip(&output.per_target) {
         let one = if *n == 1 {
             curves.trim_end_matches('s')

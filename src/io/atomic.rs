@@ -372,7 +372,7 @@ fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
         "a file in place of a folder",
-        "a folder or a name that is free",
+        "a folder or a name that is free; choose another name",
     )
 }
 

@@ -287,7 +287,7 @@ impl Error {
             Self::Dicom { .. } => {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
-            Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
+            Self::Denied { .. } => f.write_str("This may not be read, ask its owner for permission"),
             Self::LongName { .. } => f.write_str(
                 "The file's name is longer than the system allows; choose a shorter one",
             ),

@@ -23,6 +23,7 @@ mod freesurfer;
 mod gifti;
 pub mod gradients;
 pub mod image;
+pub(crate) mod json;
 pub mod label_table;
 pub mod lines;
 mod mask;

@@ -340,6 +340,5 @@ pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
     let most = source.known_bytes().unwrap_or(limit);
     let bytes = source.at_most(most)?;
     let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
-    String::from_utf8(bytes)
-        .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
+    String::from_utf8(bytes).map_err(|_| Error::malformed(path, "a binary file", "a text file"))
 }

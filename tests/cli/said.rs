@@ -2,6 +2,10 @@
 
 use super::{arcuate, json, small_head};
 use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::io;
+use glam::DAffine3;
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
@@ -11,6 +15,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("cli::notes_warnings_and_errors_are_apart", apart),
         test("cli::every_failure_is_one_object_of_json", failures),
+        test("cli::json_that_does_not_fit_is_described", not_ours),
+        test("cli::results_of_one_and_of_nothing", few),
     ]
 }
 
@@ -121,4 +127,113 @@ fn failures() {
     for member in ["notes", "warnings", "errors"] {
         assert_eq!(info[member], Value::Array(Vec::new()), "{info}");
     }
+}
+
+/// Scripts and sessions that are none: what was found and where, in no words of the library that reads them.
+fn not_ours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for (text, words) in [
+        ("", "a text that ends too early (line 1, column 0)"),
+        ("hello", "a text that is not JSON (line 1, column 1)"),
+        ("{\n  \"a\": 1,\n", "a text that ends too early (line 3"),
+        ("{}", "no member \"arcuate_session\" (line 1, column 2)"),
+        (
+            "{\"arcuate_session\": \"x\"}",
+            "the text \"x\" in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": 1.5}",
+            "the number 1.5 in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": null}",
+            "null in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": [1]}",
+            "a list in place of a whole number",
+        ),
+    ] {
+        std::fs::write(here.join("s.arcuate"), text).expect("written");
+        std::fs::write(here.join("run.json"), text).expect("written");
+        let (object, _) = said(&["replay", "s.arcuate"], 1, here);
+        let sentence = in_json(&object, "errors").concat();
+        assert!(sentence.contains(words), "{words}: {sentence}");
+        assert!(sentence.contains("s.arcuate") && sentence.contains("expected a session"));
+        let script = ["segment", "--script", "run.json", "--out", "o"];
+        let (object, _) = said(&script, 1, here);
+        let script = in_json(&object, "errors").concat();
+        assert!(script.contains("expected a run.json"), "{script}");
+        for sentence in [sentence, script] {
+            for theirs in [
+                "missing field",
+                "invalid",
+                "struct",
+                "u64",
+                "at line",
+                "EOF",
+            ] {
+                assert!(!sentence.contains(theirs), "{theirs}: {sentence}");
+            }
+        }
+    }
+}
+
+/// One of a thing is in the singular; a result that is empty is a warning; nothing is minus nought.
+fn few() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::new([4, 4, 4], DAffine3::IDENTITY, AffineSource::Sform).expect("regular");
+    let value = |i: usize| if i == 21 { 1.0 } else { 0.25 };
+    let image = Volume::scalar(grid.into(), (0..64).map(value).collect());
+    io::nifti::save_volume(&here.join("v.nii"), &image, "", &Control::new()).expect("written");
+    super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0, 1.0, 1.0]]);
+    let text = |line: &[&str]| {
+        let output = arcuate(line, here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let one = [
+        "region",
+        "--image",
+        "v.nii",
+        "--threshold",
+        "0.5..",
+        "--out",
+    ];
+    assert!(text(&[&one[..], &["r.nii"]].concat()).starts_with("1 voxel, "));
+    let table = ["table", "t.tck", "t.csv", "--image", "v.nii"];
+    let twice = [&table[..], &["--image", "v.nii", "--image", "v.nii"]].concat();
+    let found = text(&twice);
+    assert!(found.starts_with("1 streamline: "), "{found}");
+    let header = std::fs::read_to_string(here.join("t.csv")).expect("a table");
+    let mut names: Vec<&str> = header
+        .lines()
+        .next()
+        .expect("a header")
+        .split(',')
+        .collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        all,
+        "columns with names of their own: {header}"
+    );
+    let select = ["select", "t.tck", "none.tck", "--length", "50.."];
+    let (none, counts) = said(&select, 0, here);
+    assert_eq!(
+        (none["kept"].as_u64(), counts),
+        (Some(0), [0, 1, 0]),
+        "{none}"
+    );
+    assert!(
+        none["warnings"][0]
+            .as_str()
+            .is_some_and(|w| w.contains("1 streamline is kept"))
+    );
+    assert!(text(&["info", "none.tck", "t.tck"]).contains("streamlines 1, 2 points"));
 }

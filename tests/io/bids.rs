@@ -243,7 +243,12 @@ fn unreadable() {
     let is_root = folder.path().metadata().expect("there").uid() == 0;
     let mut words = vec![program.into_os_string()];
     if is_root {
-        let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+        let nobody = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+        ];
         words.splice(0..0, nobody.map(Into::into));
     }
     let info = |folder: &Path| {

@@ -276,7 +276,11 @@ fn byte(share: f32) -> u8 {
 /// Header, extender and the comment, as many bytes as `vox_offset` says.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
-    let description = &disclaimed(description);
+    let mut description = disclaimed(description);
+    if let Voxels::Stored(stored) = voxels {
+        description = stored.meaning.rest.described(&description);
+    }
+    let description = &description;
     // The command that wrote this file goes first: programs show the first as the description.
     let mut comment = comment(description);
     if let Voxels::Stored(stored) = voxels {

@@ -131,7 +131,8 @@ fn header(stored: &Stored, gradients: Option<&Rows>, description: &str) -> Strin
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
     let dimension = 3 + usize::from(before.is_some()) + usize::from(behind.is_some());
-    let one_line = description.replace(['\n', '\r'], " ");
+    let described = stored.meaning.rest.described(description);
+    let one_line = described.replace(['\n', '\r'], " ");
     let mut text = format!(
         "NRRD0005\n# {DISCLAIMER}; {one_line}\ntype: {type_name}\ndimension: {dimension}\n"
     );

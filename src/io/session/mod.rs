@@ -93,9 +93,8 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
         ));
     }
     let why = |e: serde_json::Error| {
-        // The library's words with the place at their end.
-        let found = format!("a session that cannot be understood ({e})");
-        Error::malformed(path, found, format!("{EXPECTED}; open a copy of it"))
+        let expected = format!("{EXPECTED}; open a copy of it");
+        Error::malformed(path, super::json::found(&e), expected)
     };
     let version = serde_json::from_str::<Version>(text).map_err(why)?;
     match version.arcuate_session {

@@ -18,7 +18,7 @@ pub use write::{means_folder, save};
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
 use super::words::counted;
-use super::{Error, disk};
+use super::{Error, disk, json};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::words::agreed;
@@ -241,8 +241,8 @@ fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error
     serde_json::from_slice(&(*bytes).as_ref()[range]).map_err(|e| {
         Error::malformed(
             path,
-            format!("a header.json that cannot be read ({e})"),
-            "a TRX header",
+            format!("a header.json with {}", json::found(&e)),
+            "a TRX header; write the file again",
         )
     })
 }

@@ -128,6 +128,14 @@ impl Design {
         let b_max = volumes.iter().map(|&v| b_of(v)).fold(0.0, f64::max);
         let weighted: Vec<usize> = volumes.iter().copied().filter(|&v| b_of(v) > 0.0).collect();
         let independent = independent_directions(weighted.iter().map(|&v| gradients.directions[v]));
+        let of = |kind| (0..gradients.len()).filter(move |v| gradients.weighting(*v) == kind);
+        let without = of(Weighting::NoDirection).count();
+        if of(Weighting::Diffusion).next().is_none() && without > 0 {
+            return Err(Error::Input(format!(
+                "Found no direction for any of {}, expected one for each; name the table that belongs to this scan",
+                counted(without, "diffusion-weighted volume")
+            )));
+        }
         if weighted.is_empty() {
             let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
             return Err(Error::Input(format!(

@@ -263,7 +263,7 @@ fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
     // Below 1e-8 single precision cannot keep a tensor positive definite.
     if !(1e-8..=1e-3).contains(&min) {
         return Err(Error::Input(format!(
-            "The smallest eigenvalue is set to {min} mm²/s; give a value from 1e-8 to 1e-3"
+            "Found {min:e} mm²/s as the smallest eigenvalue, expected 1e-8 to 1e-3; choose for example 1e-5"
         )));
     }
     let weighted_solves = match params.method {

@@ -38,7 +38,7 @@ pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 /// Understands what a session's file says; nothing is read for its layers yet.
 pub fn parse(words: Value) -> Parse {
     let content = Content::deserialize(&words)
-        .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
+        .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
