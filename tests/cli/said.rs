@@ -186,7 +186,7 @@ fn few() {
     let here = folder.path();
     let grid = Grid::new([4, 4, 4], DAffine3::IDENTITY, AffineSource::Sform).expect("regular");
     let value = |i: usize| if i == 21 { 1.0 } else { 0.25 };
-    let image = Volume::scalar(grid.into(), (0..64).map(value).collect());
+    let image = Volume::scalar(grid.into(), (0..64).map(value).collect::<Vec<f32>>());
     io::nifti::save_volume(&here.join("v.nii"), &image, "", &Control::new()).expect("written");
     super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0, 1.0, 1.0]]);
     let text = |line: &[&str]| {
