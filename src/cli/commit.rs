@@ -88,7 +88,7 @@ pub struct Options {
     /// Directions of the water around fibres: three volumes a peak, world axes (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
-    /// What is inside the fibres
+    /// Model of the inside of fibres
     #[arg(long, value_enum, default_value = "stick")]
     pub model: Inside,
     /// Diffusivity along fibres, mm²/s [default: 0.0017]
@@ -181,11 +181,11 @@ fn share(text: &str) -> Result<f32, String> {
     parsed.ok_or_else(|| format!("expected a share from 0 to 1, found \"{text}\""))
 }
 
-/// What was opened.
+/// The opened inputs.
 struct Opened {
     scan: Volume,
     gradients: Option<Arc<Gradients>>,
-    /// Of the phantom.
+    /// The phantom's own.
     mask: Option<Mask>,
     mask_beside: Option<PathBuf>,
 }

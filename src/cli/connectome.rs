@@ -40,7 +40,7 @@ pub struct Options {
     pub labels: PathBuf,
     /// Matrix to write (.csv)
     pub output: PathBuf,
-    /// What the matrix holds
+    /// Value of each cell of the matrix
     #[arg(long, value_enum, default_value = "count")]
     pub matrix: Matrix,
     /// Look for a label this far around an end in background, mm

@@ -80,7 +80,7 @@ pub struct Options {
     /// Paths run where the FA is at least this [default: 0.15, without --within]
     #[arg(long, value_name = "FA", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub min_fa: Option<f64>,
-    /// What a path costs
+    /// Metric that gives the cost of a path
     #[arg(long, value_enum, default_value = "sharpened")]
     pub metric: MetricName,
     /// Power of --metric sharpened [default: 3]
@@ -196,7 +196,7 @@ impl Options {
 
 fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
     let region = |(role, spec): (Role, &ShapeSpec)| {
-        // As the option is called, for what is said about it.
+        // The option's name, for sentences about it.
         let name = match role {
             Role::Seed => "from",
             Role::Target => "to",

@@ -38,7 +38,7 @@ pub struct Options {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct RayOptions {
-    /// Of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
+    /// Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
     /// towards:X,Y,Z
     #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
     pub directions: Option<Directions>,
@@ -224,7 +224,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     };
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
-    // Of an even number the two in the middle share.
+    // The two in the middle share where the number is even.
     let middle = |n: usize| sorted.get(n / 2).copied();
     let lower = middle(sorted.len().saturating_sub(1));
     let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);

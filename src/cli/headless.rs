@@ -45,7 +45,7 @@ impl<'a> Headless<'a> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::Leave(Leaving::Open(path))))?;
-        // What was found and cannot be read is not looked for again.
+        // A file that was found and cannot be read is not looked for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));

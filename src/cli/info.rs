@@ -104,7 +104,7 @@ fn tenths(value: f64) -> String {
     }
 }
 
-/// What the files hold, by their names.
+/// The contents of the files, by their names.
 fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
     let items = kept.iter().map(|(name, data)| Item {
         name,
@@ -167,7 +167,7 @@ fn describe(
 /// Single precision in a header turns axes by less.
 const SHEARED_DEG: f64 = 0.05;
 
-/// What a BIDS folder holds.
+/// Describes a BIDS folder.
 fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
         let inside = path.strip_prefix(&found.path).unwrap_or(path);

@@ -169,7 +169,7 @@ pub enum Command {
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
     Replay(replay::Options),
-    /// What was done in a session, with numbers and citations, for a paper
+    /// Describe the methods of a session, with numbers and citations, for a paper
     Methods(methods::Options),
     /// Keep some of a file's streamlines: by regions, length, values, number
     Select(select::Options),

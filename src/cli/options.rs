@@ -111,7 +111,7 @@ pub struct FitOptions {
     pub min_eigenvalue: Option<f64>,
 }
 
-/// What a user says about files that are silent.
+/// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ToldOptions {
     /// Axes of VTK and VTP points where the file does not name them (default: ras)
@@ -171,7 +171,7 @@ pub struct Scan {
     /// None where it is an image of tensors.
     pub gradients: Option<Arc<Gradients>>,
     pub notes: Vec<String>,
-    /// Of the phantom only: its true brain mask.
+    /// The phantom's true brain mask; none for other scans.
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
     /// A file that seems to be its brain mask.
@@ -192,7 +192,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// What the tensors are within, in sentences.
+    /// The mask of the tensors, in sentences.
     pub fn mask_name(&self) -> String {
         let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
         match (file, self.mask_report) {

@@ -119,7 +119,7 @@ impl Runner {
         )))
     }
 
-    /// As [`Runner::may_write`], and refuses a place where no file can be made: before the work.
+    /// Does the same as [`Runner::may_write`], and refuses a place where no file can be made: before the work.
     pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
         self.may_write(path)?;
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))

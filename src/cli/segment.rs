@@ -181,7 +181,7 @@ impl Options {
         ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
     }
 
-    /// Of the probes, unless they are given.
+    /// Target and tolerance as given, else from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
         if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
             return Ok((target, tolerance));
@@ -248,7 +248,7 @@ impl Options {
         Ok(params)
     }
 
-    /// What the options ask for, as a run that is still to be done.
+    /// The run that the options ask for.
     fn written(
         &self,
         image: &Path,
@@ -450,7 +450,7 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
     })
 }
 
-/// What a script names beside its image; `before`: what another does, whose image is not opened twice.
+/// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
 fn beside(
     inputs: &ScriptInputs,
     before: Option<(&ScriptInputs, &Beside)>,

@@ -200,7 +200,7 @@ impl Options {
             || self.number.is_some()
     }
 
-    /// What is written into the output.
+    /// The command that is written into the output.
     fn command(&self) -> String {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
         let length = self.length.map(|(low, high)| length_within(low, high));

@@ -34,7 +34,7 @@ pub struct Options {
     pub lines: LineOptions,
 }
 
-/// Of streamlines alone.
+/// Options for streamlines alone.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct LineOptions {
     /// Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the
@@ -117,7 +117,7 @@ pub struct TrackOptions {
     /// How steps are taken; rk2 is the midpoint rule
     #[arg(long, value_enum)]
     pub integrator: Option<IntegratorName>,
-    /// Of tensors between voxels
+    /// Interpolation of tensors between voxels
     #[arg(long, value_enum)]
     pub interpolation: Option<InterpolationName>,
     /// One target is enough, or all have to be reached
@@ -472,7 +472,7 @@ pub fn check_lengths(params: &tracking::Params) -> Result<(), Failure> {
     params.check_lengths().map_err(Failure::usage)
 }
 
-/// What the numbers in a file stand for, where its format has no place to say so.
+/// The meaning of the numbers in a file, where its format has no place to say so.
 pub fn key(tracked: &Tracked, out: &Path) -> String {
     match Format::named(out) {
         Some(Format::Trk | Format::Vtk) => {

@@ -113,7 +113,7 @@ fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
     itk_affine(path, kind, &parameters, &centre)
 }
 
-/// Of the numbers in the order that ITK writes them.
+/// The affine of numbers in the order that ITK writes them.
 fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affine, Error> {
     let name = kind.split('_').next().unwrap_or_default();
     let c = match centre {

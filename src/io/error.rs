@@ -1,4 +1,4 @@
-//! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
+//! Errors of files, one sentence each: found, expected, what to do; path last.
 
 use super::words::{in_line, is_control};
 use crate::compute::Cancelled;
@@ -124,7 +124,7 @@ pub enum Error {
     Full {
         path: PathBuf,
     },
-    /// What was written cannot be read back within the memory that is free.
+    /// The written file cannot be read back within the memory that is free.
     NoRoomToCompare {
         path: PathBuf,
         bytes: u64,
@@ -144,7 +144,7 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
-    /// What was written does not read back as what it should be.
+    /// The written file does not read back as it should.
     ReadBack {
         path: PathBuf,
         why: String,
@@ -441,10 +441,10 @@ impl Display for Words<'_> {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        // What comes from a damaged file may hold anything; a sentence is one line.
+        // Words from a damaged file may hold anything; a sentence is one line.
         f.write_str(&in_line(&Words(self).to_string(), '·'))?;
         match self.path() {
-            // Whoever named the file may have put anything into its name, too.
+            // The name of the file may hold anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
             None => Ok(()),
         }
@@ -459,7 +459,7 @@ impl From<Cancelled> for Error {
     }
 }
 
-/// What a file says, in a form that a sentence can carry: a damaged header may hold anything.
+/// Words of a file, in a form that a sentence can carry: a damaged header may hold anything.
 fn one_line(text: String) -> String {
     const MOST: usize = 200;
     if text.chars().count() <= MOST && !text.contains(is_control) {

@@ -1,4 +1,4 @@
-//! What all streamline formats share: what a file says besides its points, the checks after
+//! The common parts of all streamline formats: remarks of a file besides its points, the checks after
 //! reading, the comparison after writing, and the choice of the format.
 
 use super::format::{Content, Format};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a streamline file says besides its points and values.
+/// Remarks of a streamline file besides its points and values.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FibreInfo {
     /// Lines of the header, in their order.
@@ -21,7 +21,7 @@ pub struct FibreInfo {
     pub taken: Option<Space>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
-    /// Those of them that tell what was not read.
+    /// The ones among them about parts that were not read.
     pub unread: Vec<String>,
 }
 

@@ -49,7 +49,7 @@ impl TableFiles {
         }
     }
 
-    /// What a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
+    /// The files that a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
     /// both of a pair in either order.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
         match paths {
@@ -259,7 +259,7 @@ impl Rows {
         }
     }
 
-    /// What an NRRD, whose vectors' lengths are shares of the largest b-value, does not hold.
+    /// The losses in an NRRD, whose vectors' lengths are shares of the largest b-value.
     pub fn losses_in_nrrd(&self) -> Vec<String> {
         let pairs = || self.b.iter().zip(&self.vectors);
         let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();

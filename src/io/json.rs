@@ -1,8 +1,8 @@
-//! What is wrong with a JSON text, in words for its user: the library's name types of the program.
+//! Faults of a JSON text, in words for its user: the library's name types of the program.
 
 use serde_json::error::{Category, Error};
 
-/// What was found, with its place where that is known: `no member "steps" (line 3, column 9)`.
+/// The fault with its place where that is known: `no member "steps" (line 3, column 9)`.
 pub(crate) fn found(error: &Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -106,7 +106,7 @@ fn words(path: &Path) -> Vec<String> {
     stem.split(['_', '.', ' ']).map(str::to_owned).collect()
 }
 
-/// What a BIDS name says of who and when was scanned: `("sub", "01")`.
+/// The subject and the session of a BIDS name: `("sub", "01")`.
 fn entities(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
     const WHO_AND_WHEN: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
     let pairs = words.iter().filter_map(|w| w.split_once('-'));

@@ -335,7 +335,7 @@ struct Layout {
     spatial: Vec<usize>,
     other: Option<usize>,
     frames: usize,
-    /// Of the other axis.
+    /// The kind of the other axis.
     kind: Option<String>,
 }
 

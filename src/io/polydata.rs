@@ -1,4 +1,4 @@
-//! What the two VTK formats have in common: points, lines through them, and values of both.
+//! The common parts of the two VTK formats: points, lines through them, and values of both.
 
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
@@ -55,7 +55,7 @@ pub(super) struct Polydata {
     pub cells_before: usize,
     pub cells_behind: usize,
     pub of_points: Vec<Array>,
-    /// Of all cells.
+    /// Values of all cells.
     pub of_cells: Vec<Array>,
     /// RAS or LPS, if the file says it.
     pub space: Option<String>,

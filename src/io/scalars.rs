@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
-/// What says which streamlines values are of.
+/// The key that says which streamlines values belong to.
 pub(super) const STAMP: &str = "timestamp";
 /// Letters of a number, with room for blanks: what a file of weights may be long for each.
 const LETTERS: u64 = 64;
@@ -26,10 +26,10 @@ const LETTERS: u64 = 64;
 /// Where one of a TCK's values goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Beside {
-    /// Of the values.
+    /// The name of the values.
     pub name: String,
     pub path: PathBuf,
-    /// As TSF; else one number a streamline, as text.
+    /// Values per point, as TSF; else one number a streamline, as text.
     pub per_point: bool,
 }
 

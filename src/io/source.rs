@@ -281,7 +281,7 @@ impl Source {
     }
 }
 
-/// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
+/// Metadata of a plain file, asked before it is opened: opening a pipe would wait for its other
 /// end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
     let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;

@@ -193,7 +193,7 @@ pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result
     }
 }
 
-/// What some triplets hold.
+/// Points and ends among some triplets.
 #[derive(Clone, Copy, Default)]
 struct Held {
     points: usize,
@@ -227,7 +227,7 @@ fn mark(point: &[f32; 3]) -> Mark {
 
 type Lines = (Shared<[f32; 3]>, Vec<u64>);
 
-/// What lies behind the first `start` bytes.
+/// The bytes behind the first `start`.
 fn body_of(
     path: &Path,
     whole: Whole,
@@ -414,7 +414,7 @@ pub(super) fn prepare(
 }
 
 fn header(count: usize, command: &str) -> String {
-    // What a TSF or weights file repeats to say which TCK it belongs to.
+    // A TSF or weights file repeats it to say which TCK it belongs to.
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

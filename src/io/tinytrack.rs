@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// A coordinate's unit, voxels.
 const UNIT: f64 = 1.0 / 32.0;
-/// Of a streamline without its steps: the count and the first point.
+/// Bytes of a streamline without its steps: the count and the first point.
 const START_BYTES: usize = 16;
 
 /// A matrix of a MATLAB 4 file.

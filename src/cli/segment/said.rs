@@ -1,4 +1,4 @@
-//! What is said of a run: words, JSON, and the leak that ended it.
+//! Results of a run: words, JSON, and the leak that ended it.
 
 use super::super::output::shown;
 use super::super::runner::Failure;
@@ -18,7 +18,7 @@ pub fn leaked(made: &Segmented) -> Option<Failure> {
     })
 }
 
-/// What leaked, in one sentence.
+/// The leak in one sentence.
 fn sentence(leaked: &Leaked, volume_ml: f64) -> String {
     let near = leaked.at.map_or_else(String::new, |at| {
         let [x, y, z] = at.to_array();

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// The file's axes run to the patient's left, back and top, as those of most NRRD files.
 const SIGNS: DVec3 = DVec3::new(-1.0, -1.0, 1.0);
 
-/// What an NRRD does not hold of an image, one sentence each.
+/// Losses of an image in an NRRD, one sentence each.
 pub fn losses(stored: &Stored) -> Vec<String> {
     let meaning = &stored.meaning;
     let mut losses = Vec::new();

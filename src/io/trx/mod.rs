@@ -128,7 +128,7 @@ fn is_member(file: &str) -> bool {
     number.is_some() || [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&file)
 }
 
-/// What a member's name says: `dpv/rgb.3.uint8`.
+/// The parts of a member's name: `dpv/rgb.3.uint8`.
 struct Name<'a> {
     folder: &'a str,
     name: &'a str,
@@ -224,7 +224,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// Of several, which should not be, the last.
+/// The last one where there are several, which should not be.
 fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
     all.try_fold(None, |_, one| one.map(Some))
 }
@@ -284,7 +284,7 @@ struct Arrays<'a> {
     control: &'a Control,
     lines: usize,
     vertices: usize,
-    /// Of values, so far.
+    /// Lists of values, so far.
     lists: usize,
     points: Option<Shared<[f32; 3]>>,
     offsets: Option<Arc<[u64]>>,
