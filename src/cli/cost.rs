@@ -4,7 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::words::counted;
+use crate::data::words::{agreed, counted};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
 use crate::jobs::{
@@ -309,7 +309,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         took(found.solve_ms)
     );
     if repaired > 0 {
-        text += &format!("Repaired: {}\n", counted(repaired as usize, "tensor"));
+        let repaired = repaired as usize;
+        let was = agreed(repaired, "was", "were");
+        text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     if found.limited > 0 {
         text += &format!(

@@ -4,7 +4,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
-use crate::data::words::counted;
+use crate::data::words::{agreed, counted};
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
@@ -258,8 +258,9 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
         );
     }
     if shot.medium.repaired > 0 {
-        let repaired = counted(shot.medium.repaired as usize, "tensor");
-        said += &format!("Repaired: {repaired}\n");
+        let repaired = shot.medium.repaired as usize;
+        let was = agreed(repaired, "was", "were");
+        said += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     (value, said + &text)
 }

@@ -17,6 +17,8 @@ use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
+use serde::Deserialize as _;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -292,13 +294,29 @@ impl Options {
 
 fn read(path: &Path) -> Result<SegmentScript, Failure> {
     let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| {
+    let parsed = serde_json::from_str(&text).and_then(|words: Value| {
+        let script = SegmentScript::deserialize(&words)?;
+        let known = serde_json::to_value(&script)?;
+        Ok((script, io::json::unknown(&words, &known)))
+    });
+    let (script, unknown) = parsed.map_err(|e| {
+        // With its place, which values that were parsed before have lost.
+        let placed = serde_json::from_str::<SegmentScript>(&text).err();
         Failure::new(format!(
             "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
-            io::json::found(&e),
+            io::json::found(placed.as_ref().unwrap_or(&e)),
             path.display()
         ))
-    })
+    })?;
+    if !unknown.is_empty() {
+        warning!(
+            "The script has members that this version does not know, which change nothing here ({}); look for \
+             slips in their names, or use the version that wrote them: {}",
+            unknown.join(", "),
+            path.display()
+        );
+    }
+    Ok(script)
 }
 
 fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Start, Failure> {

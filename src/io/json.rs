@@ -1,5 +1,6 @@
 //! Faults of a JSON text, in words for its user: the library's name types of the program.
 
+use serde_json::Value;
 use serde_json::error::{Category, Error};
 
 /// The fault with its place where that is known: `no member "steps" (line 3, column 9)`.
@@ -94,5 +95,36 @@ fn kind(wanted: &str) -> String {
             })
         }
         _ => "a value of another kind".to_owned(),
+    }
+}
+
+/// Names of members of the first value that the second lacks: `run.params.target`.
+pub(crate) fn unknown(all: &Value, known: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    compare("", all, known, &mut names);
+    names
+}
+
+fn compare(place: &str, all: &Value, known: &Value, unknown: &mut Vec<String>) {
+    match (all, known) {
+        (Value::Object(all), Value::Object(known)) => {
+            for (name, value) in all {
+                let here = match place {
+                    "" => name.clone(),
+                    place => format!("{place}.{name}"),
+                };
+                match known.get(name) {
+                    Some(known) => compare(&here, value, known, unknown),
+                    None if value.is_null() => {}
+                    None => unknown.push(here),
+                }
+            }
+        }
+        (Value::Array(all), Value::Array(known)) => {
+            for (value, known) in all.iter().zip(known) {
+                compare(place, value, known, unknown);
+            }
+        }
+        _ => {}
     }
 }

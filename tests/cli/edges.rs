@@ -470,9 +470,11 @@ fn timing() {
     );
     assert_eq!(found, wanted);
     for (unit, strength, words) in [
-        (1.0, 0.06, ""),
-        (1000.0, 0.06, "read as ms"),
-        (1.0, 60.0, "mT/m"),
+        (1.0, 0.0204, ""),
+        (1000.0, 0.0204, "read as ms"),
+        (1.0, 20.4, "mT/m"),
+        // G that gives another b than the scan's: it is not used, and both are named.
+        (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
         let (said, found) = go(&["--scheme", "a.scheme"]);
