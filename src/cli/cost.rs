@@ -218,9 +218,7 @@ fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     options.check()?;
     let files = options.files();
-    for file in &files {
-        runner.may_write(file)?;
-    }
+    runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
     let tensors = Tensors::Here {
         field: fitted.fit.field.clone(),

@@ -116,7 +116,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
-    runner.may_write(&options.out)?;
+    runner.may_make(&options.out)?;
     let request = Request::OpenTold {
         path: options.tracks.clone(),
         told: options.told.told(),

@@ -6,7 +6,6 @@ use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
 use crate::data::words::plural;
 use crate::data::{Mask, Volume};
-use crate::io;
 use crate::jobs::{MOST_FLOOR_MM2_PER_S, Output, Request};
 use crate::state::Recipe;
 use crate::state::words::mask;
@@ -103,10 +102,8 @@ impl MapName {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
-    io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
-    for map in &options.maps {
-        runner.may_write(&path_of(map.name()))?;
-    }
+    let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.name())).collect();
+    runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
     make_folder(&options.out)?;
     let mut written = Vec::new();

@@ -210,6 +210,10 @@ pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> St
         && negative(name)
     {
         sentence += &format!("; write a negative value with =, as in --option=-{name}");
+    } else if sentence.starts_with("Unexpected argument '-")
+        && !sentence.starts_with("Unexpected argument '--")
+    {
+        sentence += "; write the name of a file that begins with - as ./-NAME";
     }
     let tips = parts.flat_map(str::lines);
     let mut tips = tips.filter_map(|line| line.trim().strip_prefix("tip: "));

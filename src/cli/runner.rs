@@ -7,7 +7,7 @@ use crate::jobs::{Event, Jobs, Outcome, Output, Request};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One sentence and an exit code.
@@ -123,6 +123,17 @@ impl Runner {
     pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
         self.may_write(path)?;
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
+    }
+
+    /// Refuses a folder that could not be made or written to, and files of it that exist: before the work.
+    pub fn may_fill<'a>(
+        &self,
+        folder: &Path,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Result<(), Failure> {
+        io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
+        let mut files = files.into_iter();
+        files.try_for_each(|file| self.may_write(file))
     }
 
     /// Says in words what is about to be done; [`Self::report`] says it to programs afterwards.

@@ -508,9 +508,7 @@ fn beside(
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files = options.files();
-    for file in &files {
-        runner.may_write(file)?;
-    }
+    runner.may_fill(&options.out, &files)?;
     let again = options.script.as_deref().map(read).transpose()?;
     let frame = again.as_ref().map_or(options.volume, |w| w.volume);
     let path = match (&again, &options.image) {

@@ -14,7 +14,7 @@ use super::{Error, disk, ending};
 use crate::compute::Control;
 use std::cell::RefCell;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use temporary::{Temporary, folder_of};
 
@@ -349,6 +349,7 @@ pub fn write_rows(
 
 /// Whether a file could be written here now, so that an hour's work need not be done to find out.
 pub fn check_file(path: &Path) -> Result<(), Error> {
+    check_names(path, path.parent().unwrap_or(Path::new("")))?;
     // A folder that is made to try is removed at once.
     Temporary::create(&target(path)?)
         .map(drop)
@@ -359,12 +360,27 @@ pub fn check_file(path: &Path) -> Result<(), Error> {
 pub fn check_folder(path: &Path) -> Result<(), Error> {
     let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
     let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    check_names(path, above)?;
     if above.as_os_str().is_empty() || above.is_dir() {
         return Temporary::create(&above.join("a file"))
             .map(drop)
             .map_err(|e| Error::writing(path, &e));
     }
     Err(no_folder(path))
+}
+
+/// Whether the system of a folder that is there takes names as long as those of a path.
+fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
+    let too_long = |name: &Component<'_>| {
+        let asked = disk::metadata(&there.join(name));
+        asked.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
+    };
+    match path.components().any(|name| too_long(&name)) {
+        true => Err(Error::LongName {
+            path: path.to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// A file stands in the way.
