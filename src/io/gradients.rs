@@ -13,7 +13,7 @@ use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::turn::world_from_fsl;
+use crate::data::turn::{image_from_fsl, world_from_fsl};
 use crate::data::words::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
@@ -247,11 +247,14 @@ impl Rows {
         self.vectors.iter().map(|&v| image * v).collect()
     }
 
-    /// Rotates the vectors with an image that was moved.
+    /// Rotates the vectors with an image that was moved. FSL's stay as they are relative to the image's axes, with
+    /// the sign of x that they have on the grid they were made for: a mirrored image keeps it.
     pub fn moved(self, from: &Grid, to: &Grid) -> Self {
-        let by = (to.world_from_voxel * from.voxel_from_world).matrix3;
-        let turn = rotation(by);
-        let vectors = self.in_world(from).into_iter().map(|v| turn * v).collect();
+        let turn = match self.of_image {
+            true => rotation(to.world_from_voxel.matrix3) * image_from_fsl(from),
+            false => rotation((to.world_from_voxel * from.voxel_from_world).matrix3),
+        };
+        let vectors = self.vectors.into_iter().map(|v| turn * v).collect();
         Self {
             vectors,
             of_image: false,
@@ -363,7 +366,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     let by = grid.world_from_voxel * own.voxel_from_world;
     let turns = !rotation(by.matrix3).abs_diff_eq(DMat3::IDENTITY, TURN);
     let turned = turns && !rows.of_image;
-    if turned {
+    if turns {
         rows = rows.moved(own, grid);
     }
     let vectors = rows.in_world(grid);

@@ -247,7 +247,7 @@ fn losses() {
     );
     table[2].1 = 2.0 * random.direction();
     scan(here, "long", &grid, &table);
-    says("long.nii", "a.nrrd", "1 length become 1");
+    says("long.nii", "a.nrrd", "1 length becomes 1");
     // A table that cannot be read, or is half there, is no reason to be silent.
     std::fs::write(here.join("long.bvec"), "1 2 x").expect("written");
     says("long.nii", "c.nii", "gradients of this scan are left out");
