@@ -45,7 +45,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
-    runner.may_write(&options.out)?;
+    runner.may_make(&options.out)?;
     let (moving, _) = noted_volume(&options.moving, runner)?;
     let (fixed, gradients) = noted_volume(&options.fixed, runner)?;
     let grid = fixed.grid.clone();

@@ -1,11 +1,11 @@
 //! `arcuate fit`: diffusion tensors and their maps.
 
 use super::options::{FitOptions, Fitted, make_folder};
-use super::output::{complain, shown};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
+use crate::data::words::plural;
 use crate::data::{Mask, Volume};
-use crate::io;
 use crate::jobs::{MOST_FLOOR_MM2_PER_S, Output, Request};
 use crate::state::Recipe;
 use crate::state::words::mask;
@@ -102,10 +102,8 @@ impl MapName {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
-    io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
-    for map in &options.maps {
-        runner.may_write(&path_of(map.name()))?;
-    }
+    let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.name())).collect();
+    runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
     let _made = make_folder(&options.out)?;
     let mut written = Vec::new();
@@ -144,12 +142,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             None => "the order and the axes of the image's tensors",
         };
-        complain(&format!(
-            "arcuate: The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
+        warning!(
+            "The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
              repaired; check {check}: {}",
             100.0 * repaired as f64 / n as f64,
             options.fit.scan.scan
-        ));
+        );
     }
     let report = json!({
         "command": "fit",
@@ -178,7 +176,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => ("Took the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
-        "{verb} {n} of {in_mask} voxels in {:.2} s ({of})\n",
+        "{verb} {n} of {in_mask} {} in {:.2} s ({of})\n",
+        plural(in_mask, "voxel"),
         fitted.wall_ms / 1e3,
     );
     if let Some(found) = &fitted.mask_report {

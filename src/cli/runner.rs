@@ -7,7 +7,7 @@ use crate::jobs::{Event, Jobs, Outcome, Output, Request};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One sentence and an exit code.
@@ -53,7 +53,7 @@ impl Runner {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let backend = global.backend()?;
         if let Some(shortage) = backend.shortage() {
-            eprintln!("arcuate: {shortage}");
+            warning!("{shortage}");
         }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
@@ -119,10 +119,21 @@ impl Runner {
         )))
     }
 
-    /// As [`Runner::may_write`], and refuses a place where no file can be made: before the work.
+    /// Does the same as [`Runner::may_write`], and refuses a place where no file can be made: before the work.
     pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
         self.may_write(path)?;
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
+    }
+
+    /// Refuses a folder that could not be made or written to, and files of it that exist: before the work.
+    pub fn may_fill<'a>(
+        &self,
+        folder: &Path,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Result<(), Failure> {
+        io::atomic::check_folder(folder).map_err(|e| Failure::new(e.to_string()))?;
+        let mut files = files.into_iter();
+        files.try_for_each(|file| self.may_write(file))
     }
 
     /// Says in words what is about to be done; [`Self::report`] says it to programs afterwards.
@@ -132,10 +143,10 @@ impl Runner {
         }
     }
 
-    /// Prints the result: the JSON object, or the text.
+    /// Gives the result: prints the text, or keeps the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         match (self.json, text.trim_end()) {
-            (true, _) => output::print_json(json),
+            (true, _) => output::keep(json.clone()),
             // An error follows, and no empty line before it.
             (false, "") => {}
             (false, text) => output::print_text(text),

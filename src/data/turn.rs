@@ -115,13 +115,16 @@ impl Turn {
 /// World axes from a vector of FSL's: relative to the image's axes, x negated where the affine has a
 /// positive determinant. Orthogonal, so its transpose goes back.
 pub fn world_from_fsl(grid: &Grid) -> DMat3 {
-    let matrix = grid.world_from_voxel.matrix3;
-    let x = if matrix.determinant() > 0.0 {
-        -1.0
-    } else {
-        1.0
+    rotation(grid.world_from_voxel.matrix3) * image_from_fsl(grid)
+}
+
+/// The image's axes from a vector of FSL's.
+pub fn image_from_fsl(grid: &Grid) -> DMat3 {
+    let x = match grid.world_from_voxel.matrix3.determinant() > 0.0 {
+        true => -1.0,
+        false => 1.0,
     };
-    rotation(matrix) * DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
+    DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0))
 }
 
 /// As an option of a command: `y,-x,z`.

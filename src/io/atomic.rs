@@ -16,7 +16,7 @@ use super::{Error, disk, ending};
 use crate::compute::Control;
 use std::cell::RefCell;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use temporary::{Temporary, folder_of};
 
@@ -40,7 +40,7 @@ fn replaces() -> bool {
 pub struct Ready {
     temporary: Temporary,
     target: PathBuf,
-    /// As it was asked for.
+    /// The path as it was asked for.
     path: PathBuf,
     replaces: bool,
 }
@@ -190,7 +190,7 @@ impl From<String> for Unlike {
     }
 }
 
-/// Of reading it back.
+/// An error while it is read back.
 impl From<Error> for Unlike {
     fn from(error: Error) -> Self {
         match error {
@@ -317,7 +317,8 @@ pub fn write_rows(
 
 /// Whether a file could be written here now, so that an hour's work need not be done to find out.
 pub fn check_file(path: &Path) -> Result<(), Error> {
-    // What is made to try is removed at once.
+    check_names(path, path.parent().unwrap_or(Path::new("")))?;
+    // A folder that is made to try is removed at once.
     Temporary::create(&target(path)?)
         .map(drop)
         .map_err(|e| Error::writing(path, &e))
@@ -327,6 +328,7 @@ pub fn check_file(path: &Path) -> Result<(), Error> {
 pub fn check_folder(path: &Path) -> Result<(), Error> {
     let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
     let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    check_names(path, above)?;
     if above.as_os_str().is_empty() || above.is_dir() {
         return Temporary::create(&above.join("a file"))
             .map(drop)
@@ -335,12 +337,26 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
     Err(no_folder(path))
 }
 
-/// What stands in the way is a file.
+/// Whether the system of a folder that is there takes names as long as those of a path.
+fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
+    let too_long = |name: &Component<'_>| {
+        let asked = disk::metadata(&there.join(name));
+        asked.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
+    };
+    match path.components().any(|name| too_long(&name)) {
+        true => Err(Error::LongName {
+            path: path.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// A file stands in the way.
 fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
         "a file in place of a folder",
-        "a folder or a name that is free",
+        "a folder or a name that is free; choose another name",
     )
 }
 

@@ -9,16 +9,18 @@ mod units;
 
 use super::format::{Content, Format};
 use super::source::read_text;
-use super::words::counted;
 use super::{Error, atomic, image, nrrd, with_extension};
 use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::turn::world_from_fsl;
+use crate::data::turn::{image_from_fsl, world_from_fsl};
+use crate::data::words::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
+/// The begin of the warning about a scan of which no tensor can be fitted.
+pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
 /// A table is numbers for at most some thousand volumes.
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 /// Shorter vectors are zero: some programs write 1e-8 for it.
@@ -48,7 +50,7 @@ impl TableFiles {
         }
     }
 
-    /// What a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
+    /// The files that a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
     /// both of a pair in either order.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
         match paths {
@@ -246,11 +248,14 @@ impl Rows {
         self.vectors.iter().map(|&v| image * v).collect()
     }
 
-    /// Rotates the vectors with an image that was moved.
+    /// Rotates the vectors with an image that was moved. FSL's stay as they are relative to the image's axes, with
+    /// the sign of x that they have on the grid they were made for: a mirrored image keeps it.
     pub fn moved(self, from: &Grid, to: &Grid) -> Self {
-        let by = (to.world_from_voxel * from.voxel_from_world).matrix3;
-        let turn = rotation(by);
-        let vectors = self.in_world(from).into_iter().map(|v| turn * v).collect();
+        let turn = match self.of_image {
+            true => rotation(to.world_from_voxel.matrix3) * image_from_fsl(from),
+            false => rotation((to.world_from_voxel * from.voxel_from_world).matrix3),
+        };
+        let vectors = self.vectors.into_iter().map(|v| turn * v).collect();
         Self {
             vectors,
             of_image: false,
@@ -258,7 +263,7 @@ impl Rows {
         }
     }
 
-    /// What an NRRD, whose vectors' lengths are shares of the largest b-value, does not hold.
+    /// The losses in an NRRD, whose vectors' lengths are shares of the largest b-value.
     pub fn losses_in_nrrd(&self) -> Vec<String> {
         let pairs = || self.b.iter().zip(&self.vectors);
         let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();
@@ -267,14 +272,18 @@ impl Rows {
         let mut losses = Vec::new();
         if silent > 0 {
             losses.push(format!(
-                "NRRD holds no b-value of a volume without a direction: {} become b = 0",
-                counted(silent, "volume")
+                "NRRD holds no b-value of a volume without a direction: {} b = 0",
+                agreed(
+                    silent,
+                    "1 volume becomes",
+                    &format!("{silent} volumes become")
+                )
             ));
         }
         if odd > 0 {
             losses.push(format!(
-                "NRRD holds no lengths of vectors: {} become 1",
-                counted(odd, "length")
+                "NRRD holds no lengths of vectors: {} 1",
+                agreed(odd, "1 length becomes", &format!("{odd} lengths become"))
             ));
         }
         losses
@@ -370,7 +379,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     let by = grid.world_from_voxel * own.voxel_from_world;
     let turns = !rotation(by.matrix3).abs_diff_eq(DMat3::IDENTITY, TURN);
     let turned = turns && !rows.of_image;
-    if turned {
+    if turns {
         rows = rows.moved(own, grid);
     }
     let vectors = rows.in_world(grid);
@@ -440,16 +449,17 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     };
     let without = of(Weighting::NoDirection);
     if !without.is_empty() {
+        let several = format!("{} diffusion-weighted volumes have", without.len());
         warnings.push(format!(
-            "{} diffusion-weighted volumes have no direction and are left out of fits: {}",
-            without.len(),
+            "{} no direction and {} left out of fits: {}",
+            agreed(without.len(), "1 diffusion-weighted volume has", &several),
+            agreed(without.len(), "is", "are"),
             volume_numbers(&without)
         ));
     }
     if of(Weighting::Diffusion).is_empty() {
         warnings.push(format!(
-            "No volume is diffusion-weighted: no b-value with a direction is above \
-             {B0_LIMIT_S_PER_MM2} s/mm²"
+            "{NONE_WEIGHTED}: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
         ));
     }
     (gradients, warnings)

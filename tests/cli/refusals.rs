@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        test("cli::no_place_for_the_result", no_place),
         test("cli::wrong_numbers_are_named", wrong_numbers),
         test("cli::errors say what is wrong", sentences),
         test("cli::what is cut off stops --strict", cut_off),
@@ -121,9 +122,36 @@ fn usage() {
             &["track", "dwi", "--step", "abc"],
             "expected a number above 0",
         ),
-        (&["info", "a", "--threads", "0"], "0 is not in 1..=1024"),
+        (
+            &["info", "a", "--threads", "0"],
+            "expected a whole number from 1 to 1024",
+        ),
         (&["select", "a", "b", "--include"], "none was supplied"),
         (&["--backend"], "; see arcuate --help"),
+        (&["gradients"], "'arcuate gradients' requires"),
+        (
+            &["info", "a", "--memory", "-1"],
+            "expected a number above 0",
+        ),
+        (
+            &["phantom", "--out", "p", "--shells", "-5:3"],
+            "write a negative value with =, as in --option=-5",
+        ),
+        (&["info", ""], "Found an empty word"),
+        (&["info", "-a.tck"], "that begins with - as ./-NAME"),
+        (
+            &[
+                "fit",
+                "a",
+                "--method",
+                "ols",
+                "--iterations",
+                "3",
+                "--out",
+                "o",
+            ],
+            "Only iwls has reweighted solves",
+        ),
     ] {
         let output = arcuate(line, folder.path());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -252,7 +280,7 @@ fn cut_off() {
     refuses_last(&strict, &["--strict", "t.tck", "cut off"], here);
     assert!(!here.join("s.trx").exists());
     let done = json(&["convert", "t.tck", "t.trx"], here);
-    let notes = done["notes"].as_array().expect("notes");
+    let notes = done["warnings"].as_array().expect("warnings");
     assert!(
         notes
             .iter()
@@ -488,4 +516,39 @@ fn every_bad_file() {
     }
     let words = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);
     assert!(arcuate::cli::check_letters(words.into_iter()).is_ok());
+}
+
+/// Places that take no file are refused before the work, not when its result is written.
+fn no_place() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let long = "x".repeat(300);
+    let refused = |rest: &[&str], out: &str, words: &str| {
+        refuses(&[rest, &["--out", out]].concat(), &[words, out], here);
+    };
+    let ends = ["--from", "sphere:0,0,0,1", "--to", "sphere:9,0,0,1"];
+    let into_folders = [
+        vec!["fit", "none.nii"],
+        [&["cost", "none.nii"][..], &ends].concat(),
+        vec!["segment", "none.nii", "--probe", "0,0,0"],
+        vec!["commit", "none.tck", "none.nii"],
+    ];
+    std::fs::write(here.join("file"), "").expect("written");
+    for line in into_folders {
+        for out in [long.clone(), format!("new/{long}/maps")] {
+            refused(&line, &out, "longer than the system allows");
+        }
+        refused(&line, "file", "a file in place of a folder");
+        refused(&line, "/proc/none", "may not be written to");
+    }
+    for (line, ending) in [
+        (&["track", "none.nii"][..], "tck"),
+        (&["density", "none.tck", "--voxel", "1"], "nii.gz"),
+        (&["align", "none.nii", "none.nii"], "txt"),
+    ] {
+        let (long, none) = (format!("{long}.{ending}"), format!("/proc/none.{ending}"));
+        refused(line, &long, "longer than the system allows");
+        refused(line, &none, "may not be written to");
+    }
+    assert!(!here.join("new").exists());
 }
