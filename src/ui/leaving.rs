@@ -187,7 +187,7 @@ fn saves(state: &State, before: &str, unsaved: &[Thing]) -> Question {
         heading: format!("Save the session {before}?"),
         reason: match named {
             true => format!("Changed since {} was saved:", quit::name(state)),
-            false => "In no file, and lost unless the session is saved:".to_owned(),
+            false => "Not saved yet, and lost unless you save the session:".to_owned(),
         },
         rows: rows(unsaved),
         yes: if named { "Save" } else { "Save…" },

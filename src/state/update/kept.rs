@@ -9,7 +9,7 @@ use crate::solvers::tracking;
 use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
-use crate::state::words::{THIN, count};
+use crate::state::words::{THIN, count, counted};
 use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,9 +37,9 @@ pub fn whole_brain_done(
     let made = basis::made(&state.document, asked, Cut::All);
     add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
-        "Tracked {} of {} streamlines in {:.1}{THIN}s",
-        count(output.kept.len() as u64),
-        count(output.fates.iter().sum()),
+        "{} from {} in {:.1}{THIN}s",
+        counted(output.kept.len(), "streamline"),
+        counted(output.fates.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
     );
 }

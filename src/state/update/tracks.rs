@@ -8,7 +8,7 @@ use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{count, mask, none_started, took};
+use crate::state::words::{count, counted, mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -109,14 +109,14 @@ pub fn taken_in(
     let recipe = recipe(document, &asked, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
     let tried = count(seeds as u64);
-    let kept = count(output.kept.len() as u64);
+    let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &asked.curves {
         Curves::Streamlines(params) => (
-            format!("Tracked {kept} streamlines from {tried} seeds"),
+            format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
             params.min_fa,
         ),
-        Curves::Rays(..) => (format!("Shot {tried} rays"), "ray", None),
+        Curves::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
     if state.view.task != Task::Pathways {
         let why = none_started(&output, min_fa, &mask::name_of(document));
@@ -224,6 +224,9 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
 
 /// A task is looked at; what was put off for that of pathways is done in the others.
 pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
+    if state.view.task != task {
+        state.session.forget_step();
+    }
     state.view.task = task;
     if !task.shows_live() {
         // What was said about live curves is about nothing that is seen there.

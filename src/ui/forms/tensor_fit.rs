@@ -2,6 +2,7 @@
 
 pub mod axes;
 pub mod checks;
+mod fitted;
 pub mod orders;
 mod overlap;
 
@@ -9,7 +10,7 @@ use super::display::{controls, select_row};
 use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
-use crate::state::words::mask;
+use crate::state::words::{counted, mask};
 use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State, defaults};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -156,8 +157,8 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
                 // The file has those that were deleted here, too.
                 let edited = state.document.edits.contains_key(&layer.id);
                 let left = if edited { " left" } else { "" };
-                let count = format::count(t.len() as u64);
-                (icons::PATH, format!("{count} streamlines{left}"))
+                let count = counted(t.len(), "streamline");
+                (icons::PATH, format!("{count}{left}"))
             }
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
             (content, Some((grid, frames))) => {

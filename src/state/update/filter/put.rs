@@ -12,7 +12,7 @@ use crate::state::filter::{
 };
 use crate::state::session::Severity;
 use crate::state::update::{changed, edit};
-use crate::state::words::{THIN, count};
+use crate::state::words::{THIN, count, counted};
 use crate::state::{Display, Document, Recipe, State, defaults};
 use std::sync::Arc;
 
@@ -153,9 +153,9 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         false => edit(state, "Fit weights", false, put),
     }
     Some(format!(
-        "{} of {} streamlines have a weight",
+        "{} of {} have a weight",
         count(kept as u64),
-        count(all as u64)
+        counted(all, "streamline")
     ))
 }
 

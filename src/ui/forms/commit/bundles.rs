@@ -4,6 +4,7 @@ use super::act;
 use crate::data::Tractogram;
 use crate::state::bundle::{ByPtr, How, lines_of};
 use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
+use crate::state::words::counted;
 use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
@@ -362,7 +363,7 @@ fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) 
     rows::reading(ui, "Streamlines left out", &count(lesion.streamlines));
     let arrow = |[before, after]: [f64; 2]| format!("{} → {}", figures(before), figures(after));
     if let Some(there) = &lesion.there {
-        let name = format!("RMSE in their {} voxels", count(there.voxels));
+        let name = format!("RMSE in their {}", counted(there.voxels as usize, "voxel"));
         rows::reading(ui, &name, &arrow(there.rmse));
     }
     rows::reading(ui, "RMSE in all voxels", &arrow(lesion.rmse));

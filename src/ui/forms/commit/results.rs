@@ -57,13 +57,24 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
     stale(ui, state, layer, weighed, actions);
-    histogram(ui, state, weighed, all, memory, actions);
+    let unfinished = super::progress::unfinished(weighed);
+    if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Warning, why).show(ui);
+    }
+    // Neither weights on their way nor those of the fit before are final.
+    let dim = unfinished.is_some() || state.is_filtering();
+    rows::dimmed(ui, dim, |ui| {
+        histogram(ui, state, weighed, all, memory, actions);
+    });
     shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
-    bundles::show(ui, state, layer, memory, actions);
-    bundles::lesions(ui, state, weighed, memory, actions);
+    rows::dimmed(ui, dim, |ui| {
+        bundles::show(ui, state, layer, memory, actions);
+        bundles::lesions(ui, state, weighed, memory, actions);
+    });
     single(ui, memory, actions);
-    figures(ui, weighed, memory);
+    rows::dimmed(ui, dim, |ui| figures(ui, weighed, memory));
 }
 
 /// The streamlines are others than those that were weighed.

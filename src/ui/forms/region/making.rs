@@ -5,6 +5,7 @@ use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Found};
 use crate::state::drawing::measured;
 use crate::state::making::{Labels, Making, Source, region_name};
+use crate::state::words::counted;
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::theme::{self, size, space};
@@ -174,9 +175,9 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
             let text = "No voxel is left in the region";
             Note::new(p, Severity::Warning, text).show(ui);
         }
-        let voxels = format::count(mask.count() as u64);
+        let voxels = counted(mask.count(), "voxel");
         let ml = format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml");
-        panels::caption(ui, &region.name, &format!("{voxels} voxels, {ml}"));
+        panels::caption(ui, &region.name, &format!("{voxels}, {ml}"));
     }
     ui.add_space(2.0);
     rows::hint(ui, "The region follows. Esc keeps it, Ctrl+Z takes it back");

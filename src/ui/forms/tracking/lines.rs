@@ -18,7 +18,7 @@ pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         .decimals(0)
         .default(defaults::REPETITIONS as f64)
         .limits(1.0..=100_000.0)
-        .switch(params.repetitions.is_some(), "off: tensors as they are")
+        .switch(params.repetitions.is_some(), "off: one fit of the tensors")
         .help(
             "Probabilistic: tracks from every seed several times, each time in tensors fitted to the \
              scan with its residuals' signs changed at random (wild bootstrap)",
