@@ -4,6 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
+use crate::data::words::counted;
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
 use crate::jobs::{
@@ -243,8 +244,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let epsilon = options.epsilon;
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
-        eprintln!(
-            "arcuate: The pathway is not joined at this width, found --epsilon {epsilon}, expected at least \
+        warning!(
+            "The pathway is not joined at this width, found --epsilon {epsilon}, expected at least \
              {:.4}; widen it",
             pathway.joined_from
         );
@@ -308,7 +309,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         took(found.solve_ms)
     );
     if repaired > 0 {
-        text += &format!("{} tensors were repaired\n", count(repaired));
+        text += &format!("Repaired: {}\n", counted(repaired as usize, "tensor"));
     }
     if found.limited > 0 {
         text += &format!(

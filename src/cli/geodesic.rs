@@ -4,6 +4,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
+use crate::data::words::counted;
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
@@ -235,11 +236,11 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
     value["repaired"] = json!(shot.medium.repaired);
     let mut said = format!(
-        "{} of {} rays ({} seeds, {} directions) {what}\n",
+        "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
-        count(rays),
-        count(shot.seeds),
-        count(shot.directions)
+        counted(rays as usize, "ray"),
+        counted(shot.seeds as usize, "seed"),
+        counted(shot.directions as usize, "direction")
     );
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
         said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
@@ -254,8 +255,8 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
         );
     }
     if shot.medium.repaired > 0 {
-        let repaired = count(shot.medium.repaired);
-        said += &format!("{repaired} tensors were repaired\n");
+        let repaired = counted(shot.medium.repaired as usize, "tensor");
+        said += &format!("Repaired: {repaired}\n");
     }
     (value, said + &text)
 }
@@ -266,8 +267,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     check_lengths(&options.params().walk)?;
     let medium = options.medium();
     if medium.is_too_coarse() {
-        eprintln!(
-            "arcuate: Half precision is too coarse for tensors sharpened by 3 or more; leave out \
+        warning!(
+            "Half precision is too coarse for tensors sharpened by 3 or more; leave out \
              --precision f16"
         );
     }
@@ -298,15 +299,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
-        eprintln!(
-            "arcuate: {}",
+        warning!(
+            "{}",
             words::none_passed(&shot.output, &targets, &fitted.mask_name())
         );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);
-        eprintln!(
-            "arcuate: The cut keeps none of {} rays, whose measures go up to {:.3}; lower it",
-            count(shot.measures.len() as u64),
+        warning!(
+            "The cut keeps none of {}, with measures up to {:.3}; lower it",
+            counted(shot.measures.len(), "ray"),
             most.unwrap_or(f32::NAN)
         );
     }

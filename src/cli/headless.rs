@@ -1,5 +1,6 @@
 //! The window's state without the window: actions in, effects carried out at once.
 
+use super::output::say;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
@@ -72,8 +73,12 @@ impl<'a> Headless<'a> {
                     };
                     let mut sentences: Vec<String> = all.map(said).collect();
                     let last = if goes_on { None } else { sentences.pop() };
+                    let severity = match goes_on {
+                        true => Severity::Warning,
+                        false => Severity::Error,
+                    };
                     for sentence in sentences {
-                        eprintln!("arcuate: {sentence}");
+                        say(severity, &sentence);
                     }
                     match last {
                         Some(last) => return Err(Failure::new(last)),
@@ -90,7 +95,7 @@ impl<'a> Headless<'a> {
     pub fn tell_warnings(&self) {
         let messages = self.state.session.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
-            eprintln!("arcuate: {}", message.text);
+            say(message.severity, &message.text);
         }
     }
 

@@ -1,12 +1,23 @@
 //! The same work without a window: one file per subcommand.
 //!
 //! Every command submits the requests the window submits and waits for them, so that both give the
-//! same result. Standard output carries the result, standard error progress and complaints.
+//! same result. Standard output carries the result, standard error progress, notes, warnings and errors.
 
-/// A complaint is one line without control characters, whatever the names in it hold: in this module and those
-/// below it the macro of this name goes through [`output::complain`].
-macro_rules! eprintln {
-    ($($words:tt)*) => { $crate::cli::output::complain(&format!($($words)*)) };
+// A sentence goes through [`output::say`], a result through [`Runner::report`].
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
+/// Says what is good to know and asks for nothing.
+macro_rules! note {
+    ($($words:tt)*) => {
+        $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
+    };
+}
+
+/// Says what may make the result wrong or incomplete.
+macro_rules! warning {
+    ($($words:tt)*) => {
+        $crate::cli::output::say($crate::state::Severity::Warning, &format!($($words)*))
+    };
 }
 
 mod align;
@@ -124,7 +135,8 @@ pub struct Global {
     /// Refuse what would take the program above so much memory (default: what the machine has)
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", value_parser = options::positive)]
     pub memory: Option<f64>,
-    /// One JSON object on standard output instead of text
+    /// One JSON object on standard output instead of text, with the notes, warnings and errors of standard error as
+    /// arrays of sentences
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// No progress bars
@@ -285,11 +297,5 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Demo(options) => demo::run(&options, &mut runner),
         Command::Bench(options) => bench::run(&options, &mut runner),
     });
-    match outcome.and_then(|()| output::check()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("arcuate: {failure}");
-            ExitCode::from(failure.code)
-        }
-    }
+    ExitCode::from(output::end(outcome, global.json))
 }

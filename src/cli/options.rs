@@ -254,7 +254,7 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
 pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
     let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;
     for warning in warnings {
-        eprintln!("arcuate: {warning}: {}", path.display());
+        warning!("{warning}: {}", path.display());
     }
     Ok(mask)
 }
@@ -275,7 +275,7 @@ pub fn noted_volume(
         )));
     };
     for note in notes {
-        eprintln!("arcuate: {note}: {}", path.display());
+        warning!("{note}: {}", path.display());
     }
     match loaded {
         Loaded::Scan { dwi, gradients, .. } => Ok((dwi, gradients)),
@@ -296,11 +296,11 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
     if let Some(doubt) = mask::doubtful(found) {
-        eprintln!("arcuate: {doubt}");
+        warning!("{doubt}");
     }
     if let Some(path) = beside {
-        eprintln!(
-            "arcuate: A mask lies beside the scan and was not used; name it with --mask: {}",
+        note!(
+            "A mask lies beside the scan and was not used; name it with --mask: {}",
             path.display()
         );
     }
@@ -451,7 +451,7 @@ impl ScanOptions {
                     return Err(Failure::new(format!("{half}: {}", path.display())));
                 }
                 for note in notes {
-                    eprintln!("arcuate: {note}: {}", self.scan);
+                    warning!("{note}: {}", self.scan);
                 }
                 let tensors = match dwi.frames {
                     TensorLayout::VOLUMES => {
@@ -505,7 +505,7 @@ impl FitOptions {
     pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
         let scan = self.scan.open(runner)?;
         for note in &scan.notes {
-            eprintln!("arcuate: {note}: {}", self.scan.scan);
+            warning!("{note}: {}", self.scan.scan);
         }
         let given = match &self.mask {
             Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
@@ -531,8 +531,8 @@ impl FitOptions {
                 wall_ms,
             ) => {
                 if let Some(unit) = fit.other_unit {
-                    eprintln!(
-                        "arcuate: The tensors are read as {unit}, since in mm²/s no tissue has their \
+                    note!(
+                        "The tensors are read as {unit}, since in mm²/s no tissue has their \
                          size: {}",
                         self.scan.scan
                     );

@@ -223,8 +223,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let moved = window.state.view.crosshair;
         if moved != at {
             let [at, moved] = [at, moved].map(|p| format!("{:.1}, {:.1}, {:.1}", p.x, p.y, p.z));
-            eprintln!(
-                "arcuate: The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+            warning!(
+                "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
             );
         }
     }

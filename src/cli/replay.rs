@@ -452,13 +452,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {
-        eprintln!("arcuate: {}", message.text);
+        super::output::say(message.severity, &message.text);
     }
     // Files that were taken for others, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
     let said = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !said(s)) {
-        eprintln!("arcuate: {sentence}");
+        warning!("{sentence}");
     }
     let results = results(&mut window, &read);
     if let Some(folder) = &options.out {
@@ -476,7 +476,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 bad += usize::from(result.outcome == Some(Match::Differs));
             }
             Err(sentence) => {
-                eprintln!("arcuate: {sentence}");
+                super::output::error(sentence);
                 list.push(json!({ "outcome": "not made again", "why": sentence }));
                 bad += 1;
             }

@@ -53,7 +53,7 @@ impl Runner {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let backend = global.backend()?;
         if let Some(shortage) = backend.shortage() {
-            eprintln!("arcuate: {shortage}");
+            warning!("{shortage}");
         }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
@@ -132,10 +132,10 @@ impl Runner {
         }
     }
 
-    /// Prints the result: the JSON object, or the text.
+    /// Gives the result: prints the text, or keeps the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         match (self.json, text.trim_end()) {
-            (true, _) => output::print_json(json),
+            (true, _) => output::keep(json.clone()),
             // An error follows, and no empty line before it.
             (false, "") => {}
             (false, text) => output::print_text(text),

@@ -4,6 +4,7 @@ mod said;
 
 use super::options::{make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
+use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
@@ -14,7 +15,6 @@ use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
 use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
-use crate::state::words::count;
 use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
 use std::path::{Path, PathBuf};
@@ -206,10 +206,10 @@ impl Options {
         let probe = || Probe::new(image, self.volume, &voxels);
         let probe = runner.backend.install(probe).map_err(Failure::new)?;
         if probe.mixed {
-            eprintln!(
-                "arcuate: The probe holds several tissues ({} voxels, standard deviation {:.4}), and so will the \
+            warning!(
+                "The probe holds several tissues ({}, standard deviation {:.4}), and so will the \
                  surface: probe a smaller part",
-                count(probe.count as u64),
+                counted(probe.count, "voxel"),
                 probe.spread
             );
         }
@@ -526,9 +526,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("Nothing was segmented"));
     };
     if made.missing > 0 {
-        eprintln!(
-            "arcuate: {} voxels have no value, the surface keeps out of them: {}",
-            count(made.missing as u64),
+        warning!(
+            "The image has no value in {}, which the surface keeps out of: {}",
+            counted(made.missing, "voxel"),
             path.display()
         );
     }
@@ -536,7 +536,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if leaked.is_none()
         && let Some(sentence) = made.ended.sentence()
     {
-        eprintln!("arcuate: {sentence}");
+        warning!("{sentence}");
     }
     written.run = made.script.clone();
     save(options, &files, &written, &made, runner)?;

@@ -5,6 +5,7 @@ use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, 
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
+use crate::data::words::plural;
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::StopReason;
@@ -245,7 +246,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
-    let mut text = format!("{count} of {all} streamlines kept\n");
+    let mut text = format!("{count} of {all} {} kept\n", plural(all, "streamline"));
     for (reason, n) in dropped() {
         let _ = writeln!(text, "  {n} {}", reason.words());
     }

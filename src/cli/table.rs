@@ -4,6 +4,7 @@ use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ToldOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
+use crate::data::words::plural;
 use crate::jobs::bundle::{ForBundle, Measure, Named, OfBundle, SaveTable};
 use crate::jobs::{Output, Request};
 use serde_json::json;
@@ -106,7 +107,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "table", "streamlines": count, "columns": names, "file": options.output,
     });
     let list = one_line(&names.join(", "));
-    let text = format!("{count} streamlines: {list}\n{}\n", shown(&options.output));
+    let text = format!(
+        "{count} {}: {list}\n{}\n",
+        plural(count, "streamline"),
+        shown(&options.output)
+    );
     runner.report(&value, &text);
     Ok(())
 }

@@ -74,7 +74,7 @@ impl CurveOptions {
         let kept = &tracked.output.kept;
         let values = Values::of(kept);
         for refusal in values.refusals(kept, &self.out) {
-            eprintln!("arcuate: {refusal}");
+            warning!("{refusal}");
         }
         let beside = values.beside(&self.out).into_iter();
         let beside = beside.filter(|b| b.holds(kept)).map(|b| b.path);
@@ -304,7 +304,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
     if !runner.backend.devices().is_empty()
         && (params.deflection.is_some() || params.repetitions.is_some())
     {
-        eprintln!("arcuate: Deflection and bootstraps are computed on the CPU");
+        note!("Deflection and bootstraps are computed on the CPU");
     }
     let resample = match (params.repetitions, &fitted.scan.gradients) {
         (None, _) => None,
@@ -497,7 +497,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
-        eprintln!("arcuate: {why}");
+        warning!("{why}");
     }
     runner.report(&value, &text);
     Ok(())

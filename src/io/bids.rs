@@ -144,6 +144,10 @@ pub fn refuse(path: &Path) -> Error {
     const LOOKED_AT: usize = 24;
     const DEEP: usize = 3;
     let mut left = LOOKED_AT;
+    // What cannot be listed holds nothing that could be named.
+    if let Err(why) = names_in(path) {
+        return why;
+    }
     match has_dicom(path, DEEP, &mut left) {
         true => Error::Dicom {
             path: path.to_owned(),
@@ -208,6 +212,12 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
     subjects.retain(|s| !s.is_empty());
     subjects.dedup();
+    // The scan may be where nobody could look.
+    if found.is_empty()
+        && let Some(why) = unreadable.first().and_then(|f| names_in(f).err())
+    {
+        return Err(why);
+    }
     if found.is_empty() {
         return Err(Error::unsupported(
             path,

@@ -226,7 +226,10 @@ fn surface_of(
             };
             let net = Surface::of_mask(&mask);
             surface::save(output, &net, command, control)?;
-            Ok(format!("a surface of {} triangles", net.triangles.len()))
+            Ok(format!(
+                "a surface of {}",
+                counted(net.triangles.len(), "triangle")
+            ))
         }
         _ => Err(Error::unsupported(
             input,

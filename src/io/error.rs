@@ -3,6 +3,7 @@
 use super::words::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
+use crate::data::words::counted;
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -339,19 +340,23 @@ impl Error {
                 ..
             } => write!(
                 f,
-                "Found {b_values} b-values and {vectors} vectors, expected {volumes} of each, one \
-                 for every volume of the scan; choose the files that belong to it"
+                "Found {} and {}, expected {volumes} of each, one \
+                 for every volume of the scan; choose the files that belong to it",
+                counted(*b_values, "b-value"),
+                counted(*vectors, "vector")
             ),
             Self::Counts {
                 b_values, volumes, ..
             } => write!(
                 f,
-                "Found {b_values} gradients, expected {volumes}, one for every volume of the scan; \
-                 choose the file that belongs to it"
+                "Found {}, expected {volumes}, one for every volume of the scan; \
+                 choose the file that belongs to it",
+                counted(*b_values, "gradient")
             ),
             Self::MaskFrames { frames, .. } => write!(
                 f,
-                "Found {frames} volumes, expected a mask of one; extract the one you mean"
+                "Found {}, expected a mask of one; extract the one you mean",
+                counted(*frames, "volume")
             ),
             Self::MaskGrid {
                 found,
@@ -469,7 +474,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
-pub(super) fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

@@ -57,6 +57,7 @@ pub(crate) mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::Error;
+pub(crate) use error::plain;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
@@ -340,7 +341,7 @@ fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volu
     if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
         return Err(Error::malformed(
             path,
-            format!("{} volumes", volume.frames),
+            words::counted(volume.frames, "volume"),
             "the six of a tensor image",
         ));
     }

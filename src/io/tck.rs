@@ -7,6 +7,7 @@ use super::source::Source;
 use super::whole::Whole;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
+use crate::data::words::{agreed, counted};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;
@@ -333,7 +334,9 @@ fn lines<const N: usize>(
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
     if ended && behind > 0 {
         info.miss(format!(
-            "The file goes on for {behind} bytes behind its end mark; they were not used"
+            "The file goes on for {} behind its end mark, which {} not used",
+            counted(behind, "byte"),
+            agreed(behind, "was", "were")
         ));
     }
     if !ended {

@@ -168,8 +168,11 @@ fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<
         let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);
         let percent = format::with_unit(&format::fixed(percent, decimals), "%");
         words = format!("{words} · {percent}");
-        let done = (progress.done, progress.total);
-        if let Some(left) = left(ui, job.ticket, &progress.stage, done) {
+        let (stage, done) = match progress.part {
+            Some(_) => ("", ((share * 1e4) as u64, 10_000)),
+            None => (&*progress.stage, (progress.done, progress.total)),
+        };
+        if let Some(left) = left(ui, job.ticket, stage, done) {
             words = format!("{words} · {} left", duration(left));
         }
     }

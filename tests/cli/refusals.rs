@@ -252,7 +252,7 @@ fn cut_off() {
     refuses_last(&strict, &["--strict", "t.tck", "cut off"], here);
     assert!(!here.join("s.trx").exists());
     let done = json(&["convert", "t.tck", "t.trx"], here);
-    let notes = done["notes"].as_array().expect("notes");
+    let notes = done["warnings"].as_array().expect("warnings");
     assert!(
         notes
             .iter()

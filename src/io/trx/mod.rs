@@ -21,6 +21,7 @@ use super::words::counted;
 use super::{Error, disk};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
+use crate::data::words::agreed;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use serde_json::Value;
@@ -516,9 +517,12 @@ impl<'a> Arrays<'a> {
         if used == points.len() {
             return Ok((points, offsets));
         }
+        let behind = points.len() - used;
         info.miss(format!(
-            "The last {} points belong to no streamline; they were not used",
-            points.len() - used
+            "{} at the end {} to no streamline; {} not used",
+            counted(behind, "point"),
+            agreed(behind, "belongs", "belong"),
+            agreed(behind, "it was", "they were")
         ));
         for values in self.per_point.values_mut() {
             *values = values[..used].into();

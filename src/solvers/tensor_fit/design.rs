@@ -3,6 +3,7 @@
 use super::Error;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
+use crate::data::words::counted;
 use glam::DVec3;
 
 /// Unknowns: -Dxx -2Dxy -2Dxz -Dyy -2Dyz -Dzz (times the largest b) and ln S0.
@@ -136,9 +137,10 @@ impl Design {
         }
         if independent < 6 {
             return Err(Error::Input(format!(
-                "The {} diffusion-weighted volumes in the b range hold {independent} independent \
-                 directions and a tensor needs 6; widen the b range or open a scan with more",
-                weighted.len()
+                "Found {} in the {} of the b range, expected at least 6, which a tensor \
+                 needs; widen the b range or open a scan with more",
+                counted(independent, "independent direction"),
+                counted(weighted.len(), "diffusion-weighted volume")
             )));
         }
         let columns: Vec<[f64; UNKNOWNS]> = volumes
@@ -148,10 +150,10 @@ impl Design {
         let inverse = pseudo_inverse(&columns).map_err(|column| {
             if column < UNKNOWNS - 1 {
                 return Error::Input(format!(
-                    "The {} diffusion-weighted volumes in the b range have directions too alike to \
+                    "The directions of the {} in the b range are too alike to \
                      tell the tensor's components apart; widen the b range or open a scan with \
                      directions spread over the sphere",
-                    weighted.len()
+                    counted(weighted.len(), "diffusion-weighted volume")
                 ));
             }
             Error::Input(format!(

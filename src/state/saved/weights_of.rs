@@ -5,6 +5,7 @@ use super::regions_of::{Lacking, LackingWeights, leave_out};
 use super::write::Lists;
 use super::{Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights};
 use crate::data::Volume;
+use crate::data::words::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::bundle::lines_of;
@@ -102,11 +103,12 @@ fn put_on(
     let lines = lines.ok_or("there are no streamlines")?;
     if lines.len() != values.len() {
         return Err(format!(
-            "they are of {} streamlines, and there are {}",
-            count(values.len() as u64),
+            "they are of {}, and there are {}",
+            counted(values.len(), "streamline"),
             count(lines.len() as u64)
         ));
     }
+    let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = Weighed {
         // Weights are not of what was edited since.
@@ -114,6 +116,7 @@ fn put_on(
             true => weighted.id(),
             false => crate::data::DataId::fresh(),
         },
+        lines: before,
         from: saved.from.clone(),
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),

@@ -2,6 +2,7 @@
 
 use super::sessions;
 use crate::data::gradients::volume_numbers;
+use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::render::colour_map::ColourMap;
@@ -9,7 +10,7 @@ use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
-use crate::state::words::{THIN, counted, mask};
+use crate::state::words::{THIN, mask};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use crate::state::{comparing, saved};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
 use super::{basis, edit, sifted_recipe, tracks};
+use crate::data::words::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Slot, Values};
@@ -9,7 +10,7 @@ use crate::solvers::tracking;
 use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
-use crate::state::words::{THIN, count, counted};
+use crate::state::words::{THIN, count};
 use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -179,7 +179,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::SetGlyphs(glyphs) => pathways::set_glyphs(state, glyphs),
         Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ShowStop(reason) => state.view.stop = reason,
-        Action::ToggleTheme => state.view.light_theme ^= true,
+        Action::ToggleTheme => {
+            state.view.light_theme ^= true;
+            effects.push(Effect::Store);
+        }
 
         Action::SelectLayer(layer) => {
             let chosen = state.session.bundle.chosen.as_ref();

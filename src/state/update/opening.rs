@@ -209,7 +209,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
     let left = folder.of(visit).count() - chosen.len();
     if left > 0 {
-        text += &format!("; {left} more files can be opened by name");
+        text += &format!("; {} can be opened by name", counted(left, "more file"));
     }
     let text = format!("{text}: {}", folder.path.display());
     state.session.say(Severity::Information, text);

@@ -5,9 +5,9 @@ use super::{
     axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, pictures, rays,
     segment, sessions, tensors, tracks,
 };
+use crate::data::words::counted;
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
-use crate::state::words::counted;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use super::{edit, pathways, segment};
 use crate::data::VolumeKind;
+use crate::data::words::counted;
 use crate::jobs::FoundPathway;
 use crate::render::draw_list::Transfer;
 use crate::state::pathways::Settings;
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::words::counted;
 use crate::state::{Display, Effect, Layer, Phase, State, Task};
 
 /// Half the width of the range that is made opaque, in standard deviations.

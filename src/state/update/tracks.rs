@@ -1,6 +1,7 @@
 //! Streamlines and rays of the regions as they are: asking for them, taking them in.
 
 use super::{rays, segment};
+use crate::data::words::counted;
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
@@ -8,7 +9,7 @@ use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{count, counted, mask, none_started, took};
+use crate::state::words::{mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -108,7 +109,6 @@ pub fn taken_in(
     }
     let recipe = recipe(document, &asked, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
-    let tried = count(seeds as u64);
     let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &asked.curves {
         Curves::Streamlines(params) => (
@@ -121,9 +121,12 @@ pub fn taken_in(
     if state.view.task != Task::Pathways {
         let why = none_started(&output, min_fa, &mask::name_of(document));
         state.session.follows(match why {
-            None if seeds == 0 => format!("No {what} started ({tried} tries)"),
+            None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
             None => format!("{made} in {}", took(wall_ms)),
-            Some(why) => format!("No {what} started ({tried} tries): {why}"),
+            Some(why) => {
+                let from = counted(seeds, "seed");
+                format!("No {what} started from {from}: {why}")
+            }
         });
         state.session.said_live = Some(state.session.status.clone());
     }

@@ -1,10 +1,10 @@
 //! Streamlines that are chosen: by the mouse, in the table, in the matrix.
 
 use super::submit;
+use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ForBundle};
 use crate::solvers::tracking::selection::pick::{Screen, Wanted};
 use crate::state::bundle::{ByPtr, Chosen, How};
-use crate::state::words::counted;
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(

@@ -9,6 +9,7 @@ pub use told::{recipe as recipe_of, told};
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
 use crate::data::Tractogram;
+use crate::data::words::counted;
 use crate::jobs::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
 };
@@ -22,7 +23,6 @@ use crate::state::filter::{
     WeightMap,
 };
 use crate::state::session::{Exports, GuideStep, Severity};
-use crate::state::words::counted;
 use crate::state::{Document, Effect, State, Task, defaults};
 use std::path::PathBuf;
 
@@ -60,7 +60,9 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         }
         FilterAction::ReadScheme(path) => {
             state.session.forget_failures(Slot::Load);
-            let request = Request::ReadScheme(ReadScheme { path });
+            let explained = state.document.explained();
+            let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
+            let request = Request::ReadScheme(ReadScheme { path, gradients });
             effects.push(Effect::Submit(request));
         }
         FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),

@@ -2,6 +2,7 @@
 
 use super::recipe_of;
 use crate::data::Volume;
+use crate::data::words::counted;
 use crate::jobs::Committed;
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::Interpolation;
@@ -12,7 +13,7 @@ use crate::state::filter::{
 };
 use crate::state::session::Severity;
 use crate::state::update::{changed, edit};
-use crate::state::words::{THIN, count, counted};
+use crate::state::words::{THIN, count};
 use crate::state::{Display, Document, Recipe, State, defaults};
 use std::sync::Arc;
 
@@ -97,11 +98,13 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
     let known = state.document.weighed.get(&id);
     // What some add was told of these streamlines and this model.
     let same = known.filter(|w| w.from == running.from && w.of == lines.id());
+    let before = state.document.without_weights(id, lines.id());
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
     let weighed = Arc::new(Weighed {
         of: weighted.id(),
+        lines: before,
         from: running.from,
         figures: figures(&committed, all),
         curve: committed.curve.clone().into(),
