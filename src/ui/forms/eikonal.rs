@@ -193,7 +193,7 @@ fn alpha(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         .default(3.0)
         .limits(0.1..=Cost::MOST_ALPHA)
         .inactive(why)
-        .help("How strongly crossing the fibres costs extra");
+        .help("How strongly the metric penalises travel across fibres");
     if let Some((alpha, phase)) = row.value(ui) {
         let mut changed = settings.clone();
         changed.params.cost = Cost::Sharpened { alpha };
@@ -237,8 +237,9 @@ fn local(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         LocalSolver::Selling => "Selling",
         LocalSolver::Hybrid => "Hybrid",
     };
-    let help = "How a voxel's cost comes from its neighbours'. Hybrid: the better of Hopf–Lax and Selling. \
-                Godunov on 6 neighbours is the paper's and charges oblique fibres too much (Jeong et al. 2007)";
+    let help = "Local update scheme of the eikonal solver. Hybrid: the better of Hopf–Lax and Selling. Godunov \
+                on 6 neighbours is the paper's and overestimates the cost along oblique fibres (Jeong et al. \
+                2007)";
     let now = settings.params.local;
     let chosen = select_row(ui, "Local solver", help, name(now), |ui| {
         let mut chosen = None;

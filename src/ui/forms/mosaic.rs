@@ -26,7 +26,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(View::MOSAIC_MM)
         .limits(View::MOSAIC_LIMITS_MM)
         .unit("mm")
-        .help("From one slice to the next; one of them is the crosshair's");
+        .help("Distance between slices; one of them contains the crosshair");
     if let Some((mm, _)) = row.value(ui) {
         actions.push(Action::SetMosaic(pane, mm));
     }

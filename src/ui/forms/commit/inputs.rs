@@ -216,7 +216,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         .decimals(1)
         .limits(0.01..=10_000.0)
         .unit("ms")
-        .help("From the begin of the first pulse to that of the second");
+        .help("From the start of the first pulse to the start of the second");
     let between = row.value(ui).map(|(between_ms, phase)| {
         let timing = Timing {
             between_ms,
