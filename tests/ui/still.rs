@@ -185,10 +185,14 @@ fn under() {
             "Sharpening α",
             vec![unsolved.clone(), solved.clone(), unsolved, solved],
         ),
-        (Task::Segment, "Sample", vec![small_scan(), small_scan()]),
+        (
+            Task::Segment,
+            "Further speeds",
+            vec![small_scan(), small_scan()],
+        ),
         (
             Task::Filter,
-            "Diffusivities",
+            "Fibres",
             vec![weighing(Task::Filter), weighed()],
         ),
     ];
