@@ -3,7 +3,7 @@
 use super::{Citations, at};
 use crate::solvers::level_set::{Mode, Params, What};
 use crate::state::segment::{Segmented, Start};
-use crate::state::words::count;
+use crate::state::words::counted;
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -65,11 +65,11 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
     let from: Vec<String> = begun.into_iter().chain(spheres).collect();
     let mut text = format!(
         " {name} was segmented in {image} by a level set {} whose speeds were steered {} in a narrow band, from {}, \
-         in {} steps: {}",
+         in {}: {}",
         citations.cite(LEVEL_SETS),
         citations.cite(STEERED),
         from.join(", "),
-        count(script.steps),
+        counted(script.steps as usize, "step"),
         speeds(&script.params, citations)
     );
     let number = |of: fn(&What) -> bool| script.events.iter().filter(|e| of(&e.what)).count();

@@ -18,7 +18,7 @@ use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
-use crate::state::words::count;
+use crate::state::words::counted;
 use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
 use std::sync::Arc;
 
@@ -433,8 +433,8 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     match live.ended {
         Ended::Converged if played => {
-            state.session.status =
-                format!("The surface stands still after {} steps", count(live.step));
+            let steps = counted(live.step as usize, "step");
+            state.session.status = format!("The surface is at rest after {steps}");
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {

@@ -36,8 +36,8 @@ pub fn sentence(state: &State, leaked: &Leaked) -> String {
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(
-        "It leaks: {why}. {before} at step {} became {now}{near}. Go back, then narrow ε, raise the smoothness, or \
-         cut the gap with a sphere; Space lets it go on",
+        "Possible leak: {why}. {before} at step {} became {now}{near}. Go back and narrow ε, smooth more or cut the \
+         gap with Remove",
         count(leaked.leak.from)
     )
 }
