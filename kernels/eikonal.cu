@@ -59,7 +59,7 @@ struct Job {
     u32 owners, each;
     // Times that a visit goes through its brick.
     u32 inner;
-    // A value that fell by less than this share of itself wakes nobody.
+    // A value that fell by less than this share of itself, since it last woke others, wakes nobody.
     float tolerance;
     // Clocks of a launch at most.
     u64 clocks;
@@ -72,13 +72,15 @@ __device__ __forceinline__ size_t turn_of(const Job& job, u32 field, u32 brick) 
 }
 
 // One thread a cell and one a turn, of all fields: nothing is reached.
-extern "C" __global__ void eikonal_clear(Job job, const Header* headers, float* u_grid, uint4* turns, State* state) {
+extern "C" __global__ void eikonal_clear(
+    Job job, const Header* headers, float* u_grid, float* sent, uint4* turns, State* state) {
     // Up to 2^32 cells: what comes after the last must not wrap around.
     const u64 total = (u64)job.fields * (job.bricks + 1) * CELLS, all = (u64)gridDim.x * blockDim.x;
     for (u64 i = thread_index(); i < total; i += all) {
         u32 cell = (u32)i % CELLS, brick = (u32)i / CELLS % (job.bricks + 1);
         bool inside = headers[brick].inside[cell / 32] >> (cell % 32) & 1;
         u_grid[i] = inside ? UNREACHED : OUTSIDE;
+        sent[i] = UNREACHED;
     }
     for (u64 i = thread_index(); i < (u64)job.owners * job.fields * job.each; i += all)
         turns[i] = {QUIET, 0, ~0u, ~0u};
@@ -145,6 +147,9 @@ struct Arrays {
     const uint4* terms;
     const Reader* readers;
     float* u_grid;
+    // For each cell the value by which it last woke others. Falls below the tolerance thus add up until they
+    // wake. Only the brick's owner reads and writes it.
+    float* sent;
     Turn* turns;
     State* state;
 };
@@ -158,6 +163,8 @@ struct Shared {
     unsigned short list[PAIRS];
     // No way to the faces of an octant costs a voxel less.
     float4 floors[CELLS];
+    // The value by which each voxel last woke others, within the brick or beyond.
+    float sent[CELLS];
     // The voxels of the mask.
     unsigned char cells[CELLS];
     u32 turn, why, left[2];
@@ -292,8 +299,8 @@ __device__ __forceinline__ bool try_pair(
         ? godunov(s.tile, at, sx, sy * SIDE, sz * 36, s01, s02, s12, v)
         : hopf_lax(s.tile, at, sx, sy * SIDE, sz * 36, s01, s02, s12, v);
     if (!(value < s.tile[at])) return false;
-    const float old = __uint_as_float(atomicMin(reinterpret_cast<u32*>(s.tile) + at, __float_as_uint(value)));
-    const bool fell = old - value > job.tolerance * value;
+    atomicMin(reinterpret_cast<u32*>(s.tile) + at, __float_as_uint(value));
+    const bool fell = s.sent[cell] - value > job.tolerance * value;
     if (fell) mark(fallen[z], b);
     return fell;
 }
@@ -345,6 +352,7 @@ __device__ __forceinline__ bool visit(
     const u32 field = s.turn / job.each, brick = (s.turn - field * job.each) * job.owners + blockIdx.x;
     Turn& turn = all.turns[(size_t)blockIdx.x * job.fields * job.each + s.turn];
     float* u_field = all.u_grid + (size_t)field * (job.bricks + 1) * CELLS;
+    float* sent_cell = all.sent + ((size_t)field * (job.bricks + 1) + brick) * CELLS + thread;
     // Who wakes the brick from here on wakes it anew.
     if (thread == 0) {
         *(volatile u32*)&turn.key = QUIET;
@@ -384,7 +392,12 @@ __device__ __forceinline__ bool visit(
     const int home = ((thread >> 4) + 1) * 36 + ((thread >> 2 & 3) + 1) * 6 + (thread & 3) + 1;
     const u32 record = s.header.first_record + number;
     float4 floors;
-    if (mine) floors = __ldg(all.floors + record);
+    float sent_before = UNREACHED;
+    if (mine) {
+        floors = __ldg(all.floors + record);
+        // Another thread of this block may have written it: not through the first cache.
+        sent_before = __ldcg(sent_cell);
+    }
     if (thread < SIDE) {
         s.fallen[0][thread] = fallen_cells(thread, s.why, s.left);
         s.fallen[1][thread] = 0;
@@ -393,6 +406,7 @@ __device__ __forceinline__ bool visit(
     if (FAR_READS && mine && (s.why & (FAR | SELF))) far = selling(u_field, all.terms + (size_t)record * 5);
     if (mine) {
         s.floors[thread] = floors;
+        s.sent[thread] = sent_before;
         s.cells[number] = thread;
     }
 #pragma unroll
@@ -403,7 +417,10 @@ __device__ __forceinline__ bool visit(
     if (FAR_READS && mine && far < before) {
         s.tile[home] = far;
         // Read by this brick's own octants in this very visit.
-        if (before - far > job.tolerance * far) mark(s.fallen[0][home / 36], home % 36);
+        if (sent_before - far > job.tolerance * far) {
+            mark(s.fallen[0][home / 36], home % 36);
+            s.sent[thread] = far;
+        }
     }
     bool more = false;
     u32 latest = 0;
@@ -418,15 +435,19 @@ __device__ __forceinline__ bool visit(
         for (u32 i = thread; i < listed; i += TEAM)
             fell |= try_pair<LOCAL>(job, all.records, s, s.fallen[latest], inside, s.list[i]);
         more = meet_any(team, fell);
+        if (mine && (s.fallen[latest][home / 36] >> (home % 36) & 1)) s.sent[thread] = s.tile[home];
         if (thread == 0) s.listed = 0;
         if (!more) break;
     }
     // What fell goes out, before anybody is woken.
     const float value = mine ? s.tile[home] : 0.0f;
-    const bool lower = mine && value < before, tells = lower && before - value > job.tolerance * value;
+    const bool lower = mine && value < before, wakes = mine && s.sent[thread] < sent_before;
     if (lower) atomicMin(reinterpret_cast<u32*>(u_field) + (size_t)brick * CELLS + thread, __float_as_uint(value));
-    if (tells) atomicMin(&s.least, __float_as_uint(value));
-    const u32 changed = __ballot_sync(~0u, tells);
+    if (wakes) {
+        __stcg(sent_cell, s.sent[thread]);
+        atomicMin(&s.least, __float_as_uint(value));
+    }
+    const u32 changed = __ballot_sync(~0u, wakes);
     const u32 left = __ballot_sync(~0u, mine && more && (s.fallen[latest][home / 36] >> (home % 36) & 1));
     if (lane == 0) {
         s.changed[thread / 32] = changed;
@@ -534,8 +555,8 @@ __device__ __forceinline__ void spread(const Job& job, const Arrays& all) {
 #define ENTRY(name, local)                                                                                             \
     extern "C" __global__ void __launch_bounds__(THREADS, 1) name(                                                     \
         Job job, const Header* headers, const float4* records, const float4* floors, const uint4* terms,               \
-        const Reader* readers, float* u_grid, Turn* turns, State* state) {                                             \
-        spread<local>(job, {headers, records, floors, terms, readers, u_grid, turns, state});                          \
+        const Reader* readers, float* u_grid, float* sent, Turn* turns, State* state) {                                \
+        spread<local>(job, {headers, records, floors, terms, readers, u_grid, sent, turns, state});                    \
     }
 
 ENTRY(eikonal_spread_godunov6, GODUNOV)

@@ -8,7 +8,7 @@ mod sweeping;
 
 use crate::support::Random;
 use crate::tracking::fields::backend;
-use arcuate::compute::Control;
+use arcuate::compute::{Backend, Control};
 use arcuate::data::Grid;
 use arcuate::phantom::fields::cylindrical;
 use arcuate::solvers::eikonal::{
@@ -57,10 +57,20 @@ pub fn spread_with(
     params: &Params,
     threads: usize,
 ) -> CostField {
-    let (backend, control) = (backend(threads), Control::new());
-    let prepared = Prepared::new(metric, local, &backend, &control).unwrap();
+    spread_on(metric, local, zero, params, &backend(threads))
+}
+
+pub fn spread_on(
+    metric: &Metric,
+    local: LocalSolver,
+    zero: &[[i64; 3]],
+    params: &Params,
+    backend: &Backend,
+) -> CostField {
+    let control = Control::new();
+    let prepared = Prepared::new(metric, local, backend, &control).unwrap();
     let sources = [Arc::new(source(metric, "A", zero))];
-    let mut fields = solve(&prepared, &sources, params, &backend, &control).unwrap();
+    let mut fields = solve(&prepared, &sources, params, backend, &control).unwrap();
     fields.remove(0)
 }
 

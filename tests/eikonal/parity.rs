@@ -21,6 +21,11 @@ pub fn tests() -> Vec<Trial> {
         cuda_test("parity::eikonal values come down from above", |cuda| {
             super::invariants::from_above(&cuda);
         }),
+        cuda_test("parity::eikonal the discrete equation holds", |cuda| {
+            super::sweeping::residual(
+                &[1e-6, 1e-4, 1e-3].map(|tolerance| (tolerance, cuda.clone())),
+            );
+        }),
         cuda_test_alone("parity::eikonal on a card without room", full),
         cuda_test("parity::eikonal refusals are sentences", refusals),
     ]

@@ -1,8 +1,10 @@
 //! Against an independent solution: sweeping in double precision until nothing falls, with the quadratic
 //! equations of the upwind scheme written out as in the paper.
 
-use super::{PARAMS, cube, helix, oblique, source, spread, spread_with, swirl};
+use super::{PARAMS, cube, helix, oblique, source, spread, spread_on, swirl};
 use crate::support::{Random, test};
+use crate::tracking::fields::backend;
+use arcuate::compute::Backend;
 use arcuate::solvers::eikonal::{CostField, LocalSolver, Params, Source, simplex};
 use arcuate::solvers::metric::{Metric, matrix};
 use glam::{DMat3, DVec3};
@@ -12,7 +14,10 @@ use std::time::Instant;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("eikonal::godunov6 equals sweeping", godunov),
-        test("eikonal::the discrete equation holds", residual),
+        test("eikonal::the discrete equation holds", || {
+            let runs = [(1e-6, 2), (1e-4, 1), (1e-4, 4), (1e-3, 2)];
+            residual(&runs.map(|(tolerance, threads)| (tolerance, backend(threads))));
+        }),
         test("eikonal::the active simplex is the least of all", simplices),
     ]
 }
@@ -167,7 +172,7 @@ fn godunov() {
 
 /// Each value is what the local solver, written again in double precision, makes of its neighbours: to the share of
 /// itself by which a value may fall and wake nobody, however often it falls and whatever the order of visits.
-fn residual() {
+pub fn residual(runs: &[(f32, Backend)]) {
     let mut random = Random::fresh("residual");
     let grid = cube(20);
     for local in LocalSolver::ALL {
@@ -181,17 +186,18 @@ fn residual() {
             let open = |v: [usize; 3]| !holes[grid.index(v)] || v.map(|c| c as i64) == from;
             let speed = |v| open(v).then(|| turn * swirl(v) * turn);
             let metric = Metric::from_speed(&grid, speed).unwrap();
-            for (tolerance, threads) in [(1e-6, 2), (1e-4, 1), (1e-4, 4), (1e-3, 2)] {
+            for &(tolerance, ref backend) in runs {
                 let params = Params {
                     tolerance,
                     ..PARAMS
                 };
-                let field = spread_with(&metric, local, &[from], &params, threads);
+                let field = spread_on(&metric, local, &[from], &params, backend);
                 let (too_high, too_low) = residuals(&field);
                 println!(
-                    "{} at {anisotropy} to {tolerance:.0e} on {threads}: values up to {too_high:.1e} too high, \
+                    "{} at {anisotropy} to {tolerance:.0e} on {}: values up to {too_high:.1e} too high, \
                      {too_low:.1e} too low",
-                    local.name()
+                    local.name(),
+                    backend.label()
                 );
                 // Single precision rounds. A corner of the active simplex may lie above the value itself.
                 assert!(too_low < 1e-6, "{too_low}");

@@ -206,7 +206,8 @@ fn solve_all(
     let start = bricks.start(sources);
     let known = device.has::<f32>(prepared.id(), "floors");
     let metric_bytes = if known { 0 } else { bricks.bytes(prepared) };
-    let bytes = 4 * (fields * (stride + places) + TURN * turns) as u64 + start.bytes();
+    // Two numbers a cell, its value and the one by which it last woke others, and one a place.
+    let bytes = 4 * (fields * (2 * stride + places) + TURN * turns) as u64 + start.bytes();
     device.needs(metric_bytes + bytes, JOB, LESS)?;
     let card = OfMetric::new(device, prepared, bricks)?;
     let job = Job {
@@ -228,6 +229,7 @@ fn solve_all(
     let starts = device.upload(start.bricks.as_flattened())?;
     let mut buffers = Buffers {
         u: device.alloc_zeros(fields * stride)?,
+        sent: device.alloc_zeros(fields * stride)?,
         turns: device.alloc_zeros(TURN * turns)?,
         state: device.alloc_zeros(STATE)?,
         out: device.alloc_zeros(fields * places)?,
@@ -285,6 +287,8 @@ fn entry(prepared: &Prepared, bricks: &Bricks) -> &'static str {
 /// What the kernels of one job write.
 struct Buffers {
     u: CudaSlice<f32>,
+    /// For each cell the value by which it last woke others.
+    sent: CudaSlice<f32>,
     turns: CudaSlice<u32>,
     state: CudaSlice<u32>,
     out: CudaSlice<f32>,
@@ -319,6 +323,7 @@ impl Run<'_> {
             launcher.arg(job).arg(&*self.card.headers);
             launcher
                 .arg(&mut buffers.u)
+                .arg(&mut buffers.sent)
                 .arg(&mut buffers.turns)
                 .arg(&mut buffers.state);
             launcher.launch(threads((job.fields as usize * self.stride) as u32))
@@ -354,6 +359,7 @@ impl Run<'_> {
             launcher.arg(&*card.readers);
             launcher
                 .arg(&mut buffers.u)
+                .arg(&mut buffers.sent)
                 .arg(&mut buffers.turns)
                 .arg(&mut buffers.state);
             launcher.launch_cooperative(resident)
