@@ -394,9 +394,10 @@ impl Evolution {
     /// Whether what joined since a step is more of what was inside by then. Needs the backend's threads installed.
     fn belongs_since(&self, step: u64) -> Result<bool, Error> {
         let (before, now) = (self.field_before(step), self.field()?);
+        let start = self.field_before(0);
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
-        let joined = Joined::new(&before, &now, self.inputs().values(), range);
+        let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
         Ok(joined.is_some_and(|joined| joined.belongs()))
     }
 
