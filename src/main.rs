@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         .init();
     cli::signals::watch();
     if let Err(failure) = cli::check_letters(std::env::args_os()) {
-        return failed(&failure);
+        return failed(failure, cli::output::wants_json());
     }
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         }
         None => match cli::check_files(&arguments.files) {
             Ok(()) => window(arguments.files, false, global),
-            Err(failure) => failed(&failure),
+            Err(failure) => failed(failure, global.json),
         },
     }
 }
@@ -46,11 +46,10 @@ fn window(files: Vec<PathBuf>, demo: bool, global: &Global) -> ExitCode {
         .and_then(|kind| app::run(files, demo, kind, threads).map_err(Failure::new));
     match opened {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failed(&failure),
+        Err(failure) => failed(failure, global.json),
     }
 }
 
-fn failed(failure: &Failure) -> ExitCode {
-    cli::output::complain(&format!("arcuate: {failure}"));
-    ExitCode::from(failure.code)
+fn failed(failure: Failure, json: bool) -> ExitCode {
+    ExitCode::from(cli::output::end(Err(failure), json))
 }

@@ -10,6 +10,7 @@ mod info;
 mod live;
 mod pictures;
 mod refusals;
+mod said;
 mod segment;
 mod select;
 mod tensors;
@@ -77,6 +78,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(drivers::tests())
         .chain(edges::tests())
         .chain(endings::tests())
+        .chain(said::tests())
         .collect()
 }
 
@@ -107,7 +109,7 @@ fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
 
 /// Lines on standard error besides the note about the made-up head's own mask.
 fn sentence_count(error: &str) -> usize {
-    let note = "arcuate: A mask lies beside the scan";
+    let note = "arcuate: note: A mask lies beside the scan";
     let lines = error.trim_end().lines();
     lines.filter(|line| !line.starts_with(note)).count()
 }

@@ -107,7 +107,7 @@ const CASES: [Case; 6] = [
     },
 ];
 
-/// As COMMIT ends by itself.
+/// The end that COMMIT has by itself.
 const SETTLED: Stop = Stop {
     iterations: 2136,
     objective: 1e-5,
@@ -231,7 +231,7 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
     Ok(y)
 }
 
-/// What is measured.
+/// The figures that are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Means {
     Cpu(Way),

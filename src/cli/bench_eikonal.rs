@@ -28,7 +28,7 @@ struct Example {
     /// One a field, voxel coordinates.
     sources: Vec<[i64; 3]>,
     papers_s: Option<f64>,
-    /// Of a constant metric: errors against the closed form.
+    /// Constant metric: errors against the closed form.
     constant: bool,
 }
 

@@ -262,7 +262,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
             cases.push(Case::new("wavy, papers' algorithm", &wavy, swaying(), rays));
         }
     }
-    // What a hand on a seed waits for: rays of a cone, cut at a target and ranked.
+    // Rays that follow a dragged seed: those of a cone, cut at a target and ranked.
     let mut drag = with(8192, 500);
     drag.directions = Directions::Cone {
         count: 32,

@@ -69,7 +69,7 @@ fn own(
     Ok(results)
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub fn streamlines(path: &Path) -> Result<Tractogram, String> {
     match open(path, &Control::new()).map_err(|e| e.to_string())? {
         Opened::Tractogram(tractogram, _) => Ok(tractogram),
@@ -93,7 +93,7 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
         seconds.push(started.elapsed().as_secs_f64());
         memory = before.zip(held_bytes());
         found = tractogram;
-        // What is in memory already: nobody can be faster.
+        // Bytes in memory already: nobody can be faster.
         let started = Instant::now();
         sum = sum.max(fibres::total(&found));
         sums.push(started.elapsed().as_secs_f64());

@@ -25,7 +25,7 @@ const BODY: f64 = 25.0;
 const START: f64 = 23.0;
 /// Half axes of the ellipsoid, voxels.
 const HALF: [f64; 3] = [98.0, 108.0, 72.0];
-/// Of the gyroid that folds it, voxels: the wave's length and height.
+/// Length and height of the gyroid's wave that folds it, voxels.
 const WAVE: f64 = 36.0;
 const HEIGHT: f64 = 7.0;
 

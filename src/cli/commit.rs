@@ -8,6 +8,7 @@ use super::options::{
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
+use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
 use crate::jobs::{Committed, FitCommit, Output, Request, StartFrom, Without};
@@ -87,7 +88,7 @@ pub struct Options {
     /// Directions of the water around fibres: three volumes a peak, world axes (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
-    /// What is inside the fibres
+    /// Model of the inside of fibres
     #[arg(long, value_enum, default_value = "stick")]
     pub model: Inside,
     /// Diffusivity along fibres, mm²/s [default: 0.0017]
@@ -180,11 +181,11 @@ fn share(text: &str) -> Result<f32, String> {
     parsed.ok_or_else(|| format!("expected a share from 0 to 1, found \"{text}\""))
 }
 
-/// What was opened.
+/// The opened inputs.
 struct Opened {
     scan: Volume,
     gradients: Option<Arc<Gradients>>,
-    /// Of the phantom.
+    /// The phantom's own.
     mask: Option<Mask>,
     mask_beside: Option<PathBuf>,
 }
@@ -250,7 +251,7 @@ impl Options {
         }
         let scan = self.scan.open(runner)?;
         for note in &scan.notes {
-            eprintln!("arcuate: {note}: {}", self.scan.scan);
+            warning!("{note}: {}", self.scan.scan);
         }
         Ok(Opened {
             scan: scan.dwi,
@@ -260,15 +261,16 @@ impl Options {
         })
     }
 
-    fn timing(&self) -> Result<Vec<Timing>, Failure> {
+    fn timing(&self, gradients: Option<&Gradients>) -> Result<Vec<Timing>, Failure> {
         let timing = |[pulse_ms, between_ms]: [f64; 2]| Timing {
             pulse_ms,
             between_ms,
         };
         if let Some(path) = &self.scheme {
             let read = io::scheme::timing(path).map_err(|e| Failure::new(e.to_string()))?;
-            for note in read.notes {
-                eprintln!("arcuate: {note}: {}", path.display());
+            let differs = gradients.and_then(|g| read.against(&g.b_s_per_mm2));
+            for note in read.notes.into_iter().chain(differs) {
+                warning!("{note}: {}", path.display());
             }
             return Ok(read.rows.into_iter().map(timing).collect());
         }
@@ -277,7 +279,7 @@ impl Options {
         };
         let (one, note) = io::scheme::in_ms(pulse, between).map_err(Failure::new)?;
         if let Some(note) = note {
-            eprintln!("arcuate: {note}");
+            warning!("{note}");
         }
         Ok(vec![timing(one)])
     }
@@ -358,7 +360,7 @@ impl Options {
             Some(weights) if of.len() == streamlines => {
                 return Ok(StartFrom::Weights(weights.clone()));
             }
-            Some(_) => format!("{} streamlines", of.len()),
+            Some(_) => counted(of.len(), "streamline"),
             None => format!("streamlines without values named {WEIGHT}"),
         };
         Err(Failure::new(format!(
@@ -390,7 +392,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let tractogram = streamlines(&options.tracks, &options.told, runner)?;
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
-    let timing = options.timing()?;
+    let timing = options.timing(opened.gradients.as_deref())?;
     let samples = opened
         .gradients
         .as_ref()
@@ -399,7 +401,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // Before the fit, which takes a while; without --force-model it is refused.
     let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
     if let Some(what) = undetermined.filter(|_| params.force_model) {
-        eprintln!("arcuate: {what}: the model is forced");
+        warning!("{what}: the model is forced");
     }
     let mask = match &options.mask {
         Some(path) => Some(noted(io::mask(path, &opened.scan.grid), path)?),
@@ -431,6 +433,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     if let Some(found) = &made.mask_found {
         about_mask(found, opened.mask_beside.as_deref());
+    }
+    if made.fit.ended == Ended::Iterations {
+        warning!(
+            "The weights have not settled after {}; raise --iterations",
+            counted(made.fit.iterations as usize, "iteration")
+        );
     }
     let files = save(options, &tractogram, &made, runner)?;
     let least = options.least();
@@ -489,8 +497,8 @@ fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> V
     let weight = |m: &usize| f64::from(weights[*m]);
     json!({
         "streamlines": members.len(), "kept": kept.len(),
-        "sum_weight": kept.iter().map(weight).sum::<f64>(),
-        "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).sum::<f64>(),
+        "sum_weight": kept.iter().map(weight).fold(0.0, |a, b| a + b),
+        "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).fold(0.0, |a, b| a + b),
     })
 }
 
@@ -540,18 +548,18 @@ fn summary(
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
     });
     let mut text = format!(
-        "{}: {} of {} streamlines have a weight; {} lie outside, {} have one point\n\
-         {} segments in {} voxels, {} samples each ({operator})\n\
-         {} iterations ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
+        "{}: {} of {} with a weight; {} outside, {} of one point\n\
+         {} in {}, {} each ({operator})\n\
+         {} ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
         params.model.name(),
         count(kept as u64),
-        count(tractogram.len() as u64),
+        counted(tractogram.len(), "streamline"),
         counts.outside,
         counts.single_points,
-        count(dictionary.segments.len() as u64),
-        count(dictionary.voxels.len() as u64),
-        prepared.samples.count(),
-        fit.iterations,
+        counted(dictionary.segments.len(), "segment"),
+        counted(dictionary.voxels.len(), "voxel"),
+        counted(prepared.samples.count(), "sample"),
+        counted(fit.iterations as usize, "iteration"),
         made.fit_ms / 1e3,
         made.prepare_ms / 1e3,
         fit.objective,

@@ -8,7 +8,7 @@ pub fn avoid() {
     use std::os::unix::process::CommandExt as _;
     const SELECTION: [&str; 2] = ["NODEVICE_SELECT", "MESA_VK_DEVICE_SELECT"];
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
-    // Whoever chooses a device this way keeps the choice.
+    // A user who chooses a device this way keeps the choice.
     if set("XDG_RUNTIME_DIR") || SELECTION.into_iter().any(set) {
         return;
     }

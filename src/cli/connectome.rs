@@ -4,6 +4,7 @@ use super::inputs::{image, must_be_csv, streamlines};
 use super::options::ToldOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
+use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ConnectomeTable, ForBundle, Measure, OfBundle, SaveConnectome};
 use crate::jobs::{Output, Request};
 use serde_json::json;
@@ -39,7 +40,7 @@ pub struct Options {
     pub labels: PathBuf,
     /// Matrix to write (.csv)
     pub output: PathBuf,
-    /// What the matrix holds
+    /// Value of each cell of the matrix
     #[arg(long, value_enum, default_value = "count")]
     pub matrix: Matrix,
     /// Look for a label this far around an end in background, mm
@@ -123,9 +124,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .filter(|(a, b)| found.count[found.at(*a, *b)] > 0)
         .count();
     let mut text = format!(
-        "{both} of {} streamlines connect {connected} pairs of {n} labels\n  {} have a label at one \
-         end only\n  {} have none\n",
-        found.looked_at, found.one_end, found.no_end
+        "{both} of {} connect {} of {}\n  {} with a label at one \
+         end only\n  {} without one\n",
+        counted(found.looked_at, "streamline"),
+        counted(connected, "pair"),
+        counted(n, "label"),
+        found.one_end,
+        found.no_end
     );
     for path in outputs {
         text += &format!("{}\n", shown(path));

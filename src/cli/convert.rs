@@ -73,11 +73,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("Nothing was read"));
     };
     // Before anything is written: it can be stopped.
+    for found in &plan.notes {
+        warning!("{found}: {}", options.input.display());
+    }
     let mut text = String::new();
-    for (word, lines) in [("note", &plan.notes), ("left out", &plan.losses)] {
-        for line in lines {
-            let _ = writeln!(text, "  {word:<11} {}", one_line(line));
-        }
+    for loss in &plan.losses {
+        let _ = writeln!(text, "  left out    {}", one_line(loss));
     }
     runner.tell(&text);
     let missing = plan.missing();
@@ -102,7 +103,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let _ = writeln!(text, "  written     {}", shown(path));
     }
     let value = json!({
-        "command": "convert", "what": done.what, "files": done.written, "notes": done.notes,
+        "command": "convert", "what": done.what, "files": done.written,
         "left_out": done.losses,
     });
     runner.report(&value, &text);

@@ -4,6 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
+use crate::data::words::{agreed, counted};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
 use crate::jobs::{
@@ -79,7 +80,7 @@ pub struct Options {
     /// Paths run where the FA is at least this [default: 0.15, without --within]
     #[arg(long, value_name = "FA", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub min_fa: Option<f64>,
-    /// What a path costs
+    /// Metric that gives the cost of a path
     #[arg(long, value_enum, default_value = "sharpened")]
     pub metric: MetricName,
     /// Power of --metric sharpened [default: 3]
@@ -195,7 +196,7 @@ impl Options {
 
 fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
     let region = |(role, spec): (Role, &ShapeSpec)| {
-        // As the option is called, for what is said about it.
+        // The option's name, for sentences about it.
         let name = match role {
             Role::Seed => "from",
             Role::Target => "to",
@@ -243,8 +244,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let epsilon = options.epsilon;
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
-        eprintln!(
-            "arcuate: The pathway is not joined at this width, found --epsilon {epsilon}, expected at least \
+        warning!(
+            "The pathway is not joined at this width, found --epsilon {epsilon}, expected at least \
              {:.4}; widen it",
             pathway.joined_from
         );
@@ -300,7 +301,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     value["files"] = json!(files);
     value["repeat"] = json!(command);
     text += &format!(
-        "Mean FA along the path {:.3}\n{} voxels in the domain ({}), prepared in {}, solved in {}\n",
+        "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
         count(found.voxels as u64),
         domain_words(found.params.min_fa),
@@ -308,7 +309,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         took(found.solve_ms)
     );
     if repaired > 0 {
-        text += &format!("{} tensors were repaired\n", count(repaired));
+        let repaired = repaired as usize;
+        let was = agreed(repaired, "was", "were");
+        text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     if found.limited > 0 {
         text += &format!(
@@ -388,12 +391,12 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n\
          Weakest {part_mm:.0} mm: {weakest:.3} a mm, {times_mean:.1} times the mean between the ends, around \
          {:.1}, {:.1}, {:.1}\n\
-         Pathway at ε = {epsilon}: {} voxels, {:.2} ml; joined from ε = {:.4}\n",
+         Pathway at ε = {epsilon}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
         middle.x,
         middle.y,
         middle.z,
-        count(set.count() as u64),
+        counted(set.count(), "voxel"),
         set.volume_ml(),
         pathway.joined_from
     );

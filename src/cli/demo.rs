@@ -5,6 +5,7 @@ use super::options::make_folder;
 use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
+use crate::data::words::plural;
 use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
@@ -60,7 +61,7 @@ pub fn has_display() -> bool {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     const SEED: u64 = 1;
     if options.out.is_none() && !has_display() && !runner.json {
-        eprintln!("arcuate: No display, so the demo writes files instead of opening the window");
+        note!("No display, so the demo writes files instead of opening the window");
     }
     let folder = options.out.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     let at = |name: &str| folder.join(name);
@@ -137,9 +138,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = String::from("# Arcuate on its built-in head\n\n");
     let _ = writeln!(
         text,
-        "Tensors were fitted in {fitted} voxels, {repaired} of them repaired. From {seeds} seeds in \
-         \"{}\", {kept} streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
+        "Tensors were fitted in {fitted} {}, {repaired} of them repaired. From {seeds} {} in \
+         \"{}\", {kept} of the streamlines reach \"{}\".\n\nThe same without a window:\n\n```sh\n{command}\n```\n\n\
          {DISCLAIMER}.",
+        plural(fitted, "voxel"),
+        plural(seeds, "seed"),
         placements.first().map_or("", |p| p.name),
         placements.last().map_or("", |p| p.name),
     );
@@ -147,7 +150,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (name, content) in [(REPORT, &pretty), (SUMMARY, &text)] {
         io::atomic::write_text(&at(name), content).map_err(|e| Failure::new(e.to_string()))?;
     }
-    let mut said = format!("{kept} of {seeds} streamlines join the seed and the target. Files:\n");
+    let mut said = format!(
+        "{kept} of {seeds} {} join the seed and the target. Files:\n",
+        plural(seeds, "streamline")
+    );
     for file in &files {
         let _ = writeln!(said, "  {}", shown(file));
     }

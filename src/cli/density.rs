@@ -5,6 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::words::{counted, plural};
 use crate::io::{self, Format, quoted};
 use crate::jobs::{Loaded, MapDensity, Output, Request};
 use crate::solvers::density::{Measure, On, Params};
@@ -134,7 +135,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )));
     };
     for note in notes {
-        eprintln!("arcuate: {note}: {}", options.tracks.display());
+        warning!("{note}: {}", options.tracks.display());
     }
     let count = tractogram.len();
     let on = options.on(&tractogram)?;
@@ -162,18 +163,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     })?;
     let output = &made.output;
     if output.not_finite > 0 {
-        eprintln!(
-            "arcuate: {} segments with an end that is no number were left out: {}",
-            output.not_finite,
+        warning!(
+            "{} left out, with an end that is no number; look for the cause in the program that wrote the file: {}",
+            counted(output.not_finite as usize, "segment"),
             options.tracks.display()
         );
     }
     let text = format!(
-        "{count} streamlines, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} voxels passed, \
+        "{count} {}, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} {} passed, \
          highest value {highest_text}, {}\n{}\n",
+        plural(count, "streamline"),
         output.inside_mm,
         output.outside_mm,
         output.voxels,
+        plural(output.voxels as usize, "voxel"),
         took(wall_ms),
         shown(&options.out)
     );

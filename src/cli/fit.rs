@@ -1,9 +1,10 @@
 //! `arcuate fit`: diffusion tensors and their maps.
 
 use super::options::{FitOptions, Fitted, make_folder};
-use super::output::{complain, shown};
+use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
+use crate::data::words::plural;
 use crate::data::{Mask, Volume};
 use crate::io;
 use crate::jobs::{MOST_FLOOR_MM2_PER_S, Output, Request};
@@ -144,12 +145,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             }
             None => "the order and the axes of the image's tensors",
         };
-        complain(&format!(
-            "arcuate: The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
+        warning!(
+            "The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
              repaired; check {check}: {}",
             100.0 * repaired as f64 / n as f64,
             options.fit.scan.scan
-        ));
+        );
     }
     let report = json!({
         "command": "fit",
@@ -178,7 +179,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => ("Took the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
-        "{verb} {n} of {in_mask} voxels in {:.2} s ({of})\n",
+        "{verb} {n} of {in_mask} {} in {:.2} s ({of})\n",
+        plural(in_mask, "voxel"),
         fitted.wall_ms / 1e3,
     );
     if let Some(found) = &fitted.mask_report {

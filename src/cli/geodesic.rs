@@ -4,6 +4,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, check_lengths, key};
 use crate::data::Role;
+use crate::data::words::{agreed, counted};
 use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
@@ -20,8 +21,11 @@ Examples:
 
 Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
 that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
-in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is written as FILE.tsf (per point)
-and FILE.weights.txt (per ray); other formats hold it themselves. Files keep the order of the seeds.";
+in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is
+written as FILE.tsf (per point) and FILE.weights.txt (per ray), and the other values as FILE.fa.tsf (FA per point),
+FILE.seed.weights.txt, FILE.target.weights.txt (numbers of the seed and of the target reached),
+FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other formats hold all of them
+themselves. Files keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()))]
@@ -34,7 +38,7 @@ pub struct Options {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct RayOptions {
-    /// Of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
+    /// Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
     /// towards:X,Y,Z
     #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
     pub directions: Option<Directions>,
@@ -220,7 +224,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     };
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
-    // Of an even number the two in the middle share.
+    // The two in the middle share where the number is even.
     let middle = |n: usize| sorted.get(n / 2).copied();
     let lower = middle(sorted.len().saturating_sub(1));
     let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);
@@ -235,11 +239,11 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
     value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
     value["repaired"] = json!(shot.medium.repaired);
     let mut said = format!(
-        "{} of {} rays ({} seeds, {} directions) {what}\n",
+        "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
-        count(rays),
-        count(shot.seeds),
-        count(shot.directions)
+        counted(rays as usize, "ray"),
+        counted(shot.seeds as usize, "seed"),
+        counted(shot.directions as usize, "direction")
     );
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
         said += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
@@ -254,8 +258,9 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
         );
     }
     if shot.medium.repaired > 0 {
-        let repaired = count(shot.medium.repaired);
-        said += &format!("{repaired} tensors were repaired\n");
+        let repaired = shot.medium.repaired as usize;
+        let was = agreed(repaired, "was", "were");
+        said += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     (value, said + &text)
 }
@@ -266,8 +271,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     check_lengths(&options.params().walk)?;
     let medium = options.medium();
     if medium.is_too_coarse() {
-        eprintln!(
-            "arcuate: Half precision is too coarse for tensors sharpened by 3 or more; leave out \
+        warning!(
+            "Half precision is too coarse for tensors sharpened by 3 or more; leave out \
              --precision f16"
         );
     }
@@ -298,15 +303,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if shot.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
-        eprintln!(
-            "arcuate: {}",
+        warning!(
+            "{}",
             words::none_passed(&shot.output, &targets, &fitted.mask_name())
         );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);
-        eprintln!(
-            "arcuate: The cut keeps none of {} rays, whose measures go up to {:.3}; lower it",
-            count(shot.measures.len() as u64),
+        warning!(
+            "The cut keeps none of {}, with measures up to {:.3}; lower it",
+            counted(shot.measures.len(), "ray"),
             most.unwrap_or(f32::NAN)
         );
     }

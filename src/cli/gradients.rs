@@ -82,12 +82,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let gradients = scan.gradients.as_deref().ok_or_else(no_table)?;
             let files = save(&options.out, gradients, &scan.dwi.grid)?;
             let turn = options.scan.turn.unwrap_or(Turn::NONE);
-            let text = format!(
-                "Gradients with {}\n{}\n{}",
-                turn.words(),
-                files[0],
-                files[1]
-            );
+            let how = match turn == Turn::NONE {
+                true => "as they are; --turn changes their axes".to_owned(),
+                false => format!("with {}", turn.words()),
+            };
+            let text = format!("Gradients {how}\n{}\n{}", files[0], files[1]);
             let value =
                 json!({"command": "gradients turn", "turn": turn.to_string(), "files": files});
             runner.report(&value, &text);

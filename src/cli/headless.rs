@@ -1,5 +1,6 @@
 //! The window's state without the window: actions in, effects carried out at once.
 
+use super::output::say;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
@@ -44,7 +45,7 @@ impl<'a> Headless<'a> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
         self.act(Action::Session(SessionAction::Leave(Leaving::Open(path))))?;
-        // What was found and cannot be read is not looked for again.
+        // A file that was found and cannot be read is not looked for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
@@ -72,8 +73,12 @@ impl<'a> Headless<'a> {
                     };
                     let mut sentences: Vec<String> = all.map(said).collect();
                     let last = if goes_on { None } else { sentences.pop() };
+                    let severity = match goes_on {
+                        true => Severity::Warning,
+                        false => Severity::Error,
+                    };
                     for sentence in sentences {
-                        eprintln!("arcuate: {sentence}");
+                        say(severity, &sentence);
                     }
                     match last {
                         Some(last) => return Err(Failure::new(last)),
@@ -90,7 +95,7 @@ impl<'a> Headless<'a> {
     pub fn tell_warnings(&self) {
         let messages = self.state.session.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
-            eprintln!("arcuate: {}", message.text);
+            say(message.severity, &message.text);
         }
     }
 

@@ -1,10 +1,11 @@
 //! `arcuate info`: what files hold.
 
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
-use super::output::one_line;
+use super::output::{error, one_line};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
+use crate::data::words::counted;
 use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind};
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
@@ -90,7 +91,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     // The files that can be read are described even if others cannot.
     let last = failures.pop();
     for failure in failures {
-        eprintln!("arcuate: {failure}");
+        error(&failure.sentence);
     }
     last.map_or(Ok(()), Err)
 }
@@ -103,7 +104,7 @@ fn tenths(value: f64) -> String {
     }
 }
 
-/// What the files hold, by their names.
+/// The contents of the files, by their names.
 fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
     let items = kept.iter().map(|(name, data)| Item {
         name,
@@ -152,8 +153,8 @@ fn describe(
             value["inside_ml"] = json!(mask.volume_ml());
             let _ = writeln!(
                 text,
-                "  inside      {} voxels, {:.1} ml",
-                count(mask.count() as u64),
+                "  inside      {}, {:.1} ml",
+                counted(mask.count(), "voxel"),
                 mask.volume_ml()
             );
             (value, text)
@@ -166,7 +167,7 @@ fn describe(
 /// Single precision in a header turns axes by less.
 const SHEARED_DEG: f64 = 0.05;
 
-/// What a BIDS folder holds.
+/// Describes a BIDS folder.
 fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     let relative = |path: &Path| {
         let inside = path.strip_prefix(&found.path).unwrap_or(path);
@@ -434,9 +435,9 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         }
     };
     let mut text = format!(
-        "  kind        tractogram\n  streamlines {}, {} points\n  length      {length}\n",
+        "  kind        tractogram\n  streamlines {}, {}\n  length      {length}\n",
         count(tractogram.len() as u64),
-        count(tractogram.points.len() as u64),
+        counted(tractogram.points.len(), "point"),
     );
     if let Some([low, high]) = bounds {
         let [x, y, z] = [0, 1, 2].map(|a| format!("{} to {}", tenths(low[a]), tenths(high[a])));

@@ -15,7 +15,7 @@ fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, 
     match runner.run(request)?.0 {
         Output::Opened { loaded, notes, .. } => {
             for note in notes {
-                eprintln!("arcuate: {note}: {}", path.display());
+                warning!("{note}: {}", path.display());
             }
             Ok(loaded)
         }

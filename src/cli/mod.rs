@@ -1,12 +1,23 @@
 //! The same work without a window: one file per subcommand.
 //!
 //! Every command submits the requests the window submits and waits for them, so that both give the
-//! same result. Standard output carries the result, standard error progress and complaints.
+//! same result. Standard output carries the result, standard error progress, notes, warnings and errors.
 
-/// A complaint is one line without control characters, whatever the names in it hold: in this module and those
-/// below it the macro of this name goes through [`output::complain`].
-macro_rules! eprintln {
-    ($($words:tt)*) => { $crate::cli::output::complain(&format!($($words)*)) };
+// A sentence goes through [`output::say`], a result through [`Runner::report`].
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
+/// Says what is good to know and asks for nothing.
+macro_rules! note {
+    ($($words:tt)*) => {
+        $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
+    };
+}
+
+/// Says what may make the result wrong or incomplete.
+macro_rules! warning {
+    ($($words:tt)*) => {
+        $crate::cli::output::say($crate::state::Severity::Warning, &format!($($words)*))
+    };
 }
 
 mod align;
@@ -99,7 +110,7 @@ before. Without --force no file is replaced, also none that appeared while the c
 
 /// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
 #[derive(Parser, Debug)]
-#[command(version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
+#[command(name = "arcuate", bin_name = "arcuate", version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
 pub struct Arguments {
     #[command(flatten)]
     pub global: Global,
@@ -122,9 +133,10 @@ pub struct Global {
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME")]
     pub backend: Option<BackendKind>,
     /// Refuse what would take the program above so much memory (default: what the machine has)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", value_parser = options::positive)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", allow_negative_numbers = true, value_parser = options::positive)]
     pub memory: Option<f64>,
-    /// One JSON object on standard output instead of text
+    /// One JSON object on standard output instead of text, with the notes, warnings and errors of standard error as
+    /// arrays of sentences
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// No progress bars
@@ -157,7 +169,7 @@ pub enum Command {
     Convert(convert::Options),
     /// Make every result of a session again, and say whether it is the same
     Replay(replay::Options),
-    /// What was done in a session, with numbers and citations, for a paper
+    /// Describe the methods of a session, with numbers and citations, for a paper
     Methods(methods::Options),
     /// Keep some of a file's streamlines: by regions, length, values, number
     Select(select::Options),
@@ -183,10 +195,15 @@ pub enum Command {
     Bench(bench::Options),
 }
 
-/// Refuses names whose bytes are no letters of UTF-8: reports, sessions and scripts could not hold them.
+/// Refuses empty words, which name nothing, and names whose bytes are no letters of UTF-8: reports, sessions and
+/// scripts could not hold them.
 pub fn check_letters(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    match words.find(|word| word.to_str().is_none()) {
+    match words.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
+        Some(word) if word.is_empty() => Err(Failure::usage(
+            "Found an empty word on the command line, expected a name or a value; look for a variable of the shell \
+             that holds nothing",
+        )),
         Some(word) => Err(Failure::usage(format!(
             "This name holds bytes that are no letters (UTF-8), rename the file: {}",
             word.to_string_lossy()
@@ -285,11 +302,5 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
         Command::Demo(options) => demo::run(&options, &mut runner),
         Command::Bench(options) => bench::run(&options, &mut runner),
     });
-    match outcome.and_then(|()| output::check()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("arcuate: {failure}");
-            ExitCode::from(failure.code)
-        }
-    }
+    ExitCode::from(output::end(outcome, global.json))
 }

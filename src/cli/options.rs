@@ -10,6 +10,7 @@ pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 use super::runner::{Failure, Runner};
 use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
+use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request, UNTIL_THEN};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
@@ -18,6 +19,9 @@ use crate::state::recipe::{FitRecipe, Source};
 use crate::state::words::mask;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Reweighted solves of iwls, where nothing is said.
+const ITERATIONS: u32 = 2;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ScanOptions {
@@ -96,9 +100,9 @@ pub struct FitOptions {
     pub mask: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "iwls")]
     pub method: MethodName,
-    /// Reweighted solves of iwls
-    #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub iterations: u32,
+    /// Reweighted solves of iwls (default: 2)
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub iterations: Option<u32>,
     /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = b_range)]
     pub b_range: Option<(f64, f64)>,
@@ -107,7 +111,7 @@ pub struct FitOptions {
     pub min_eigenvalue: Option<f64>,
 }
 
-/// What a user says about files that are silent.
+/// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ToldOptions {
     /// Axes of VTK and VTP points where the file does not name them (default: ras)
@@ -167,7 +171,7 @@ pub struct Scan {
     /// None where it is an image of tensors.
     pub gradients: Option<Arc<Gradients>>,
     pub notes: Vec<String>,
-    /// Of the phantom only: its true brain mask.
+    /// The phantom's true brain mask; none for other scans.
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
     /// A file that seems to be its brain mask.
@@ -188,7 +192,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// What the tensors are within, in sentences.
+    /// The mask of the tensors, in sentences.
     pub fn mask_name(&self) -> String {
         let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
         match (file, self.mask_report) {
@@ -254,7 +258,7 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
 pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
     let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;
     for warning in warnings {
-        eprintln!("arcuate: {warning}: {}", path.display());
+        warning!("{warning}: {}", path.display());
     }
     Ok(mask)
 }
@@ -275,7 +279,7 @@ pub fn noted_volume(
         )));
     };
     for note in notes {
-        eprintln!("arcuate: {note}: {}", path.display());
+        warning!("{note}: {}", path.display());
     }
     match loaded {
         Loaded::Scan { dwi, gradients, .. } => Ok((dwi, gradients)),
@@ -296,11 +300,11 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, beside: Option<&Path>) {
     if let Some(doubt) = mask::doubtful(found) {
-        eprintln!("arcuate: {doubt}");
+        warning!("{doubt}");
     }
     if let Some(path) = beside {
-        eprintln!(
-            "arcuate: A mask lies beside the scan and was not used; name it with --mask: {}",
+        note!(
+            "A mask lies beside the scan and was not used; name it with --mask: {}",
             path.display()
         );
     }
@@ -451,7 +455,7 @@ impl ScanOptions {
                     return Err(Failure::new(format!("{half}: {}", path.display())));
                 }
                 for note in notes {
-                    eprintln!("arcuate: {note}: {}", self.scan);
+                    warning!("{note}: {}", self.scan);
                 }
                 let tensors = match dwi.frames {
                     TensorLayout::VOLUMES => {
@@ -489,7 +493,7 @@ impl FitOptions {
                 MethodName::Ols => Method::Ols,
                 MethodName::Wls => Method::Wls,
                 MethodName::Iwls => Method::Iwls {
-                    iterations: self.iterations,
+                    iterations: self.iterations.unwrap_or(ITERATIONS),
                 },
             },
             b_range_s_per_mm2: self
@@ -503,9 +507,16 @@ impl FitOptions {
     }
 
     pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
+        if self.iterations.is_some() && self.method != MethodName::Iwls {
+            return Err(Failure::usage(
+                "Only iwls has reweighted solves: leave out --iterations, or --method",
+            ));
+        }
         let scan = self.scan.open(runner)?;
-        for note in &scan.notes {
-            eprintln!("arcuate: {note}: {}", self.scan.scan);
+        // The fit says this one itself, and what to do.
+        let notes = scan.notes.iter();
+        for note in notes.filter(|n| !n.starts_with(NONE_WEIGHTED)) {
+            warning!("{note}: {}", self.scan.scan);
         }
         let given = match &self.mask {
             Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),
@@ -531,8 +542,8 @@ impl FitOptions {
                 wall_ms,
             ) => {
                 if let Some(unit) = fit.other_unit {
-                    eprintln!(
-                        "arcuate: The tensors are read as {unit}, since in mm²/s no tissue has their \
+                    note!(
+                        "The tensors are read as {unit}, since in mm²/s no tissue has their \
                          size: {}",
                         self.scan.scan
                     );

@@ -1,17 +1,46 @@
-//! Output of commands: results on standard output, complaints on standard error. Names come from files that
-//! anybody may have written: no control character of theirs reaches a terminal.
+//! Output of commands, all of it: the result on standard output; notes, warnings and errors on standard error, each
+//! one sentence on one line after the word that tells them apart. With `--json` the result is one object, printed at
+//! the end, which holds these sentences, too. Names come from files that anybody may have written: no control
+//! character of theirs reaches a terminal.
 
 use super::Failure;
+use crate::io::plain;
 use crate::io::words::{in_line, is_control};
+use crate::state::Severity;
 use clap::Parser as _;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Why standard output took less than was said.
+/// The reason why standard output took less than was printed.
 static LOST: OnceLock<String> = OnceLock::new();
+
+/// The sentences of this run, and its result; a process runs one command.
+static SAID: Mutex<Said> = Mutex::new(Said::new());
+
+/// Members of the object that `--json` prints, in every command.
+const MEMBERS: [&str; 3] = ["notes", "warnings", "errors"];
+
+struct Said {
+    sentences: [Vec<Value>; 3],
+    result: Option<Value>,
+}
+
+impl Said {
+    const fn new() -> Self {
+        Self {
+            sentences: [Vec::new(), Vec::new(), Vec::new()],
+            result: None,
+        }
+    }
+}
+
+fn said() -> MutexGuard<'static, Said> {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Text without control characters, but for the ends of its lines.
 pub fn harmless(text: &str) -> Cow<'_, str> {
@@ -48,6 +77,11 @@ fn escaped(json: &str) -> String {
     text
 }
 
+fn lost(error: &std::io::Error) {
+    // The first reason is the one to tell.
+    let _ = LOST.set(plain(error));
+}
+
 fn put(text: &str) {
     let mut out = std::io::stdout().lock();
     let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -55,10 +89,7 @@ fn put(text: &str) {
         // A reader that went away (`| head`) is no error.
         && error.kind() != ErrorKind::BrokenPipe
     {
-        let why = error.to_string();
-        let why = why.split(" (os error").next().unwrap_or(&why);
-        // The first reason is the one to tell.
-        let _ = LOST.set(why.to_lowercase());
+        lost(&error);
     }
 }
 
@@ -72,14 +103,71 @@ pub fn print_json(json: &serde_json::Value) {
     put(&format!("{}\n", escaped(&json.to_string())));
 }
 
-/// Says one sentence on standard error, on one line.
-pub fn complain(sentence: &str) {
+/// Writes a note, a warning or an error to standard error, and keeps it for the object of `--json`.
+pub fn say(severity: Severity, sentence: &str) {
+    let (word, at) = match severity {
+        Severity::Information => ("note", 0),
+        Severity::Warning => ("warning", 1),
+        Severity::Error => ("error", 2),
+    };
+    let sentence = one_line(sentence);
     // There is no other place to say that it cannot be said.
-    let _ = writeln!(std::io::stderr(), "{}", one_line(sentence));
+    let _ = writeln!(std::io::stderr(), "arcuate: {word}: {sentence}");
+    said().sentences[at].push(Value::String(sentence));
+}
+
+/// Says an error after which the command goes on.
+pub fn error(sentence: &str) {
+    say(Severity::Error, sentence);
+}
+
+/// Keeps the result for the end of the command: sentences may follow that belong to it.
+pub fn keep(result: Value) {
+    said().result = Some(result);
+}
+
+/// Ends a command: says why it failed, prints the object of `--json`, and returns the exit code.
+pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
+    let mut code = 0;
+    if let Err(failure) = outcome {
+        say(Severity::Error, &failure.sentence);
+        code = failure.code;
+    }
+    if json && let Some(object) = object(code != 0) {
+        print_json(&object);
+    }
+    match check() {
+        Err(lost) if code == 0 => {
+            say(Severity::Error, &lost.sentence);
+            lost.code
+        }
+        _ => code,
+    }
+}
+
+/// The result with all that was said; without a result an object only for a command that failed.
+fn object(failed: bool) -> Option<Value> {
+    let mut said = said();
+    let mut object = match said.result.take() {
+        Some(Value::Object(members)) => members,
+        Some(other) => return Some(other),
+        None if failed => Map::new(),
+        None => return None,
+    };
+    for (name, sentences) in MEMBERS.into_iter().zip(&said.sentences) {
+        object.insert(name.to_owned(), Value::Array(sentences.clone()));
+    }
+    Some(Value::Object(object))
+}
+
+/// Whether `--json` is among the words of the command line, where they cannot be parsed.
+pub fn wants_json() -> bool {
+    let mut words = std::env::args_os().take_while(|word| word != "--");
+    words.any(|word| word == "--json")
 }
 
 /// Whether all that was printed is where it was to go.
-pub fn check() -> Result<(), Failure> {
+fn check() -> Result<(), Failure> {
     match LOST.get() {
         None => Ok(()),
         Some(why) => Err(Failure::new(format!(
@@ -108,6 +196,21 @@ pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> St
     let mut letters = first.chars();
     let capital = letters.next().map(|c| c.to_uppercase().to_string());
     let mut sentence = capital.unwrap_or_default() + letters.as_str();
+    // Limits in the notation of the program's own language.
+    if let Some((before, limits)) = sentence.split_once(" is not in ")
+        && let Some((least, most)) = limits.split_once("..=")
+    {
+        let found = before.rsplit_once(": ").map_or(before, |(start, _)| start);
+        sentence = format!("{found}: expected a whole number from {least} to {most}");
+    }
+    let negative = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if let Some((name, _)) = sentence
+        .strip_prefix("Unexpected argument '-")
+        .and_then(|s| s.split_once('\''))
+        && negative(name)
+    {
+        sentence += &format!("; write a negative value with =, as in --option=-{name}");
+    }
     let tips = parts.flat_map(str::lines);
     let mut tips = tips.filter_map(|line| line.trim().strip_prefix("tip: "));
     if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
@@ -125,23 +228,14 @@ pub fn say_usage(error: &clap::Error) -> u8 {
         // It repeats what was typed, so it is asked about what would have been typed without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
         let clean = super::Arguments::try_parse_from(typed).err();
-        let said = clean.as_ref().unwrap_or(error).render().to_string();
-        complain(&format!(
-            "arcuate: {}",
-            usage_sentence(&said, std::env::args())
-        ));
-        return 2;
+        let rendered = clean.as_ref().unwrap_or(error).render().to_string();
+        let sentence = usage_sentence(&rendered, std::env::args());
+        return end(Err(Failure::usage(sentence)), wants_json());
     }
-    if let Err(why) = error.print().and_then(|()| std::io::stdout().flush())
-        && why.kind() != ErrorKind::BrokenPipe
+    if let Err(error) = error.print().and_then(|()| std::io::stdout().flush())
+        && error.kind() != ErrorKind::BrokenPipe
     {
-        let _ = LOST.set(why.to_string().to_lowercase());
+        lost(&error);
     }
-    match check() {
-        Ok(()) => 0,
-        Err(failure) => {
-            complain(&format!("arcuate: {failure}"));
-            failure.code
-        }
-    }
+    end(Ok(()), false)
 }

@@ -4,6 +4,7 @@ use super::inputs::{images, must_be_csv, streamlines};
 use super::options::{PassingOptions, RegionOptions, ToldOptions};
 use super::output::shown;
 use super::runner::{Failure, Runner};
+use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::profile::{Along, MOST_NODES, Sense, Start};
@@ -103,8 +104,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     runner.run(Request::Bundle(Box::new(save)))?;
     let mut text = format!(
-        "{} streamlines, {} nodes over {:.1} mm\n",
-        profile.lines, options.nodes, profile.length_mm
+        "{}, {} over {:.1} mm\n",
+        counted(profile.lines, "streamline"),
+        counted(options.nodes as usize, "node"),
+        profile.length_mm
     );
     if profile.passed_over > 0 {
         text += &format!("  {} without length left out\n", profile.passed_over);

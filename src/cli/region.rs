@@ -3,6 +3,7 @@
 use super::options::{not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
+use crate::data::words::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
 use crate::solvers::region::{Change, Combine};
@@ -177,7 +178,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if mask.count() == 0 {
         return Err(Failure::new(format!(
-            "The region has no voxel, expected at least one; look at its steps: {}",
+            "The region has no voxel, expected at least one; widen its limits or its shapes: {}",
             options.out.display()
         )));
     }
@@ -192,7 +193,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let value = json!({
         "command": "region", "voxels": count, "volume_ml": ml, "file": options.out,
     });
-    let text = format!("{count} voxels, {ml:.2} ml: {}", shown(&options.out));
+    let text = format!(
+        "{count} {}, {ml:.2} ml: {}",
+        plural(count, "voxel"),
+        shown(&options.out)
+    );
     runner.report(&value, &text);
     Ok(())
 }
@@ -245,7 +250,7 @@ fn make(what: Making, runner: &mut Runner) -> Result<Mask, Failure> {
         return Err(Failure::new("No region was made"));
     };
     if let Some(note) = made.note {
-        eprintln!("arcuate: {note}");
+        warning!("{note}");
     }
     Ok(made.mask)
 }

@@ -51,7 +51,7 @@ pub struct Options {
     /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
     #[arg(long, value_name = "PICTURES", value_parser = clap::value_parser!(u32).range(2..=i64::from(Turn::MOST_FRAMES)))]
     pub turntable: Option<u32>,
-    /// Of the turn also NAME.mp4, by ffmpeg
+    /// Make NAME.mp4 of the turn as well, by ffmpeg
     #[arg(long, requires = "turntable")]
     pub film: bool,
     /// Patient right on screen right
@@ -158,7 +158,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         window.open_session(Path::new(session), &options.look.look_in, false)?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
-    // Of the first file.
+    // The first file's.
     let mut tensors = options.tensors.layout();
     for input in others {
         let phantom = ScanOptions::of(input).phantom_seed()?;
@@ -223,8 +223,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let moved = window.state.view.crosshair;
         if moved != at {
             let [at, moved] = [at, moved].map(|p| format!("{:.1}, {:.1}, {:.1}", p.x, p.y, p.z));
-            eprintln!(
-                "arcuate: The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+            warning!(
+                "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
             );
         }
     }

@@ -134,7 +134,7 @@ impl Replayed {
     }
 }
 
-/// What was made again, or a sentence, with the name that the session gives the result.
+/// The result made again, or a sentence, with the name that the session gives the result.
 type Outcomes = Vec<(String, Result<Replayed, String>)>;
 
 fn of_rays(curves: &Curves) -> bool {
@@ -196,7 +196,7 @@ fn kept(
         .collect()
 }
 
-/// What snapshots alone have kept, each with the parameters of its snapshot.
+/// Results that only snapshots have kept, each with the parameters of its snapshot.
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
@@ -333,7 +333,7 @@ fn segments(window: &mut Headless) -> Outcomes {
             let (now, then) = (now.whole(), then.whole());
             let both = then.inside.iter().zip(now.inside.iter());
             let differ = both.filter(|(a, b)| (**a != 0) != (**b != 0)).count();
-            // As many as two backends may leave on the other side of the border.
+            // Two backends may leave this many on the other side of the border.
             let few = differ as f64 <= 1e-3 * then.count() as f64;
             Replayed {
                 name: layer.name.clone(),
@@ -374,7 +374,7 @@ fn weights(window: &mut Headless) -> Outcomes {
             continue;
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
-        // What was stopped by hand, or edited since, nobody can do again.
+        // Nobody can do again a run that was stopped by hand, or edited since.
         let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
             continue;
         };
@@ -452,13 +452,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {
-        eprintln!("arcuate: {}", message.text);
+        super::output::say(message.severity, &message.text);
     }
     // Files that were taken for others, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
     let said = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !said(s)) {
-        eprintln!("arcuate: {sentence}");
+        warning!("{sentence}");
     }
     let results = results(&mut window, &read);
     if let Some(folder) = &options.out {
@@ -476,7 +476,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 bad += usize::from(result.outcome == Some(Match::Differs));
             }
             Err(sentence) => {
-                eprintln!("arcuate: {sentence}");
+                super::output::error(sentence);
                 list.push(json!({ "outcome": "not made again", "why": sentence }));
                 bad += 1;
             }
@@ -548,7 +548,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let opened = opened.chain(maps(&document, read));
     results.extend(opened.map(|r| (r.of.clone(), Ok(r))));
     results.extend(snapshots(window, read));
-    // What the session had and what was not made.
+    // Results of the session that were not made.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
     let why = match &window.state.session.live_error {

@@ -53,7 +53,7 @@ impl Runner {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let backend = global.backend()?;
         if let Some(shortage) = backend.shortage() {
-            eprintln!("arcuate: {shortage}");
+            warning!("{shortage}");
         }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
@@ -119,7 +119,7 @@ impl Runner {
         )))
     }
 
-    /// As [`Runner::may_write`], and refuses a place where no file can be made: before the work.
+    /// Does the same as [`Runner::may_write`], and refuses a place where no file can be made: before the work.
     pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
         self.may_write(path)?;
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
@@ -132,10 +132,10 @@ impl Runner {
         }
     }
 
-    /// Prints the result: the JSON object, or the text.
+    /// Gives the result: prints the text, or keeps the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         match (self.json, text.trim_end()) {
-            (true, _) => output::print_json(json),
+            (true, _) => output::keep(json.clone()),
             // An error follows, and no empty line before it.
             (false, "") => {}
             (false, text) => output::print_text(text),

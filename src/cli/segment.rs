@@ -4,6 +4,7 @@ mod said;
 
 use super::options::{make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
+use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
@@ -14,9 +15,10 @@ use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
 use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
-use crate::state::words::count;
 use crate::state::{Document, LayerId, defaults};
 use glam::DVec3;
+use serde::Deserialize as _;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -181,7 +183,7 @@ impl Options {
         ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
     }
 
-    /// Of the probes, unless they are given.
+    /// Target and tolerance as given, else from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
         if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
             return Ok((target, tolerance));
@@ -206,10 +208,10 @@ impl Options {
         let probe = || Probe::new(image, self.volume, &voxels);
         let probe = runner.backend.install(probe).map_err(Failure::new)?;
         if probe.mixed {
-            eprintln!(
-                "arcuate: The probe holds several tissues ({} voxels, standard deviation {:.4}), and so will the \
+            warning!(
+                "The probe holds several tissues ({}, standard deviation {:.4}), and so will the \
                  surface: probe a smaller part",
-                count(probe.count as u64),
+                counted(probe.count, "voxel"),
                 probe.spread
             );
         }
@@ -248,7 +250,7 @@ impl Options {
         Ok(params)
     }
 
-    /// What the options ask for, as a run that is still to be done.
+    /// The run that the options ask for.
     fn written(
         &self,
         image: &Path,
@@ -292,12 +294,29 @@ impl Options {
 
 fn read(path: &Path) -> Result<SegmentScript, Failure> {
     let text = io::text(path).map_err(|e| Failure::new(e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| {
+    let parsed = serde_json::from_str(&text).and_then(|words: Value| {
+        let script = SegmentScript::deserialize(&words)?;
+        let known = serde_json::to_value(&script)?;
+        Ok((script, io::json::unknown(&words, &known)))
+    });
+    let (script, unknown) = parsed.map_err(|e| {
+        // With its place, which values that were parsed before have lost.
+        let placed = serde_json::from_str::<SegmentScript>(&text).err();
         Failure::new(format!(
-            "Not the script of a segmentation ({e}), expected a run.json that arcuate segment wrote: {}",
+            "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
+            io::json::found(placed.as_ref().unwrap_or(&e)),
             path.display()
         ))
-    })
+    })?;
+    if !unknown.is_empty() {
+        warning!(
+            "The script has members that this version does not know, which change nothing here ({}); look for \
+             slips in their names, or use the version that wrote them: {}",
+            unknown.join(", "),
+            path.display()
+        );
+    }
+    Ok(script)
 }
 
 fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Start, Failure> {
@@ -449,7 +468,7 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
     })
 }
 
-/// What a script names beside its image; `before`: what another does, whose image is not opened twice.
+/// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
 fn beside(
     inputs: &ScriptInputs,
     before: Option<(&ScriptInputs, &Beside)>,
@@ -526,9 +545,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("Nothing was segmented"));
     };
     if made.missing > 0 {
-        eprintln!(
-            "arcuate: {} voxels have no value, the surface keeps out of them: {}",
-            count(made.missing as u64),
+        warning!(
+            "The image has no value in {}, which the surface keeps out of: {}",
+            counted(made.missing, "voxel"),
             path.display()
         );
     }
@@ -536,7 +555,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if leaked.is_none()
         && let Some(sentence) = made.ended.sentence()
     {
-        eprintln!("arcuate: {sentence}");
+        warning!("{sentence}");
     }
     written.run = made.script.clone();
     save(options, &files, &written, &made, runner)?;

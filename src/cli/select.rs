@@ -5,6 +5,8 @@ use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, 
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
+use crate::data::words::counted;
+use crate::data::words::plural;
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
 use crate::solvers::tracking::StopReason;
@@ -198,7 +200,7 @@ impl Options {
             || self.number.is_some()
     }
 
-    /// What is written into the output.
+    /// The command that is written into the output.
     fn command(&self) -> String {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
         let length = self.length.map(|(low, high)| length_within(low, high));
@@ -245,7 +247,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
-    let mut text = format!("{count} of {all} streamlines kept\n");
+    let mut text = format!("{count} of {all} {} kept\n", plural(all, "streamline"));
     for (reason, n) in dropped() {
         let _ = writeln!(text, "  {n} {}", reason.words());
     }
@@ -254,6 +256,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     for path in &saved.written {
         let _ = writeln!(text, "{}", shown(path));
+    }
+    if count == 0 && all > 0 {
+        warning!(
+            "None of {} is kept; loosen what they are chosen by: {}",
+            counted(all, "streamline"),
+            options.input.display()
+        );
     }
     let reasons: Map<String, Value> = dropped()
         .map(|(reason, n)| (format!("{reason:?}"), json!(n)))

@@ -49,9 +49,10 @@ fn end(signal: i32) {
         // A progress bar may stand there.
         let _ = std::io::stderr().write_all(b"\r\x1b[K");
     }
-    super::output::complain(&format!(
-        "arcuate: {by}: files that were not finished are removed, those that were there before are as they were"
-    ));
+    let sentence = format!(
+        "{by}: files that were not finished are removed, those that were there before are as they were"
+    );
+    super::output::say(crate::state::Severity::Error, &sentence);
     signal_hook::low_level::exit(128 + signal);
 }
 

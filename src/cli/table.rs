@@ -4,6 +4,7 @@ use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ToldOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
+use crate::data::words::plural;
 use crate::jobs::bundle::{ForBundle, Measure, Named, OfBundle, SaveTable};
 use crate::jobs::{Output, Request};
 use serde_json::json;
@@ -56,11 +57,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .collect();
     for (name, volume) in images {
         // Two columns of one name would be one too many.
-        let taken = wanted.iter().any(|(known, _)| *known == name);
-        let name = if taken {
-            format!("{name} (image)")
-        } else {
-            name
+        let taken = |name: &str| wanted.iter().any(|(known, _)| known == name);
+        let mut others = (2..).map(|n| format!("{name} (image {n})"));
+        let image = format!("{name} (image)");
+        let name = match (taken(&name), taken(&image)) {
+            (false, _) => name,
+            (true, false) => image,
+            (true, true) => others.find(|name| !taken(name)).unwrap_or(image),
         };
         wanted.push((name, Measure::Image(volume, 0)));
     }
@@ -106,7 +109,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "table", "streamlines": count, "columns": names, "file": options.output,
     });
     let list = one_line(&names.join(", "));
-    let text = format!("{count} streamlines: {list}\n{}\n", shown(&options.output));
+    let text = format!(
+        "{count} {}: {list}\n{}\n",
+        plural(count, "streamline"),
+        shown(&options.output)
+    );
     runner.report(&value, &text);
     Ok(())
 }

@@ -34,7 +34,7 @@ pub struct Options {
     pub lines: LineOptions,
 }
 
-/// Of streamlines alone.
+/// Options for streamlines alone.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct LineOptions {
     /// Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the
@@ -74,7 +74,7 @@ impl CurveOptions {
         let kept = &tracked.output.kept;
         let values = Values::of(kept);
         for refusal in values.refusals(kept, &self.out) {
-            eprintln!("arcuate: {refusal}");
+            warning!("{refusal}");
         }
         let beside = values.beside(&self.out).into_iter();
         let beside = beside.filter(|b| b.holds(kept)).map(|b| b.path);
@@ -117,7 +117,7 @@ pub struct TrackOptions {
     /// How steps are taken; rk2 is the midpoint rule
     #[arg(long, value_enum)]
     pub integrator: Option<IntegratorName>,
-    /// Of tensors between voxels
+    /// Interpolation of tensors between voxels
     #[arg(long, value_enum)]
     pub interpolation: Option<InterpolationName>,
     /// One target is enough, or all have to be reached
@@ -304,7 +304,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
     if !runner.backend.devices().is_empty()
         && (params.deflection.is_some() || params.repetitions.is_some())
     {
-        eprintln!("arcuate: Deflection and bootstraps are computed on the CPU");
+        note!("Deflection and bootstraps are computed on the CPU");
     }
     let resample = match (params.repetitions, &fitted.scan.gradients) {
         (None, _) => None,
@@ -414,7 +414,9 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .filter(|(_, s)| *s != StopReason::Seed && output.stops[*s as usize] > 0)
         .map(|(name, s)| format!("{name} {}", count(output.stops[*s as usize])))
         .collect();
-    text += &format!("Ends: {}\n", ends.join(", "));
+    if !ends.is_empty() {
+        text += &format!("Ends: {}\n", ends.join(", "));
+    }
     for (region, n) in targets.iter().zip(&output.per_target) {
         let one = if *n == 1 {
             curves.trim_end_matches('s')
@@ -470,7 +472,7 @@ pub fn check_lengths(params: &tracking::Params) -> Result<(), Failure> {
     params.check_lengths().map_err(Failure::usage)
 }
 
-/// What the numbers in a file stand for, where its format has no place to say so.
+/// The meaning of the numbers in a file, where its format has no place to say so.
 pub fn key(tracked: &Tracked, out: &Path) -> String {
     match Format::named(out) {
         Some(Format::Trk | Format::Vtk) => {
@@ -497,7 +499,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     text += &key(&tracked, &curves.out);
     if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
-        eprintln!("arcuate: {why}");
+        warning!("{why}");
     }
     runner.report(&value, &text);
     Ok(())

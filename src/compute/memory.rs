@@ -173,6 +173,7 @@ pub fn size(bytes: u64) -> String {
         b if b >= 0.95e9 => (b / 1e9, "GB"),
         b if b >= 0.95e6 => (b / 1e6, "MB"),
         b if b >= 0.95e3 => (b / 1e3, "kB"),
+        1.0 => return "1 byte".to_owned(),
         b => return format!("{b} bytes"),
     };
     match value < 99.5 {

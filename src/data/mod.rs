@@ -21,6 +21,7 @@ pub mod tensor_layout;
 pub mod tractogram;
 pub mod turn;
 pub mod volume;
+pub mod words;
 
 pub use crate::compute::{DataId, DeviceCopy};
 pub use brick_image::{BrickImage, Pages};

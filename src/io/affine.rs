@@ -76,7 +76,7 @@ fn flirt(path: &Path, text: &str) -> Result<Affine, Error> {
         .collect();
     let rows = rows.filter(|rows| rows.len() == 4 && rows.iter().all(|r| r.len() == 4));
     let Some(rows) = rows else {
-        return Err(Error::malformed(path, "something else", EXPECTED));
+        return Err(Error::malformed(path, "no such rows", EXPECTED));
     };
     if rows[3] != [0.0, 0.0, 0.0, 1.0] {
         return Err(Error::malformed(
@@ -113,7 +113,7 @@ fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
     itk_affine(path, kind, &parameters, &centre)
 }
 
-/// Of the numbers in the order that ITK writes them.
+/// The affine of numbers in the order that ITK writes them.
 fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affine, Error> {
     let name = kind.split('_').next().unwrap_or_default();
     let c = match centre {

@@ -38,7 +38,7 @@ fn replaces() -> bool {
 pub struct Ready {
     temporary: Temporary,
     target: PathBuf,
-    /// As it was asked for.
+    /// The path as it was asked for.
     path: PathBuf,
     replaces: bool,
 }
@@ -222,7 +222,7 @@ impl From<String> for Unlike {
     }
 }
 
-/// Of reading it back.
+/// An error while it is read back.
 impl From<Error> for Unlike {
     fn from(error: Error) -> Self {
         match error {
@@ -349,7 +349,7 @@ pub fn write_rows(
 
 /// Whether a file could be written here now, so that an hour's work need not be done to find out.
 pub fn check_file(path: &Path) -> Result<(), Error> {
-    // What is made to try is removed at once.
+    // A folder that is made to try is removed at once.
     Temporary::create(&target(path)?)
         .map(drop)
         .map_err(|e| Error::writing(path, &e))
@@ -367,12 +367,12 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
     Err(no_folder(path))
 }
 
-/// What stands in the way is a file.
+/// A file stands in the way.
 fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
         "a file in place of a folder",
-        "a folder or a name that is free",
+        "a folder or a name that is free; choose another name",
     )
 }
 

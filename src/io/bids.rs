@@ -49,7 +49,7 @@ pub struct Found {
     pub subject: String,
     /// `ses-1`, or empty.
     pub session: String,
-    /// Of a scan: its bval and bvec, beside it or inherited; none where there are none.
+    /// The bval and bvec of a scan, beside it or inherited; none where there are none.
     pub gradients: Vec<PathBuf>,
     /// Made by a pipeline.
     pub derived: bool,
@@ -129,7 +129,7 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
             folder
         };
         let names = names_in(folder).unwrap_or_default().into_iter();
-        // Of several the one that says most.
+        // The longest name of several says most.
         let found = names.filter(belongs).max_by_key(|p| p.as_os_str().len());
         if found.is_some() || folder.join("dataset_description.json").is_file() {
             return found;
@@ -144,6 +144,10 @@ pub fn refuse(path: &Path) -> Error {
     const LOOKED_AT: usize = 24;
     const DEEP: usize = 3;
     let mut left = LOOKED_AT;
+    // Nothing can be named in a folder that cannot be listed.
+    if let Err(why) = names_in(path) {
+        return why;
+    }
     match has_dicom(path, DEEP, &mut left) {
         true => Error::Dicom {
             path: path.to_owned(),
@@ -190,7 +194,7 @@ fn is_dicom(path: &Path) -> bool {
         && start.ends_with(b"DICM")
 }
 
-/// What is in a folder.
+/// Finds the files of a folder.
 pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut files = Vec::new();
     let mut unreadable = Vec::new();
@@ -208,6 +212,12 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
     subjects.retain(|s| !s.is_empty());
     subjects.dedup();
+    // The scan may be where nobody could look.
+    if found.is_empty()
+        && let Some(why) = unreadable.first().and_then(|f| names_in(f).err())
+    {
+        return Err(why);
+    }
     if found.is_empty() {
         return Err(Error::unsupported(
             path,
@@ -225,7 +235,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
 }
 
 impl Folder {
-    /// Who was scanned, each time; in the order of the names. What belongs to no session belongs to
+    /// The visits of all subjects, in the order of the names. What belongs to no session belongs to
     /// all of its subject.
     pub fn visits(&self) -> Vec<Visit> {
         let visit = |f: &Found| Visit {
@@ -257,7 +267,7 @@ impl Folder {
         })
     }
 
-    /// What to look at first of a visit: the first scan, T1, brain mask and streamlines.
+    /// The files of a visit to look at first: the first scan, T1, brain mask and streamlines.
     pub fn chosen<'a>(&'a self, visit: &'a Visit) -> Vec<&'a Found> {
         let of = |kind: Kind| {
             let mut all: Vec<&Found> = self.of(visit).filter(|f| f.kind == kind).collect();

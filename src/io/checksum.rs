@@ -55,7 +55,7 @@ impl<W: Write> Summed<W> {
         Self { to, sum }
     }
 
-    /// Of all that was written.
+    /// The checksum of all that was written.
     pub fn sum(self) -> String {
         hex(self.sum)
     }
@@ -114,7 +114,7 @@ fn add_numbers<T: bytemuck::Pod>(sum: &mut Sha256, values: &[T]) {
     sum.update(bytemuck::cast_slice::<T, u8>(values));
 }
 
-/// Of plain numbers.
+/// The checksum of plain numbers.
 pub fn of_values(values: &[f32]) -> String {
     let mut sum = Sha256::new();
     add_numbers(&mut sum, values);

@@ -14,7 +14,7 @@ use crate::data::{Surface, Tractogram, Volume};
 use images::Image;
 use std::path::{Path, PathBuf};
 
-/// What was done.
+/// A finished conversion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Converted {
     /// `450 streamlines`.
@@ -23,13 +23,13 @@ pub struct Converted {
     pub written: Vec<PathBuf>,
     /// About the input, one sentence each.
     pub notes: Vec<String>,
-    /// What the output does not hold, one sentence each.
+    /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
 
 /// Refuses names that nothing can be converted to, before anything is read.
 pub fn check_output(output: &Path) -> Result<Format, Error> {
-    // Of an image in two files only the one with the header has a name.
+    // Only the file with the header has a name, where an image has two.
     let two = ["hdr", "img", "hdr.gz", "img.gz", "nhdr"].contains(&extension(output).as_str());
     let can = |f: &Format| !two && !matches!(f.content(), Content::Gradients | Content::Picture);
     Format::named(output)
@@ -55,7 +55,7 @@ pub fn check_place(output: &Path) -> Result<(), Error> {
     atomic::check_file(output)
 }
 
-/// What an input holds.
+/// The contents of an input.
 #[derive(Clone, Debug)]
 enum Held {
     /// An image that becomes an image.
@@ -72,13 +72,13 @@ pub struct Plan {
     output: PathBuf,
     format: Format,
     held: Held,
-    /// What of it was not read, one sentence each.
+    /// Parts of it that were not read, one sentence each.
     unread: Vec<String>,
     /// Files for values that the output cannot hold.
     beside: Vec<Beside>,
     /// About the input, one sentence each.
     pub notes: Vec<String>,
-    /// What the output does not hold, one sentence each.
+    /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ pub fn plan(
 }
 
 impl Plan {
-    /// What of the input the output will not hold: what was not read of it, and what is left out.
+    /// Parts of the input that the output will not hold: those that were not read, and those left out.
     pub fn missing(&self) -> Vec<String> {
         [&*self.unread, &self.losses].concat()
     }
@@ -226,7 +226,10 @@ fn surface_of(
             };
             let net = Surface::of_mask(&mask);
             surface::save(output, &net, command, control)?;
-            Ok(format!("a surface of {} triangles", net.triangles.len()))
+            Ok(format!(
+                "a surface of {}",
+                counted(net.triangles.len(), "triangle")
+            ))
         }
         _ => Err(Error::unsupported(
             input,
@@ -259,7 +262,7 @@ pub fn streamlines(
     Ok(std::iter::once(output.to_owned()).chain(values).collect())
 }
 
-/// What goes beside the file, and what no file holds. Looks at every value.
+/// Values that go beside the file, and those that no file holds. Looks at every value.
 pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Beside>, Vec<String>) {
     let (points, lines) = (&tractogram.per_point, &tractogram.per_streamline);
     let beside = match format {
@@ -268,7 +271,7 @@ pub fn parts(tractogram: &Tractogram, format: Format, output: &Path) -> (Vec<Bes
     };
     let (beside, not_finite): (Vec<_>, Vec<_>) =
         beside.into_iter().partition(|b| b.holds(tractogram));
-    // What the files beside it hold is not lost.
+    // Values in the files beside it are not lost.
     let mut left = tractogram.clone();
     if format == Format::Tck {
         left.per_point.clear();

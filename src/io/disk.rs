@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What is about to be done.
+/// The operation that is about to be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     Open,
     Create,
     Read,
-    /// What was written is about to be compared with what was to be.
+    /// A written file is about to be compared with its contents in memory.
     ReadBack,
     Write,
     Sync,
@@ -331,7 +331,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
     }
 }
 
-/// What only some systems can do.
+/// Operations that only some systems have.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod system {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -1,8 +1,9 @@
-//! What can go wrong with a file, one sentence each: found, expected, what to do; path last.
+//! Errors of files, one sentence each: found, expected, what to do; path last.
 
 use super::words::{in_line, is_control};
 use crate::compute::Cancelled;
 use crate::compute::memory::{Shortage, against_limit};
+use crate::data::words::counted;
 use std::fmt::{Display, Formatter, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ pub enum Error {
     Full {
         path: PathBuf,
     },
-    /// What was written cannot be read back within the memory that is free.
+    /// The written file cannot be read back within the memory that is free.
     NoRoomToCompare {
         path: PathBuf,
         bytes: u64,
@@ -143,7 +144,7 @@ pub enum Error {
         path: PathBuf,
         why: String,
     },
-    /// What was written does not read back as what it should be.
+    /// The written file does not read back as it should.
     ReadBack {
         path: PathBuf,
         why: String,
@@ -286,7 +287,7 @@ impl Error {
             Self::Dicom { .. } => {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
-            Self::Denied { .. } => f.write_str("No permission to read this file, ask its owner"),
+            Self::Denied { .. } => f.write_str("This may not be read, ask its owner for permission"),
             Self::LongName { .. } => f.write_str(
                 "The file's name is longer than the system allows; choose a shorter one",
             ),
@@ -339,19 +340,23 @@ impl Error {
                 ..
             } => write!(
                 f,
-                "Found {b_values} b-values and {vectors} vectors, expected {volumes} of each, one \
-                 for every volume of the scan; choose the files that belong to it"
+                "Found {} and {}, expected {volumes} of each, one \
+                 for every volume of the scan; choose the files that belong to it",
+                counted(*b_values, "b-value"),
+                counted(*vectors, "vector")
             ),
             Self::Counts {
                 b_values, volumes, ..
             } => write!(
                 f,
-                "Found {b_values} gradients, expected {volumes}, one for every volume of the scan; \
-                 choose the file that belongs to it"
+                "Found {}, expected {volumes}, one for every volume of the scan; \
+                 choose the file that belongs to it",
+                counted(*b_values, "gradient")
             ),
             Self::MaskFrames { frames, .. } => write!(
                 f,
-                "Found {frames} volumes, expected a mask of one; extract the one you mean"
+                "Found {}, expected a mask of one; extract the one you mean",
+                counted(*frames, "volume")
             ),
             Self::MaskGrid {
                 found,
@@ -436,10 +441,10 @@ impl Display for Words<'_> {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        // What comes from a damaged file may hold anything; a sentence is one line.
+        // Words from a damaged file may hold anything; a sentence is one line.
         f.write_str(&in_line(&Words(self).to_string(), '·'))?;
         match self.path() {
-            // Whoever named the file may have put anything into its name, too.
+            // The name of the file may hold anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
             None => Ok(()),
         }
@@ -454,7 +459,7 @@ impl From<Cancelled> for Error {
     }
 }
 
-/// What a file says, in a form that a sentence can carry: a damaged header may hold anything.
+/// Words of a file, in a form that a sentence can carry: a damaged header may hold anything.
 fn one_line(text: String) -> String {
     const MOST: usize = 200;
     if text.chars().count() <= MOST && !text.contains(is_control) {
@@ -469,7 +474,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
-pub(super) fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

@@ -1,4 +1,4 @@
-//! What all streamline formats share: what a file says besides its points, the checks after
+//! The common parts of all streamline formats: remarks of a file besides its points, the checks after
 //! reading, the comparison after writing, and the choice of the format.
 
 use super::format::{Content, Format};
@@ -6,12 +6,13 @@ use super::words::in_line;
 use super::{Error, Space, Told, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
+use crate::data::words::{agreed, plural};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a streamline file says besides its points and values.
+/// Remarks of a streamline file besides its points and values.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FibreInfo {
     /// Lines of the header, in their order.
@@ -20,7 +21,7 @@ pub struct FibreInfo {
     pub taken: Option<Space>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
-    /// Those of them that tell what was not read.
+    /// The ones among them about parts that were not read.
     pub unread: Vec<String>,
 }
 
@@ -61,18 +62,17 @@ impl FibreInfo {
         let found = tractogram.len();
         if let Some(stated) = announced.filter(|&n| n != found as u64) {
             self.miss(format!(
-                "The header announces {stated} streamlines; the file holds {found}"
+                "The header announces {stated} {}; the file holds {found}",
+                plural(stated as usize, "streamline")
             ));
         }
         let ends = tractogram.offsets.windows(2);
         match ends.filter(|w| w[1] - w[0] < 2).count() {
             0 => {}
-            1 => self.warn(
-                "1 streamline has fewer than two points; it was kept, so that indices still match",
-            ),
             n => self.warn(format!(
-                "{n} streamlines have fewer than two points; they were kept, so that indices \
-                 still match"
+                "{n} {} fewer than two points; {} kept, so that indices still match",
+                agreed(n, "streamline has", "streamlines have"),
+                agreed(n, "it was", "they were")
             )),
         }
     }
@@ -104,8 +104,9 @@ pub fn not_finite(tractogram: &Tractogram) -> Option<String> {
     {
         0 => None,
         n => Some(format!(
-            "{n} points have coordinates that are not finite; they were kept, so that indices still \
-             match"
+            "{n} {} coordinates that are not finite; {} kept, so that indices still match",
+            agreed(n, "point has", "points have"),
+            agreed(n, "it was", "they were")
         )),
     }
 }

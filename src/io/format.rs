@@ -28,7 +28,7 @@ pub enum Format {
     Png,
 }
 
-/// What kind of thing a file is.
+/// Kinds of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     Image,
@@ -46,7 +46,7 @@ pub enum Named {
     Any,
 }
 
-/// What a streamline format holds besides points.
+/// Contents of a streamline format besides points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holds {
     pub per_point: Named,
@@ -64,9 +64,9 @@ pub struct Kind {
     pub name: &'static str,
     /// Endings of its file names in lower case, without the first dot; the first is the usual one.
     pub extensions: &'static [&'static str],
-    /// What is read of it, in words; nothing if it is not opened by itself.
+    /// Its variants that are read, in words; nothing if it is not opened by itself.
     pub reads: &'static str,
-    /// What is written; nothing if it is not.
+    /// Its variants that are written; nothing if none is.
     pub writes: &'static str,
     pub holds: Holds,
 }
@@ -336,7 +336,7 @@ impl Format {
         kinds.join(" or ")
     }
 
-    /// What of a tractogram a file of this format would not hold, one sentence each. Lengths do not
+    /// Losses of a tractogram in a file of this format, one sentence each. Lengths do not
     /// count: they follow from the points.
     pub fn losses(self, tractogram: &Tractogram) -> Vec<String> {
         let holds = self.kind().holds;

@@ -8,16 +8,18 @@
 mod units;
 
 use super::source::read_text;
-use super::words::counted;
 use super::{Error, atomic, image, nrrd, with_extension};
 use crate::compute::Control;
 use crate::data::Grid;
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
 use crate::data::turn::world_from_fsl;
+use crate::data::words::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
+/// The begin of the warning about a scan of which no tensor can be fitted.
+pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
 /// A table is numbers for at most some thousand volumes.
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
 /// Shorter vectors are zero: some programs write 1e-8 for it.
@@ -47,7 +49,7 @@ impl TableFiles {
         }
     }
 
-    /// What a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
+    /// The files that a user named: a `.b` file, one of an FSL pair (the other is looked for beside it), or
     /// both of a pair in either order.
     pub fn from_paths(paths: &[PathBuf]) -> Result<Self, Error> {
         match paths {
@@ -257,7 +259,7 @@ impl Rows {
         }
     }
 
-    /// What an NRRD, whose vectors' lengths are shares of the largest b-value, does not hold.
+    /// The losses in an NRRD, whose vectors' lengths are shares of the largest b-value.
     pub fn losses_in_nrrd(&self) -> Vec<String> {
         let pairs = || self.b.iter().zip(&self.vectors);
         let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();
@@ -266,14 +268,18 @@ impl Rows {
         let mut losses = Vec::new();
         if silent > 0 {
             losses.push(format!(
-                "NRRD holds no b-value of a volume without a direction: {} become b = 0",
-                counted(silent, "volume")
+                "NRRD holds no b-value of a volume without a direction: {} b = 0",
+                agreed(
+                    silent,
+                    "1 volume becomes",
+                    &format!("{silent} volumes become")
+                )
             ));
         }
         if odd > 0 {
             losses.push(format!(
-                "NRRD holds no lengths of vectors: {} become 1",
-                counted(odd, "length")
+                "NRRD holds no lengths of vectors: {} 1",
+                agreed(odd, "1 length becomes", &format!("{odd} lengths become"))
             ));
         }
         losses
@@ -421,16 +427,17 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
     };
     let without = of(Weighting::NoDirection);
     if !without.is_empty() {
+        let several = format!("{} diffusion-weighted volumes have", without.len());
         warnings.push(format!(
-            "{} diffusion-weighted volumes have no direction and are left out of fits: {}",
-            without.len(),
+            "{} no direction and {} left out of fits: {}",
+            agreed(without.len(), "1 diffusion-weighted volume has", &several),
+            agreed(without.len(), "is", "are"),
             volume_numbers(&without)
         ));
     }
     if of(Weighting::Diffusion).is_empty() {
         warnings.push(format!(
-            "No volume is diffusion-weighted: no b-value with a direction is above \
-             {B0_LIMIT_S_PER_MM2} s/mm²"
+            "{NONE_WEIGHTED}: no b-value with a direction is above {B0_LIMIT_S_PER_MM2} s/mm²"
         ));
     }
     (gradients, warnings)

@@ -1,4 +1,4 @@
-//! What all image formats share: the choice of the reader by the format.
+//! The parts that all image formats share: the choice of the reader by the format.
 
 use super::format::Format;
 use super::stored::Stored;

@@ -3,6 +3,7 @@
 use super::format::{Content, Format};
 use super::{Error, extension, image, names_in};
 use crate::compute::Control;
+use crate::data::words::agreed;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,9 +51,10 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
     let neither = neither.count();
     if neither > 0 {
         warnings.push(format!(
-            "{neither} of the mask's {} values are neither 0 nor 1; those above {THRESHOLD} count \
+            "{neither} of the mask's {} values {} neither 0 nor 1; those above {THRESHOLD} count \
              as inside",
-            volume.values.len()
+            volume.values.len(),
+            agreed(neither, "is", "are")
         ));
     }
     Ok((Mask::new(volume.grid, inside), warnings))
@@ -104,7 +106,7 @@ fn words(path: &Path) -> Vec<String> {
     stem.split(['_', '.', ' ']).map(str::to_owned).collect()
 }
 
-/// What a BIDS name says of who and when was scanned: `("sub", "01")`.
+/// The subject and the session of a BIDS name: `("sub", "01")`.
 fn entities(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
     const WHO_AND_WHEN: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
     let pairs = words.iter().filter_map(|w| w.split_once('-'));

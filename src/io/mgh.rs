@@ -236,7 +236,7 @@ fn grid(
         let (spacing, centre) = (header.vector(30), header.vector(78));
         (spacing, axes, centre, AffineSource::Header)
     } else {
-        // What FreeSurfer takes: coronal slices from the front, which nothing vouches for.
+        // FreeSurfer's default: coronal slices from the front, which nothing vouches for.
         info.warnings.push(
             "The header does not say where the voxels are; coronal slices of 1 mm around 0 were \
              taken, and left and right are unknown"

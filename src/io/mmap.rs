@@ -42,10 +42,10 @@ mod leased {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    /// What is put in place at a time. Large pages stay whole where both sides begin with one.
+    /// Bytes that are put in place at a time. Large pages stay whole where both sides begin with one.
     const PIECE_BYTES: usize = 16 << 20;
     const LARGE_PAGE_BYTES: usize = 2 << 20;
-    /// What is opened is looked at first; copies come after.
+    /// An opened file is looked at first; copies come after.
     const FIRST_LOOK: Duration = Duration::from_millis(100);
     /// asm-generic/fcntl.h: which signal tells that somebody waits for a lease.
     const F_SETSIG: libc::c_int = 10;
@@ -82,7 +82,7 @@ mod leased {
         let leased = Arc::new(leased);
         let copied = leased.clone();
         let copier = std::thread::Builder::new().name("copy of a file".to_owned());
-        // What cannot be copied now may be later: until then the lease stays.
+        // A part that cannot be copied now may be later: until then the lease stays.
         let started = copier.spawn(move || {
             while Arc::strong_count(&copied) > 1 {
                 std::thread::sleep(FIRST_LOOK);
@@ -173,7 +173,7 @@ mod leased {
                 }
                 let next = (at + PIECE_BYTES) / PIECE_BYTES * PIECE_BYTES;
                 let next = next.min(end.next_multiple_of(page_bytes() as usize));
-                // As far from the beginning of a large page as its place.
+                // The distance from the beginning of a large page is that of its place.
                 let place = own.as_ptr() as usize;
                 let skip = at.wrapping_sub(place) % LARGE_PAGE_BYTES;
                 let from = self.start - before as u64 + (at - first) as u64;

@@ -23,6 +23,7 @@ mod freesurfer;
 mod gifti;
 pub mod gradients;
 pub mod image;
+pub(crate) mod json;
 pub mod label_table;
 pub mod lines;
 mod mask;
@@ -57,6 +58,7 @@ pub(crate) mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
 pub use error::Error;
+pub(crate) use error::plain;
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
@@ -176,7 +178,7 @@ pub fn length_of(path: &Path) -> Option<u64> {
     disk::metadata(path).ok().map(|m| m.len())
 }
 
-/// What a file is, by its name; where the name says nothing, by its first bytes.
+/// The format of a file, by its name; where the name says nothing, by its first bytes.
 pub fn detect(path: &Path) -> Result<Format, Error> {
     // A folder that holds one is a TRX, whatever its name; any other is refused when it is opened.
     if trx::is_folder(path) {
@@ -194,7 +196,7 @@ pub fn detect(path: &Path) -> Result<Format, Error> {
     })
 }
 
-/// What the first bytes of a file say; `None` where they say nothing.
+/// The format that the first bytes of a file say; `None` where they say nothing.
 fn sniff(path: &Path) -> Result<Option<Format>, Error> {
     let mut start = [0; 348];
     let mut source = Source::open(path, &Control::new())?;
@@ -256,7 +258,7 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
     }
 }
 
-/// What [`open`] found.
+/// The result of [`open`].
 #[derive(Clone, Debug)]
 pub enum Opened {
     Volume(Volume, SpaceInfo),
@@ -272,7 +274,7 @@ impl Opened {
         }
     }
 
-    /// Those of them that tell what was not read.
+    /// The ones among them about parts that were not read.
     fn unread(&self) -> &[String] {
         match self {
             Self::Volume(..) => &[],
@@ -286,7 +288,7 @@ pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
     open_told(path, &Told::default(), control)
 }
 
-/// As [`open`], with what the user says about the file.
+/// Does the same as [`open`], with the user's answers about the file.
 pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
     let opened = open_unmoved(path, told, control)?;
     match &told.affine {
@@ -315,7 +317,7 @@ fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
         .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
 }
 
-/// What an affine does in the world to something on this grid.
+/// The motion in the world that an affine means for something on this grid.
 fn in_world(by: &ToldAffine, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
     match by {
         ToldAffine::Matrix(rows) => Ok(ToldAffine::of_rows(rows)),
@@ -340,7 +342,7 @@ fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volu
     if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
         return Err(Error::malformed(
             path,
-            format!("{} volumes", volume.frames),
+            words::counted(volume.frames, "volume"),
             "the six of a tensor image",
         ));
     }

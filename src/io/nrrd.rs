@@ -16,6 +16,7 @@ use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
+use crate::data::words::{agreed, counted};
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};
@@ -251,7 +252,9 @@ fn finish(
     };
     if behind > 0 {
         info.warnings.push(format!(
-            "The file goes on for {behind} bytes behind its samples; they were not used"
+            "The file goes on for {} behind its samples, which {} not used",
+            counted(behind as usize, "byte"),
+            agreed(behind as usize, "was", "were")
         ));
     }
     Ok(())
@@ -332,7 +335,7 @@ struct Layout {
     spatial: Vec<usize>,
     other: Option<usize>,
     frames: usize,
-    /// Of the other axis.
+    /// The kind of the other axis.
     kind: Option<String>,
 }
 

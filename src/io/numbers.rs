@@ -245,7 +245,7 @@ fn half(bits: u16) -> f32 {
     const INFINITE: u32 = 0x7c00 << 13;
     let size = u32::from(bits & 0x7fff) << 13;
     let scaled = (f32::from_bits(size) * SCALE).to_bits();
-    // What is infinite or no number stays so.
+    // Infinite values and NaN stay so.
     let exponent = if size >= INFINITE {
         f32::INFINITY.to_bits()
     } else {

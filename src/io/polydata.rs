@@ -1,10 +1,11 @@
-//! What the two VTK formats have in common: points, lines through them, and values of both.
+//! The common parts of the two VTK formats: points, lines through them, and values of both.
 
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::source::{ALWAYS_ALLOWED_BYTES, MOST_EXPANSION};
 use super::{Error, Space};
 use crate::data::Tractogram;
 use crate::data::tractogram::column_name;
+use crate::data::words::agreed;
 use std::path::Path;
 
 /// A named array of values of `columns` numbers.
@@ -54,7 +55,7 @@ pub(super) struct Polydata {
     pub cells_before: usize,
     pub cells_behind: usize,
     pub of_points: Vec<Array>,
-    /// Of all cells.
+    /// Values of all cells.
     pub of_cells: Vec<Array>,
     /// RAS or LPS, if the file says it.
     pub space: Option<String>,
@@ -123,15 +124,19 @@ impl Polydata {
             used.iter().filter(|&&u| u).count()
         };
         if used < points {
+            let unused = points - used;
             info.miss(format!(
-                "{} points belong to no line; they were not used",
-                points - used
+                "{unused} {} to no line; {} not used",
+                agreed(unused, "point belongs", "points belong"),
+                agreed(unused, "it was", "they were")
             ));
         }
-        if self.cells_before + self.cells_behind > 0 {
+        let beside = self.cells_before + self.cells_behind;
+        if beside > 0 {
             info.miss(format!(
-                "{} vertices or surfaces beside the lines were not used",
-                self.cells_before + self.cells_behind
+                "{beside} {} beside the lines {} not used",
+                agreed(beside, "vertex or surface", "vertices or surfaces"),
+                agreed(beside, "was", "were")
             ));
         }
         let lines = self.lines();

@@ -1,4 +1,4 @@
-//! What a window that ended without a word leaves behind.
+//! Work that a window leaves behind when it ends without a word.
 //!
 //! Each window has a folder of its own under [`root`], with a file that it holds locked for as long as
 //! it lives: the system lets go of the lock when the process ends, however it ends. A folder that is
@@ -80,7 +80,7 @@ impl Desk {
     }
 }
 
-/// What was left behind with a session in it, the newest first; what was left without one is removed.
+/// Folders left behind with a session in them, the newest first; those without one are removed.
 pub fn left_behind(root: &Path) -> Vec<Desk> {
     let mut found = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {

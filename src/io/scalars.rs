@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "mrtrix track scalars";
-/// What says which streamlines values are of.
+/// The key that says which streamlines values belong to.
 pub(super) const STAMP: &str = "timestamp";
 /// Letters of a number, with room for blanks: what a file of weights may be long for each.
 const LETTERS: u64 = 64;
@@ -26,10 +26,10 @@ const LETTERS: u64 = 64;
 /// Where one of a TCK's values goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Beside {
-    /// Of the values.
+    /// The name of the values.
     pub name: String,
     pub path: PathBuf,
-    /// As TSF; else one number a streamline, as text.
+    /// Values per point, as TSF; else one number a streamline, as text.
     pub per_point: bool,
 }
 
@@ -330,21 +330,31 @@ fn points(
 
 /// A file of one number for each of the streamlines. One whose numbers are of another TCK is refused.
 pub fn open_weights(path: &Path, of: &Tractogram) -> Result<Vec<f32>, Error> {
-    let read = weights(path, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
-        (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
-        // Other programs write none, other formats have none.
-        _ => Ok(values),
-    });
+    let text = read_text(path, most_bytes(of.len()))?;
+    let read =
+        weights_in(&text, of.len()).and_then(|(values, stamp)| match (stamp, &of.timestamp) {
+            (Some(own), Some(theirs)) => same_stamp(Some(&own), Some(theirs)).map(|()| values),
+            // Other programs write none, other formats have none.
+            _ => Ok(values),
+        });
     read.map_err(|why| {
         Error::malformed(path, why, "one number for each streamline, in their order")
     })
 }
 
+/// Bytes of a text of one number for each streamline.
+fn most_bytes(streamlines: usize) -> u64 {
+    (streamlines as u64).saturating_mul(LETTERS) + (1 << 16)
+}
+
+fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
+    let text = read_text(path, most_bytes(streamlines)).map_err(|e| e.to_string())?;
+    weights_in(&text, streamlines)
+}
+
 /// Numbers between blanks, commas or line ends; what follows a `#` is a remark. With the stamp of the
 /// streamlines that they are of, where one is named.
-fn weights(path: &Path, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
-    let limit = (streamlines as u64).saturating_mul(LETTERS) + (1 << 16);
-    let text = read_text(path, limit).map_err(|e| e.to_string())?;
+fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String>), String> {
     let lines = text
         .lines()
         .map(|l| l.split('#').next().unwrap_or_default());

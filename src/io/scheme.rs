@@ -1,10 +1,11 @@
 //! Gradient timing of Camino's and AMICO's scheme files.
 //!
 //! After `VERSION: STEJSKALTANNER` (or `1`) a row a volume: g_x g_y g_z |G| (T/m) Δ δ TE (s). Only Δ and δ are
-//! taken; directions and b-values are those of the scan.
+//! taken; directions and b-values are those of the scan, and |G| tells whether the two files belong together.
 
 use super::Error;
 use super::source::read_text;
+use crate::data::gradients::B0_LIMIT_S_PER_MM2;
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
@@ -14,14 +15,56 @@ const BETWEEN_S: [f64; 2] = [1e-3, 1.0];
 const BETWEEN_MS: [f64; 2] = [1.0, 2000.0];
 /// The strongest gradient, T/m; a larger number is in mT/m.
 const STRONGEST: f64 = 20.0;
+/// The gyromagnetic ratio of the proton, rad/(s T) (CODATA 2018).
+const GAMMA_RAD_PER_S_T: f64 = 2.675_221_874_4e8;
+/// The ramps of a pulse and the digits of a file change b by less.
+const APART: f64 = 0.1;
 
 /// When the gradients of a scan are on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timing {
     /// δ and Δ of each volume, ms.
     pub rows: Vec<[f64; 2]>,
+    /// |G| of each volume, T/m.
+    pub strengths_t_per_m: Vec<f64>,
     /// Units that are not the format's, one sentence each.
     pub notes: Vec<String>,
+}
+
+impl Timing {
+    /// A sentence where b-values of the scan, s/mm², are not those of |G|, δ and Δ (Stejskal and Tanner 1965).
+    pub fn against(&self, b_s_per_mm2: &[f64]) -> Option<String> {
+        let n = self.rows.len();
+        let known = self.strengths_t_per_m.iter().any(|g| *g != 0.0);
+        if !known || n != b_s_per_mm2.len() {
+            return None;
+        }
+        let of_pulses = |i: usize| {
+            let [pulse_s, between_s] = self.rows[i].map(|ms| 1e-3 * ms);
+            let q = GAMMA_RAD_PER_S_T * self.strengths_t_per_m[i] * pulse_s;
+            1e-6 * q * q * (between_s - pulse_s / 3.0)
+        };
+        let by = |i: usize| {
+            let (one, other) = (of_pulses(i), b_s_per_mm2[i]);
+            match one.max(other) > B0_LIMIT_S_PER_MM2 {
+                true => (one - other).abs() / one.max(other),
+                false => 0.0,
+            }
+        };
+        let apart: Vec<usize> = (0..n).filter(|&i| by(i) > APART).collect();
+        let worst = apart
+            .iter()
+            .copied()
+            .max_by(|&i, &j| by(i).total_cmp(&by(j)))?;
+        Some(format!(
+            "G, δ and Δ give b = {:.0} s/mm² for volume {worst}, the scan's table has {:.0}, and they differ by \
+             more than {:.0} % in {} of {n} volumes; check that both files are of this scan",
+            of_pulses(worst),
+            b_s_per_mm2[worst],
+            100.0 * APART,
+            apart.len()
+        ))
+    }
 }
 
 fn within([least, most]: [f64; 2], value: f64) -> bool {
@@ -64,12 +107,12 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         Some(other) => return Err(wrong(format!("version {other}, which has no timing"))),
         None => return Err(wrong("no version".to_owned())),
     }
-    let mut strongest = 0.0f64;
+    let mut strengths = Vec::new();
     let row = |line: &str| -> Option<[f64; 2]> {
         let numbers: Option<Vec<f64>> = line.split_whitespace().map(|n| n.parse().ok()).collect();
         match numbers?.as_slice() {
             [_, _, _, strength, between, pulse, _] => {
-                strongest = strongest.max(*strength);
+                strengths.push(strength.abs());
                 Some([*pulse, *between])
             }
             _ => None,
@@ -108,6 +151,7 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         }
     };
     rows.as_flattened_mut().iter_mut().for_each(|t| *t *= ms);
+    let strongest = strengths.iter().copied().fold(0.0, f64::max);
     if strongest > 1e3 * STRONGEST {
         return Err(Error::malformed(
             path,
@@ -119,6 +163,11 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         notes.push(format!(
             "The gradients' strength is up to {strongest}, which cannot be T/m; it is read as mT/m"
         ));
+        strengths.iter_mut().for_each(|g| *g *= 1e-3);
     }
-    Ok(Timing { rows, notes })
+    Ok(Timing {
+        rows,
+        strengths_t_per_m: strengths,
+        notes,
+    })
 }

@@ -281,7 +281,7 @@ impl Source {
     }
 }
 
-/// What the system knows of a plain file, asked before it is opened: opening a pipe would wait for its other
+/// Metadata of a plain file, asked before it is opened: opening a pipe would wait for its other
 /// end.
 pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
     let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
@@ -340,6 +340,5 @@ pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
     let most = source.known_bytes().unwrap_or(limit);
     let bytes = source.at_most(most)?;
     let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
-    String::from_utf8(bytes)
-        .map_err(|_| Error::malformed(path, "a binary file", "a text file of numbers"))
+    String::from_utf8(bytes).map_err(|_| Error::malformed(path, "a binary file", "a text file"))
 }

@@ -7,6 +7,7 @@ use super::source::Source;
 use super::whole::Whole;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
+use crate::data::words::{agreed, counted};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;
@@ -192,7 +193,7 @@ pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result
     }
 }
 
-/// What some triplets hold.
+/// Points and ends among some triplets.
 #[derive(Clone, Copy, Default)]
 struct Held {
     points: usize,
@@ -226,7 +227,7 @@ fn mark(point: &[f32; 3]) -> Mark {
 
 type Lines = (Shared<[f32; 3]>, Vec<u64>);
 
-/// What lies behind the first `start` bytes.
+/// The bytes behind the first `start`.
 fn body_of(
     path: &Path,
     whole: Whole,
@@ -333,7 +334,9 @@ fn lines<const N: usize>(
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
     if ended && behind > 0 {
         info.miss(format!(
-            "The file goes on for {behind} bytes behind its end mark; they were not used"
+            "The file goes on for {} behind its end mark, which {} not used",
+            counted(behind, "byte"),
+            agreed(behind, "was", "were")
         ));
     }
     if !ended {
@@ -411,7 +414,7 @@ pub(super) fn prepare(
 }
 
 fn header(count: usize, command: &str) -> String {
-    // What a TSF or weights file repeats to say which TCK it belongs to.
+    // A TSF or weights file repeats it to say which TCK it belongs to.
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

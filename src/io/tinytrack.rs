@@ -13,13 +13,14 @@ use super::fibres::FibreInfo;
 use super::numbers::Type;
 use super::whole::Whole;
 use crate::compute::Control;
+use crate::data::words::counted;
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
 
 /// A coordinate's unit, voxels.
 const UNIT: f64 = 1.0 / 32.0;
-/// Of a streamline without its steps: the count and the first point.
+/// Bytes of a streamline without its steps: the count and the first point.
 const START_BYTES: usize = 16;
 
 /// A matrix of a MATLAB 4 file.
@@ -90,9 +91,9 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             tractogram = tractogram.with_per_streamline("cluster", values);
         } else {
             info.miss(format!(
-                "The file numbers {} clusters for {} streamlines; they were not used",
-                values.len(),
-                tractogram.len()
+                "The file has cluster numbers for {}, expected one for each of {}; they were not used",
+                counted(values.len(), "streamline"),
+                counted(tractogram.len(), "streamline")
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! What a user says about a file where the file itself is silent.
+//! Answers of the user where a file itself is silent.
 
 use super::words::is_control;
 use crate::data::TensorLayout;
@@ -36,11 +36,11 @@ impl Space {
 /// Where a file says it itself, that goes before.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
-    /// Of a VTK file's points.
+    /// The space of a VTK file's points.
     pub vtk_space: Option<Space>,
-    /// Of a label map: the file of its names and colours.
+    /// The file of a label map's names and colours.
     pub colours: Option<PathBuf>,
-    /// Of an image of six volumes: tensors, and how they are stored.
+    /// The order and the axes of the tensors in an image of six volumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensors: Option<TensorLayout>,
     /// Where it belongs.
@@ -66,7 +66,7 @@ impl ToldAffine {
         Self::Matrix(std::array::from_fn(|i| c[3 * (i % 4) + i / 4]))
     }
 
-    /// Of the rows.
+    /// The affine that has these rows.
     pub fn of_rows(rows: &[f64; 12]) -> DAffine3 {
         DAffine3::from_cols_array(&std::array::from_fn(|i| rows[4 * (i % 3) + i / 3]))
     }
@@ -96,7 +96,7 @@ impl Told {
     }
 }
 
-/// As options of a command: ` --vtk-space lps`.
+/// Prints options of a command: ` --vtk-space lps`.
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(space) = self.vtk_space {
@@ -119,7 +119,7 @@ impl fmt::Display for Told {
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,=@%".contains(c);
     if text.contains(is_control) {
-        // As bash and zsh read it: a command is one line, and changes no terminal that shows it.
+        // In the notation of bash and zsh: a command is one line, and changes no terminal that shows it.
         let escape = |c: char| match c {
             '\'' | '\\' => format!("\\{c}"),
             c if is_control(c) => {

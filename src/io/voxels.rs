@@ -93,7 +93,7 @@ pub(super) fn scalars(
 /// The number of values of an image of these sizes; `None` where no memory could hold them.
 pub(super) fn value_count(sizes: &[usize], number: Type) -> Option<usize> {
     let count = sizes.iter().try_fold(1usize, |p, &n| p.checked_mul(n))?;
-    // As many bytes as the machine can address, with room for every value as a float32.
+    // The bytes that the machine can address, with room for every value as a float32.
     let bytes = count.checked_mul(number.bytes().max(12))?;
     (bytes <= isize::MAX as usize / 2).then_some(count)
 }

@@ -1,6 +1,6 @@
 //! A whole file as bytes in memory.
 //!
-//! What is held is our own: a program that writes into the file changes nothing here. Large files are
+//! The held bytes are our own: a program that writes into the file changes nothing here. Large files are
 //! read by all threads at once, into large pages where the system has any. What is used as it lies in
 //! the file need not be waited for ([`part`]).
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Files from this size on are read by several threads.
 const LARGE_BYTES: u64 = 4 << 20;
-/// What one thread reads at a time.
+/// Bytes that one thread reads at a time.
 const PIECE_BYTES: usize = 2 << 20;
 /// Numbers that are converted while they are in a processor's cache.
 const AT_HAND: usize = 1 << 15;
@@ -26,7 +26,7 @@ const AT_HAND: usize = 1 << 15;
 /// A file's bytes, unpacked if they were compressed, and the job to tell how far their reader is.
 pub(super) struct Whole {
     held: Held,
-    /// What it unpacks to was counted while it was unpacked: then this reports to nobody, but can
+    /// The unpacked size was counted while it was unpacked: then this reports to nobody, but can
     /// still be cancelled.
     pub control: Control,
     silent: bool,

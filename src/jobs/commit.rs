@@ -401,9 +401,11 @@ fn difference(now: &Volume, before: &Volume) -> Volume {
 }
 
 /// The timing of gradients in a Camino scheme file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ReadScheme {
     pub path: PathBuf,
+    /// Those of the scan, which the file has to agree with.
+    pub gradients: Option<Arc<Gradients>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -418,13 +420,15 @@ pub struct Scheme {
 impl ReadScheme {
     pub(super) fn run(self) -> Result<Scheme, Fault> {
         let read = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
+        let differs = self.gradients.and_then(|g| read.against(&g.b_s_per_mm2));
+        let notes = read.notes.into_iter().chain(differs).collect();
         let timing = read.rows.into_iter().map(|[pulse_ms, between_ms]| Timing {
             pulse_ms,
             between_ms,
         });
         Ok(Scheme {
             timing: timing.collect(),
-            notes: read.notes,
+            notes,
             path: self.path,
         })
     }

@@ -354,7 +354,10 @@ impl SaveLabels {
         rows.sort_by_key(|(number, ..)| *number);
         let beside = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
-        let mut what = format!("{count} regions as labels{said}, with their names in {name}");
+        let mut what = format!(
+            "{} as labels{said}, with their names in {name}",
+            io::words::counted(count, "region")
+        );
         if shared > 0 {
             let shared = io::words::counted(shared, "voxel");
             what += &format!("; {shared} of several regions went to the first of them");
@@ -414,7 +417,10 @@ impl SaveMasks {
         }
         Ok(Output::Saved(Saved {
             path: first,
-            what: format!("{count} regions as masks, the first of them"),
+            what: format!(
+                "{} as masks, the first of them",
+                io::words::counted(count, "region")
+            ),
             whole: None,
         }))
     }

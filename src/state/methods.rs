@@ -11,6 +11,7 @@ use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
 use super::words::{count, fixed};
 use super::{Document, Recipe, State};
+use crate::data::words::counted;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
@@ -86,8 +87,8 @@ pub fn methods(state: &State) -> String {
         };
         let _ = write!(
             text,
-            " {} voxels {verb}, {raised}.",
-            count(tensors.fitted as u64)
+            " {} {verb}, {raised}.",
+            counted(tensors.fitted, "voxel")
         );
     }
     text += &moves(document, &mut citations);
@@ -263,8 +264,8 @@ fn scans(document: &Document) -> String {
         if let Some(gradients) = gradients {
             let _ = write!(
                 text,
-                ", {} volumes (number × b in s/mm²: {})",
-                gradients.len(),
+                ", {} (number × b in s/mm²: {})",
+                counted(gradients.len(), "volume"),
                 gradients.summary()
             );
         }
@@ -298,7 +299,10 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
         tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
         tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),
         tensor_fit::Method::Iwls { iterations } => {
-            format!("iteratively reweighted linear least squares ({iterations} iterations)")
+            format!(
+                "iteratively reweighted linear least squares ({})",
+                counted(iterations as usize, "iteration")
+            )
         }
     };
     let (low, high) = params.b_range_s_per_mm2;
@@ -367,7 +371,8 @@ fn curves(
     if let Some(repetitions) = walk.repetitions {
         let _ = write!(
             text,
-            ", {repetitions} times each with tensors of a wild bootstrap of the fit's residuals {} {}",
+            ", {} each with tensors of a wild bootstrap of the fit's residuals {} {}",
+            counted(repetitions, "time"),
             citations.cite(BOOTSTRAP),
             citations.cite(BOOTSTRAP_TRACKING)
         );
@@ -483,8 +488,8 @@ fn geodesics(
         Directions::Sphere { count: n } => {
             write!(
                 text,
-                " in {} directions uniform on the sphere",
-                count(n as u64)
+                " in {} uniform on the sphere",
+                counted(n, "direction")
             )
         }
         Directions::Cone {
@@ -492,8 +497,8 @@ fn geodesics(
             half_angle_rad,
         } => write!(
             text,
-            " in {} directions within {:.1}° of the principal eigenvector",
-            count(n as u64),
+            " in {} within {:.1}° of the principal eigenvector",
+            counted(n, "direction"),
             half_angle_rad.to_degrees()
         ),
         Directions::Icosphere { level } => {
@@ -527,9 +532,9 @@ fn geodesics(
 
 fn seeds(seeding: Seeding) -> String {
     match seeding {
-        Seeding::Random { count: n } => format!("{} random points", count(n as u64)),
+        Seeding::Random { count: n } => counted(n, "random point"),
         Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
-        Seeding::PerVoxel { count: n } => format!("{n} points per voxel"),
+        Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
     }
 }
 
@@ -553,7 +558,7 @@ fn named(regions: &[Region], role: Role) -> Option<String> {
                 2.0 * half_mm.z,
                 at(*centre)
             ),
-            Shape::Mask(mask) => format!("mask of {} voxels", count(mask.count() as u64)),
+            Shape::Mask(mask) => format!("mask of {}", counted(mask.count(), "voxel")),
         };
         format!("\"{}\" ({shape})", region.name)
     };

@@ -2,20 +2,13 @@
 
 pub mod mask;
 
-use crate::solvers::tracking::{Fate, Match, Output, Params, StopReason};
+pub use crate::data::words::{THIN, count, counted, grouped, plural};
 
-/// Narrow no-break space: between thousands, and before units.
-pub const THIN: char = '\u{202F}';
+use crate::solvers::tracking::{Fate, Match, Output, Params, StopReason};
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
     counted(n as usize, "streamline")
-}
-
-/// `1 layer`, `12 layers`.
-pub fn counted(n: usize, one: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", count(n as u64))
 }
 
 /// `a, b, c and 5 more`: this many of them by name.
@@ -25,23 +18,6 @@ pub fn some_of(names: &[&str], most: usize) -> String {
         0 => named,
         more => format!("{named} and {} more", count(more as u64)),
     }
-}
-
-/// `1 492`.
-pub fn count(n: u64) -> String {
-    grouped(&n.to_string())
-}
-
-/// Digits in groups of three.
-pub fn grouped(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN.len_utf8());
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(THIN);
-        }
-        text.push(c);
-    }
-    text
 }
 
 /// With this many decimals: `−21.0`, `1 184`.

@@ -228,4 +228,23 @@ pub fn weighs() {
         ],
     ];
     refuses(&scheme.concat(), &["BVECTOR", "scan.scheme"], here);
+    strengths(here);
+}
+
+/// A scheme whose gradients give other b-values than the scan's is named with both.
+fn strengths(here: &Path) {
+    let row = |strength: &str| format!("1 0 0 {strength} 0.04 0.02 0.1\n");
+    let rows = [vec![row("0"); 2], vec![row("0.04"); 15]].concat().concat();
+    let text = format!("VERSION: STEJSKALTANNER\n{rows}");
+    std::fs::write(here.join("other.scheme"), text).unwrap();
+    let line = ["commit", "odd.tck", "head/dwi.nii.gz", "--model", "stick"];
+    let rest = ["--scheme", "other.scheme", "--out", "strengths"];
+    let said = json(&[&line[..], &rest].concat(), here);
+    let warnings = said["warnings"].as_array().expect("warnings");
+    let found = warnings.iter().filter_map(|w| w.as_str());
+    let found: Vec<&str> = found.filter(|w| w.contains("b = 1527 s/mm²")).collect();
+    assert_eq!(found.len(), 1, "{said}");
+    for words in ["has 1000", "in 15 of 17", "other.scheme"] {
+        assert!(found[0].contains(words), "{words}: {}", found[0]);
+    }
 }

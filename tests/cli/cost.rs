@@ -202,7 +202,8 @@ fn said(here: &Path, value: &serde_json::Value) {
 /// The condition that failed, and whose mask it was.
 fn nothing_starts(here: &Path) {
     let air = ["--seed", "sphere:-80,80,80,3"];
-    let beside = "arcuate: A mask lies beside the scan and was not used; name it with --mask: ";
+    let beside =
+        "arcuate: note: A mask lies beside the scan and was not used; name it with --mask: ";
     for (command, what) in [
         ("track", "No streamline starts"),
         ("geodesic", "No ray starts"),

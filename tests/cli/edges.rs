@@ -329,7 +329,7 @@ fn no_maps() {
         assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
     }
     for name in ["zero.nii", "nan.nii"] {
-        refuses(&["fit", name, "--out", "O"], &["no value above 0"], here);
+        refuses(&["fit", name, "--out", "O"], &["no number above 0"], here);
         assert!(!here.join("O").exists());
     }
 }
@@ -411,6 +411,16 @@ fn units() {
         said.contains("No volume in the b range is diffusion-weighted"),
         "{said}"
     );
+    assert_eq!(said.lines().count(), 1, "said once: {said}");
+    // Weighted volumes without any direction.
+    write("1000");
+    let vectors = [vec!["0"; 14].join(" ").as_str(); 3].join("\n");
+    std::fs::write(here.join("dwi.bvec"), vectors).expect("written");
+    let output = arcuate(&line, here);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("no direction for any of 12"), "{said}");
+    assert!(!said.contains("No volume is"), "{said}");
 }
 
 /// δ and Δ in seconds on the command line, in ms in a scheme, G in mT/m.
@@ -460,9 +470,11 @@ fn timing() {
     );
     assert_eq!(found, wanted);
     for (unit, strength, words) in [
-        (1.0, 0.06, ""),
-        (1000.0, 0.06, "read as ms"),
-        (1.0, 60.0, "mT/m"),
+        (1.0, 0.0204, ""),
+        (1000.0, 0.0204, "read as ms"),
+        (1.0, 20.4, "mT/m"),
+        // G that gives another b than the scan's: it is not used, and both are named.
+        (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
         let (said, found) = go(&["--scheme", "a.scheme"]);

@@ -254,6 +254,7 @@ fn full() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
         assert!(error.contains("standard output"), "{arguments:?}: {error}");
+        assert!(!error.contains("os error"), "{arguments:?}: {error}");
     }
 }
 

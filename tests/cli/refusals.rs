@@ -121,9 +121,35 @@ fn usage() {
             &["track", "dwi", "--step", "abc"],
             "expected a number above 0",
         ),
-        (&["info", "a", "--threads", "0"], "0 is not in 1..=1024"),
+        (
+            &["info", "a", "--threads", "0"],
+            "expected a whole number from 1 to 1024",
+        ),
         (&["select", "a", "b", "--include"], "none was supplied"),
         (&["--backend"], "; see arcuate --help"),
+        (&["gradients"], "'arcuate gradients' requires"),
+        (
+            &["info", "a", "--memory", "-1"],
+            "expected a number above 0",
+        ),
+        (
+            &["phantom", "--out", "p", "--shells", "-5:3"],
+            "write a negative value with =, as in --option=-5",
+        ),
+        (&["info", ""], "Found an empty word"),
+        (
+            &[
+                "fit",
+                "a",
+                "--method",
+                "ols",
+                "--iterations",
+                "3",
+                "--out",
+                "o",
+            ],
+            "Only iwls has reweighted solves",
+        ),
     ] {
         let output = arcuate(line, folder.path());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -252,7 +278,7 @@ fn cut_off() {
     refuses_last(&strict, &["--strict", "t.tck", "cut off"], here);
     assert!(!here.join("s.trx").exists());
     let done = json(&["convert", "t.tck", "t.trx"], here);
-    let notes = done["notes"].as_array().expect("notes");
+    let notes = done["warnings"].as_array().expect("warnings");
     assert!(
         notes
             .iter()

@@ -76,6 +76,12 @@ pub fn segments() {
     assert_eq!(values(&here.join("b/labels.nii.gz")), labels);
     let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     assert_eq!(text("a/run.json"), text("b/run.json"));
+    // A member that nobody reads, as of a slip or a newer version.
+    let slip = text("a/run.json").replacen("\"params\": {", "\"params\": { \"toleranse\": 1,", 1);
+    std::fs::write(here.join("slip.json"), slip).expect("written");
+    let slip = json(&["segment", "--script", "slip.json", "--out", "slip"], here);
+    let warned = slip["warnings"][0].as_str().unwrap_or_default();
+    assert!(warned.contains("(run.params.toleranse)"), "{slip}");
 
     // What is removed stays away, in the run and when it is done again.
     let place = at + DVec3::X * 5.0;

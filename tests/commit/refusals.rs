@@ -21,6 +21,10 @@ pub fn tests() -> Vec<Trial> {
             "commit::a scheme and numbers have the same limits of timing",
             timings,
         ),
+        test(
+            "commit::gradient strengths agree with the b-values",
+            strengths,
+        ),
     ]
 }
 
@@ -208,4 +212,33 @@ fn timings() {
             );
         }
     }
+}
+
+/// b = γ²G²δ²(Δ − δ/3): 1527 s/mm² for 40 mT/m, δ = 20 ms and Δ = 40 ms, whichever unit G is in.
+fn strengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.scheme");
+    let read = |strength: &str| {
+        let row = |g: &str| format!("1 0 0 {g} 0.04 0.02 0.1\n");
+        let rows = ["0", strength, strength].map(row).concat();
+        std::fs::write(&path, format!("VERSION: STEJSKALTANNER\n{rows}")).unwrap();
+        io::scheme::timing(&path).unwrap()
+    };
+    for strength in ["0.04", "-0.04", "40"] {
+        let timing = read(strength);
+        for b in [1527.0, 1400.0, 1650.0] {
+            assert_eq!(timing.against(&[0.0, b, b]), None, "{strength} {b}");
+            assert_eq!(timing.against(&[5.0, b, b]), None, "{strength} {b}");
+        }
+        let said = timing.against(&[0.0, 1000.0, 1527.0]).unwrap();
+        for words in ["1527 s/mm²", "volume 1", "has 1000", "in 1 of 3"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        // The order of the volumes is another.
+        let said = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
+        assert!(said.contains("in 2 of 3"), "{said}");
+    }
+    // Nothing is known of G, or the tables are not of the same volumes; the latter is said elsewhere.
+    assert_eq!(read("0").against(&[0.0, 1000.0, 1000.0]), None);
+    assert_eq!(read("0.04").against(&[0.0, 1000.0]), None);
 }

@@ -241,21 +241,39 @@ fn unreadable() {
     let program = folder.path().join("arcuate");
     std::fs::copy(env!("CARGO_BIN_EXE_arcuate"), &program).expect("copied");
     let is_root = folder.path().metadata().expect("there").uid() == 0;
-    let mut command = match is_root {
-        true => {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-            command.arg(&program);
-            command
-        }
-        false => Command::new(&program),
+    let mut words = vec![program.into_os_string()];
+    if is_root {
+        let nobody = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+        ];
+        words.splice(0..0, nobody.map(Into::into));
+    }
+    let info = |folder: &Path| {
+        let mut command = Command::new(&words[0]);
+        let command = command.args(&words[1..]).args(["info", "--json"]);
+        command.arg(folder).output().expect("it starts")
     };
-    let output = command
-        .args(["info", "--json"])
-        .arg(&root)
-        .output()
-        .expect("it starts");
-    mode(&root.join("sub-02"), 0o755);
+    let output = info(&root);
+    // Given itself, as the only thing in a folder, and as the data set.
+    let alone = |output: &std::process::Output, at: &Path| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        for words in ["may not be read", &at.to_string_lossy()] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    };
+    let subject = root.join("sub-02");
+    alone(&info(&subject), &subject);
+    std::fs::remove_dir_all(root.join("sub-01")).expect("removed");
+    alone(&info(&root), &subject);
+    mode(&root, 0o000);
+    alone(&info(&root), &root);
+    mode(&root, 0o755);
+    mode(&subject, 0o755);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -47,12 +47,26 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
 }
 
-/// An image that is said to lie elsewhere takes its gradients with it, in whatever axes their file has them.
+/// An image that is said to lie elsewhere takes its gradients with it, in whatever axes their file has them; also
+/// where it is mirrored, which changes whether FSL negates x.
 fn opened_moved() {
     let mut random = Random::fresh("gradients on opening");
+    let mut handed = [false; 2];
+    for order in [21, 4] {
+        let large = grid(order, true, &mut random);
+        handed[usize::from(large.world_from_voxel.matrix3.determinant() > 0.0)] = true;
+        for mirror in [1.0, -1.0] {
+            let turn = DMat3::from_quat(random.rotation());
+            let turn = turn * DMat3::from_diagonal(DVec3::new(mirror, 1.0, 1.0));
+            opened_moved_by(turn, &large, &mut random);
+        }
+    }
+    assert_eq!(handed, [true; 2], "both handednesses");
+}
+
+fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let large = grid(21, true, &mut random);
     let own = Grid::new([3, 4, 2], large.world_from_voxel, AffineSource::Sform).expect("regular");
     let b = [0.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0];
     let table: Vec<(f64, DVec3)> = b.iter().map(|b| (*b, random.direction())).collect();
@@ -63,23 +77,39 @@ fn opened_moved() {
         .iter()
         .map(|(b, g)| format!("{} {} {} {b}\n", g.x, g.y, g.z));
     std::fs::write(here.join("mrtrix.b"), rows.collect::<String>()).expect("written");
-    let turn = DMat3::from_quat(random.rotation());
     let by = DAffine3::from_mat3_translation(turn, DVec3::new(5.0, -7.0, 11.0));
     let moved = own.moved(by).expect("regular");
+    let is = |found: &[DVec3], turn: DMat3, what: &str| {
+        for (found, (_, g)) in found.iter().zip(&table).skip(1) {
+            let off = found.dot(turn * *g).abs();
+            assert!(off > 1.0 - 1e-6, "{what}: {found} and {}", turn * *g);
+        }
+    };
+    let read = |name: &str, grid: &Grid| {
+        let read = gradients::for_scan(&here.join(name), &[], grid, 6);
+        read.expect(name).expect("a table")
+    };
     for (name, of_world) in [
         ("fsl.nii", false),
         ("world.nrrd", true),
         ("mrtrix.nii", true),
     ] {
-        let read = |grid| gradients::for_scan(&here.join(name), &[], grid, 6);
         for (grid, turn, told) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
-            let found = read(grid).expect(name).expect("a table");
+            let found = read(name, grid);
             let says = |w: &String| w.contains("turned with the image");
             assert_eq!(found.warnings.iter().any(says), told, "{name}");
-            for (found, (_, g)) in found.gradients.directions.iter().zip(&table).skip(1) {
-                let off = found.dot(turn * *g).abs();
-                assert!(off > 1.0 - 1e-6, "{name}: {found} and {}", turn * *g);
-            }
+            is(&found.gradients.directions, turn, name);
+        }
+        // Converting with the affine and opening with it are the same.
+        for to in ["moved.nii", "moved.nrrd"] {
+            let told = Told {
+                affine: Some(Box::new(ToldAffine::matrix(by))),
+                ..Told::default()
+            };
+            go_told(here, name, to, &told, true).expect("converted");
+            let there = io::image::read_grid(&here.join(to), &Control::new()).expect("a grid");
+            let found = read(to, &there);
+            is(&found.gradients.directions, turn, &format!("{name} {to}"));
         }
     }
 }
@@ -209,7 +239,7 @@ fn losses() {
             done.losses
         );
     };
-    says("trace.nii", "a.nrrd", "1 volume become b = 0");
+    says("trace.nii", "a.nrrd", "1 volume becomes b = 0");
     assert_eq!(
         go(here, "trace.nii", "b.nii").losses,
         [""; 0],

@@ -11,6 +11,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("io::kept::the_rest_of_a_header", rest),
+        test("io::kept::the_description_of_before", described),
         test("io::kept::how_a_scan_was_taken", acquisition),
         test("io::kept::saved_as_it_was_opened", saved_as_opened),
     ]
@@ -88,6 +89,38 @@ fn rest() {
         );
         let moved = Found::read(&here.join("m.nii"));
         assert!(!String::from_utf8_lossy(&moved.0).contains("AFNI_atr"));
+    }
+}
+
+/// The words of another program stay in the file, behind ours, however often it is converted.
+fn described() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for second in [false, true] {
+        let image = Nifti {
+            second,
+            ..Nifti::of(4, 2, (0..16).collect())
+        };
+        let mut file = image.file();
+        let at = if second { 240 } else { 148 };
+        let words = b"FSL5.0; TE=95;Time=101500.000";
+        file[at..at + words.len()].copy_from_slice(words);
+        std::fs::write(here.join("a.nii"), &file).expect("written");
+        for (from, to) in [
+            ("a.nii", "b.nii"),
+            ("b.nii", "c.nii.gz"),
+            ("c.nii.gz", "d.nii"),
+            ("a.nii", "a.nrrd"),
+        ] {
+            go_told(here, from, to, &Told::default(), true).expect("converted");
+            let bytes = match to.ends_with("nrrd") {
+                true => std::fs::read(here.join(to)).expect("read"),
+                false => Found::read(&here.join(to)).0,
+            };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let whole = "described before as: FSL5.0; TE=95;Time=101500.000";
+            assert_eq!(text.matches(whole).count(), 1, "{to}: {text}");
+        }
     }
 }
 

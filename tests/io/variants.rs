@@ -308,7 +308,7 @@ fn vtk() {
                 );
                 assert_eq!(*found.per_point["v[2]"], [0.5; 5], "{what}");
                 let said = warnings.join("\n");
-                for words in ["RAS was taken", "1 points belong to no line", "1 vertices"] {
+                for words in ["RAS was taken", "1 point belongs to no line", "1 vertex"] {
                     assert!(said.contains(words), "{what}: {said}");
                 }
                 for (space, sign) in [("RAS", 1.0), ("LPS", -1.0)] {

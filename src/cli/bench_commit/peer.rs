@@ -137,7 +137,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     }))
 }
 
-/// What our own dictionary predicts from their weights, in the order of their voxels.
+/// The signal that our own dictionary predicts from their weights, in the order of their voxels.
 fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
     let (control, at) = (Control::new(), |name: &str| folder.join(name));
     let volume = |name: &str| match io::open(&at(name), &control)? {
@@ -206,7 +206,7 @@ fn own(folder: &Path, given: &Foreign) -> Result<Vec<f32>, Box<dyn Error>> {
             .map_err(|_| "a voxel is unknown")
     };
     let known: Vec<usize> = places.iter().map(|p| known(*p)).collect::<Result<_, _>>()?;
-    // Of columns that are not scaled.
+    // For columns that are not scaled.
     let weights: Vec<f64> = arrays::read(&at("x_own.f64"))?;
     let mut x = vec![0f32; operator.columns()];
     for fibre in 0..given.fibres {

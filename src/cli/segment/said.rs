@@ -1,9 +1,9 @@
-//! What is said of a run: words, JSON, and the leak that ended it.
+//! Results of a run: words, JSON, and the leak that ended it.
 
 use super::super::output::shown;
 use super::super::runner::Failure;
+use crate::data::words::{counted, plural};
 use crate::jobs::{Leaked, Segmented};
-use crate::state::words::count;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub fn leaked(made: &Segmented) -> Option<Failure> {
     })
 }
 
-/// What leaked, in one sentence.
+/// The leak in one sentence.
 fn sentence(leaked: &Leaked, volume_ml: f64) -> String {
     let near = leaked.at.map_or_else(String::new, |at| {
         let [x, y, z] = at.to_array();
@@ -55,17 +55,18 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{steps} steps ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
-         {:.3} ml, {} voxels, surface {:.0} mm², longest diameter {:.1} mm\n\
-         {} active voxels in {} bricks\n",
+        "{steps} {} ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
+         {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
+         {} in {}\n",
+        plural(steps as usize, "step"),
         made.script.params.target,
         made.script.params.tolerance,
         m.volume_ml,
-        count(m.voxels),
+        counted(m.voxels as usize, "voxel"),
         m.area_mm2,
         m.diameter_mm,
-        count(m.active),
-        count(made.size.bricks as u64)
+        counted(m.active as usize, "active voxel"),
+        counted(made.size.bricks, "brick")
     );
     if let Some(a) = &made.agreement {
         value["agreement"] = json!({

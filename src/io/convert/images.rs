@@ -25,7 +25,7 @@ pub struct Image {
     in_place: bool,
     format: Format,
     pub notes: Vec<String>,
-    /// What the output does not hold, one sentence each.
+    /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
 

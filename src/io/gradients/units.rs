@@ -95,7 +95,7 @@ fn is_ms_per_um2(b: &[f64], vectors: &[DVec3], most: f64) -> bool {
         && (broken || most <= WHOLE_MS_PER_UM2)
 }
 
-/// What is expected of b-values.
+/// The b-values that are expected.
 pub fn expected() -> String {
     format!("s/mm², {MOST} at most; write the table in s/mm²")
 }

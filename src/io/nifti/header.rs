@@ -133,7 +133,7 @@ impl VoxelType {
     }
 }
 
-/// What a header says, in one form for both versions. Fields that nothing here uses are left out.
+/// The fields of a header, in one form for both versions. Fields that nothing here uses are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Header {
     pub version: Version,
@@ -147,7 +147,7 @@ pub struct Header {
     /// Product of the dimensions after the third.
     pub frames: usize,
     pub voxel_type: VoxelType,
-    /// Of the voxels, from the start of the file that holds them.
+    /// The place of the voxels, from the start of the file that holds them.
     pub vox_offset: u64,
     /// Slope and intercept; `None` where values are used as stored.
     pub scaling: Option<(f64, f64)>,
@@ -401,7 +401,7 @@ impl Raw {
                 8 * voxel_type.bytes()
             ));
         }
-        // As many bytes as the machine can address, with room for every value as a float32.
+        // The bytes that the machine can address, with room for every value as a float32.
         let values = dims.iter().try_fold(1usize, |p, &n| p.checked_mul(n));
         let fits = |n: usize| {
             n.checked_mul(voxel_type.bytes().max(12))
@@ -534,7 +534,7 @@ impl Fields<'_> {
 }
 
 /// Text up to the first zero byte.
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
 }

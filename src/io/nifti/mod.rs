@@ -25,6 +25,7 @@ use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
+use crate::data::words::{agreed, counted};
 use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,9 @@ impl Begun {
         };
         if behind > 0 {
             self.info.warnings.push(format!(
-                "The file goes on for {behind} bytes behind its voxels; they were not used"
+                "The file goes on for {} behind its voxels, which {} not used",
+                counted(behind as usize, "byte"),
+                agreed(behind as usize, "was", "were")
             ));
         }
         Ok(())

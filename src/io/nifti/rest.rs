@@ -1,7 +1,8 @@
 //! What a header says besides where the voxels lie and what they hold: when slices were taken, which values to show,
 //! and extensions of other programs. It is kept when an image is converted.
 
-use super::header::{Fields, Version};
+use super::header::{COMMENT, Fields, Version, text};
+use crate::io::DISCLAIMER;
 use crate::io::words::counted;
 
 /// Extensions of a header beyond this many bytes are not worth the memory.
@@ -21,6 +22,8 @@ pub struct Rest {
     time_offset: f64,
     /// Values to show as black and as white; twice 0 where nothing is said.
     shown: [f64; 2],
+    /// Free words about the image, from its program.
+    description: String,
     /// A name, with zeros behind it.
     aux_file: Vec<u8>,
     extensions: Vec<Extension>,
@@ -48,6 +51,7 @@ impl Rest {
                 slice_duration: single(132),
                 time_offset: single(136),
                 shown: [single(128), single(124)],
+                description: text(&f.bytes[148..228]),
                 aux_file: f.bytes[228..252].to_vec(),
                 ..Self::default()
             },
@@ -58,6 +62,7 @@ impl Rest {
                 slice_duration: f.f64(208),
                 time_offset: f.f64(216),
                 shown: [f.f64(200), f.f64(192)],
+                description: text(&f.bytes[240..320]),
                 aux_file: f.bytes[320..344].to_vec(),
                 ..Self::default()
             },
@@ -86,6 +91,19 @@ impl Rest {
         }
         let mut all = self.extensions.iter();
         all.find(|e| e.code == code).map(|e| &*e.content)
+    }
+
+    /// Ours with that of before behind it, unless a comment that is kept holds it anyway.
+    pub(in crate::io) fn described(&self, ours: &str) -> String {
+        let before = self.description.as_str();
+        let ours_before = before.strip_prefix(DISCLAIMER);
+        let before = ours_before.map_or(before, |rest| rest.trim_start_matches("; "));
+        let comments = || self.extensions.iter().filter(|e| e.code == COMMENT);
+        let holds = |e: &Extension| e.content.starts_with(self.description.as_bytes());
+        match before.is_empty() || comments().any(holds) {
+            true => ours.to_owned(),
+            false => format!("{ours}; described before as: {before}"),
+        }
     }
 
     pub(super) fn pass_over(&mut self, bytes: u64) {

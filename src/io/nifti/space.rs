@@ -13,12 +13,12 @@ const DISAGREE_VOXELS: f64 = 0.02;
 /// A stated unit is believed if it gives voxels between these edges (mm).
 const PLAUSIBLE_EDGE_MM: [f64; 2] = [1e-4, 100.0];
 
-/// What the header says about space and content, for the data panel and `arcuate info`.
+/// The header's words about space and content, for the data panel and `arcuate info`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpaceInfo {
     /// `NIfTI-1`, `NIfTI-2`, or another format's name.
     pub version: &'static str,
-    /// As in the file, one to seven.
+    /// The number in the file, one to seven.
     pub dims: Vec<usize>,
     /// `int16`; voxels are float32 in memory whatever this says.
     pub stored_as: &'static str,
@@ -27,7 +27,7 @@ pub struct SpaceInfo {
     pub scaling: Option<(f64, f64)>,
     pub sform_code: i32,
     pub qform_code: i32,
-    /// What world space is, from the code of the form that was used: `scanner`, `MNI 152`, …
+    /// The name of world space, from the code of the form that was used: `scanner`, `MNI 152`, …
     pub space: &'static str,
     /// Unit of length in the file; always mm in memory.
     pub units: &'static str,
@@ -45,7 +45,7 @@ pub struct SpaceInfo {
 const LARGEST_EXACT: f32 = 16_777_216.0;
 
 impl SpaceInfo {
-    /// Of a format that has one affine, in mm.
+    /// For a format that has one affine, in mm.
     pub(in crate::io) fn of(
         version: &'static str,
         dims: &[usize],

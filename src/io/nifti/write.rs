@@ -29,7 +29,7 @@ const LARGEST_SIDE: usize = 32_767;
 /// sform to within a float32's rounding.
 const ORTHOGONAL: f64 = 1e-5;
 
-/// What is stored, still in memory's form.
+/// The values to store, still in memory's form.
 enum Voxels<'a> {
     Float(&'a [f32]),
     Byte(&'a [u8]),
@@ -126,7 +126,7 @@ pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
     stored.scaling.is_none_or(fits)
 }
 
-/// What a NIfTI does not hold of an image, one sentence each.
+/// Losses of an image in a NIfTI, one sentence each.
 pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
     let keys = &stored.meaning.keys;
     let mut losses = stored.meaning.rest.losses();
@@ -276,7 +276,11 @@ fn byte(share: f32) -> u8 {
 /// Header, extender and the comment, as many bytes as `vox_offset` says.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
-    let description = &disclaimed(description);
+    let mut description = disclaimed(description);
+    if let Voxels::Stored(stored) = voxels {
+        description = stored.meaning.rest.described(&description);
+    }
+    let description = &description;
     // The command that wrote this file goes first: programs show the first as the description.
     let mut comment = comment(description);
     if let Voxels::Stored(stored) = voxels {

@@ -29,7 +29,7 @@ pub struct Header {
     pub type_name: &'static str,
     pub big_endian: bool,
     pub encoding: Encoding,
-    /// Of each axis, in the file's own space; `None` for one that has none.
+    /// The direction of each axis, in the file's own space; `None` for one that has none.
     pub directions: Vec<Option<DVec3>>,
     pub origin: Option<DVec3>,
     /// NaN for an axis without.
@@ -43,7 +43,7 @@ pub struct Header {
     pub byte_skip: i64,
     /// The file's space from the axes in which gradients are said.
     pub measurement_frame: Option<DMat3>,
-    /// What is said besides the fields, `key:=value`.
+    /// Pairs besides the fields, `key:=value`.
     pub pairs: Vec<(String, String)>,
 }
 

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// The file's axes run to the patient's left, back and top, as those of most NRRD files.
 const SIGNS: DVec3 = DVec3::new(-1.0, -1.0, 1.0);
 
-/// What an NRRD does not hold of an image, one sentence each.
+/// Losses of an image in an NRRD, one sentence each.
 pub fn losses(stored: &Stored) -> Vec<String> {
     let meaning = &stored.meaning;
     let mut losses = Vec::new();
@@ -131,7 +131,8 @@ fn header(stored: &Stored, gradients: Option<&Rows>, description: &str) -> Strin
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
     let dimension = 3 + usize::from(before.is_some()) + usize::from(behind.is_some());
-    let one_line = description.replace(['\n', '\r'], " ");
+    let described = stored.meaning.rest.described(description);
+    let one_line = described.replace(['\n', '\r'], " ");
     let mut text = format!(
         "NRRD0005\n# {DISCLAIMER}; {one_line}\ntype: {type_name}\ndimension: {dimension}\n"
     );

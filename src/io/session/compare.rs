@@ -31,10 +31,10 @@ const SAMPLED: usize = 64;
 const OTHERS: f64 = 0.05;
 /// Ends and lengths of the others differ by less: a tenth of a usual voxel and a step, mm.
 const APART_MM: f32 = 0.5;
-/// Of a voxel's largest component: single precision through a solve with seven unknowns.
+/// Share of a voxel's largest component: single precision through a solve with seven unknowns.
 const TENSOR_SHARE: f32 = 1e-3;
 
-/// Of a cost: what the order of updates leaves open, and the parity tests allow.
+/// Share of a cost that the order of updates leaves open, and the parity tests allow.
 const VALUE_SHARE: f32 = 1e-4;
 
 impl Sum {
@@ -127,7 +127,7 @@ fn by_sample(
     }
 }
 
-/// What was computed again, against what a session says of it.
+/// Compares a result that was computed again with the one in a session.
 pub enum Again<'a> {
     Curves(&'a Tractogram),
     /// u₁ + u₂ of a pathway, voxel by voxel of its mask; a density map.

@@ -16,9 +16,9 @@ pub struct Entry {
     pub bytes: u64,
     /// Since 1970, nanoseconds.
     pub modified_ns: u64,
-    /// As `sha256sum` prints it; empty where the file could not be read.
+    /// The checksum as `sha256sum` prints it; empty where the file could not be read.
     pub sha256: String,
-    /// What belongs to it: gradients, the other half of an image.
+    /// Files that belong to it: gradients, the other half of an image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Entry>,
 }
@@ -84,7 +84,7 @@ pub fn companions(path: &Path, scan: bool) -> Vec<PathBuf> {
     all.filter(|p| p.is_file()).collect()
 }
 
-/// What there is to be said of a file, for a session in `folder`; `known`: what was found before, and
+/// Describes a file for a session in `folder`; `known`: what was found before, and
 /// holds as long as nothing about the file has changed.
 pub fn describe(
     path: &Path,
@@ -117,7 +117,7 @@ pub fn describe(
 }
 
 impl Entry {
-    /// Of a file that cannot be read.
+    /// The entry of a file that cannot be read.
     pub fn unread(path: &Path, folder: &Path) -> Self {
         Self {
             path: relative(path, folder),

@@ -19,14 +19,14 @@ pub struct PackedMask {
     pub shape: [usize; 3],
     /// Rows of the affine, mm.
     pub world_from_voxel: [[f64; 4]; 3],
-    /// As [`AffineSource::name`] has it.
+    /// The name by [`AffineSource::name`].
     pub affine: String,
     pub space_code: i16,
     /// Lengths of the runs outside and inside by turns, beginning outside, in file order: each seven
     /// bits a byte, the lowest first, the eighth bit set where more follow; deflated (RFC 1951) and
     /// in base64.
     pub runs: String,
-    /// Of a mask that is cut to its voxels: the image's whole grid.
+    /// The image's whole grid, where the mask is cut to its voxels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
 }

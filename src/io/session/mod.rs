@@ -24,7 +24,7 @@ use std::path::Path;
 /// Ends the names of session files.
 pub const EXTENSION: &str = "arcuate";
 
-/// Of the format. Sessions of a newer one are refused: what they mean is not known here.
+/// The version of the format. Sessions of a newer one are refused: what they mean is not known here.
 pub const VERSION: u64 = 1;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
@@ -34,12 +34,12 @@ pub const MOST_NUMBERS: usize = 40 << 20;
 /// No session holds more values: read, each takes up to a hundred bytes.
 const MOST_VALUES: usize = 2_000_000;
 
-/// What came of a solver.
+/// A result of a solver.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     /// `tensors`, `live`, or `layer 7`.
     pub of: String,
-    /// Of all its numbers, in this machine's order of bytes.
+    /// The checksum of all its numbers, in this machine's order of bytes.
     pub sha256: String,
     /// Streamlines, or voxels with a tensor.
     pub count: u64,
@@ -93,9 +93,8 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
         ));
     }
     let why = |e: serde_json::Error| {
-        // The library's words with the place at their end.
-        let found = format!("a session that cannot be understood ({e})");
-        Error::malformed(path, found, format!("{EXPECTED}; open a copy of it"))
+        let expected = format!("{EXPECTED}; open a copy of it");
+        Error::malformed(path, super::json::found(&e), expected)
     };
     let version = serde_json::from_str::<Version>(text).map_err(why)?;
     match version.arcuate_session {

@@ -45,7 +45,7 @@ impl PackedNumbers {
         }
     }
 
-    /// What unpacking takes at its height: as many bytes as the numbers have, twice.
+    /// Memory that unpacking takes at its height: as many bytes as the numbers have, twice.
     pub fn room_bytes(&self) -> u64 {
         match self.bytes.is_empty() || self.count > MOST {
             true => 0,

@@ -72,7 +72,7 @@ pub fn sweep(session: &Path, names: &[String]) {
     for path in names_in(&folder).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if is_stored_name(&name) && !kept(&name) {
-            // What cannot be removed takes room and does no harm.
+            // A file that cannot be removed takes room and does no harm.
             let _ = disk::remove_file(&path);
         }
     }

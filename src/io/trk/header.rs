@@ -117,7 +117,7 @@ impl Header {
         }
     }
 
-    /// As a little-endian file holds it.
+    /// The bytes of a little-endian file.
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);

@@ -18,6 +18,7 @@ use super::whole::Whole;
 use super::{Error, fibres};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
+use crate::data::words::{agreed, counted};
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use header::Header;
@@ -187,9 +188,11 @@ fn records(
     let mut at = 0;
     while at < body.len() {
         if header.count > 0 && records.len() == header.count as usize {
+            let behind = body.len() - at;
             info.miss(format!(
-                "The file goes on for {} bytes behind its streamlines; they were not used",
-                body.len() - at
+                "The file goes on for {} behind its streamlines, which {} not used",
+                counted(behind, "byte"),
+                agreed(behind, "was", "were")
             ));
             break;
         }
@@ -214,7 +217,7 @@ fn records(
         let Ok(points) = u32::try_from(count) else {
             return Err(Error::malformed(
                 path,
-                format!("{count} points in streamline {number}"),
+                format!("{count} as the number of points of streamline {number}"),
                 "a number from 0",
             ));
         };

@@ -199,7 +199,7 @@ fn names(kept: &[&Columns]) -> Vec<Vec<u8>> {
     given
 }
 
-/// What the name of a value becomes in a TRK file, where it cannot stay as it is.
+/// The name of a value in a TRK file, where it cannot stay as it is.
 pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
     let mut changed = Vec::new();
     for values in [&tractogram.per_point, &tractogram.per_streamline] {

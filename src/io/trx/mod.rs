@@ -18,9 +18,10 @@ pub use write::{means_folder, save};
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
 use super::words::counted;
-use super::{Error, disk};
+use super::{Error, disk, json};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
+use crate::data::words::agreed;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
 use serde_json::Value;
@@ -127,7 +128,7 @@ fn is_member(file: &str) -> bool {
     number.is_some() || [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&file)
 }
 
-/// What a member's name says: `dpv/rgb.3.uint8`.
+/// The parts of a member's name: `dpv/rgb.3.uint8`.
 struct Name<'a> {
     folder: &'a str,
     name: &'a str,
@@ -223,7 +224,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-/// Of several, which should not be, the last.
+/// The last one where there are several, which should not be.
 fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
     all.try_fold(None, |_, one| one.map(Some))
 }
@@ -240,8 +241,8 @@ fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error
     serde_json::from_slice(&(*bytes).as_ref()[range]).map_err(|e| {
         Error::malformed(
             path,
-            format!("a header.json that cannot be read ({e})"),
-            "a TRX header",
+            format!("a header.json with {}", json::found(&e)),
+            "a TRX header; write the file again",
         )
     })
 }
@@ -283,7 +284,7 @@ struct Arrays<'a> {
     control: &'a Control,
     lines: usize,
     vertices: usize,
-    /// Of values, so far.
+    /// Lists of values, so far.
     lists: usize,
     points: Option<Shared<[f32; 3]>>,
     offsets: Option<Arc<[u64]>>,
@@ -516,9 +517,12 @@ impl<'a> Arrays<'a> {
         if used == points.len() {
             return Ok((points, offsets));
         }
+        let behind = points.len() - used;
         info.miss(format!(
-            "The last {} points belong to no streamline; they were not used",
-            points.len() - used
+            "{} at the end {} to no streamline; {} not used",
+            counted(behind, "point"),
+            agreed(behind, "belongs", "belong"),
+            agreed(behind, "it was", "they were")
         ));
         for values in self.per_point.values_mut() {
             *values = values[..used].into();

@@ -43,7 +43,7 @@ impl Part {
         }
     }
 
-    /// What it holds, as a range of bytes.
+    /// Its contents as a range of bytes.
     pub fn bytes(&self, control: &Control) -> Result<(Bytes, Range<usize>), Error> {
         match &self.held {
             Held::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Of each member's first byte: enough for any number type and for vector instructions.
+/// Alignment of each member's first byte: enough for any number type and for vector instructions.
 const ALIGNMENT: u16 = 64;
 /// Bytes between two looks at whether the job was cancelled.
 const PIECE: usize = 4 << 20;
@@ -170,7 +170,7 @@ fn verify(
     }
 }
 
-/// What each value and group is called in the archive.
+/// The name of each value and group in the archive.
 struct Names {
     per_point: Vec<(String, String)>,
     per_streamline: Vec<(String, String)>,

@@ -42,9 +42,9 @@ impl Kind {
 
 pub(super) struct Cursor<'a> {
     path: &'a Path,
-    /// What follows the window; nothing behind what was unpacked at once.
+    /// The bytes behind the window; nothing behind what was unpacked at once.
     source: Option<Source>,
-    /// What was read and is still needed.
+    /// Bytes that were read and are still needed.
     window: Vec<u8>,
     /// In the window.
     at: usize,
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// What stopped the reading, if anything did, else this.
+    /// The error that stopped the reading, if any did, else this.
     pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<String>) -> Error {
         let wrong = Error::malformed(self.path, found, expected);
         self.failed.take().unwrap_or(wrong)
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         )
     }
 
-    /// What stopped the reading, if anything did.
+    /// The error that stopped the reading, if any did.
     pub fn failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
             0
         });
         self.window.truncate(before + read);
-        // What is missing was cut off meanwhile.
+        // The missing bytes were cut off meanwhile.
         self.behind = match read < bytes {
             true => 0,
             false => self.behind - bytes as u64,
@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
         text.trim_end().to_owned()
     }
 
-    /// What is left of the line, whose end stays: numbers begin behind it.
+    /// The rest of the line, whose end stays: numbers begin behind it.
     pub fn line_rest(&mut self) -> String {
         let end = self.line_end();
         let text = self.text_of(self.at..end);

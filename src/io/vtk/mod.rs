@@ -117,7 +117,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     }
 }
 
-/// What a title says about the space, as Slicer writes it.
+/// The space that a title says, as Slicer writes it.
 fn space(title: &str) -> Option<String> {
     let (_, rest) = title.split_once("SPACE=")?;
     let name: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();

@@ -40,7 +40,7 @@ pub(super) enum Encoding<'a> {
 /// Bytes as they stand in the file from an array's beginning on, whose length is not known yet.
 #[derive(Clone, Copy)]
 pub(super) enum Raw<'a> {
-    /// Of a file that was unpacked.
+    /// The bytes of a file that was unpacked.
     Memory(&'a [u8]),
     File(&'a Path, u64),
 }
@@ -111,7 +111,7 @@ impl Held {
     }
 }
 
-/// What of a file is held while its XML is read: all but what is appended raw, which is no XML at all.
+/// The part of a file that is held while its XML is read: all but what is appended raw, which is no XML at all.
 pub(super) struct Text<'a> {
     path: &'a Path,
     bytes: Vec<u8>,
@@ -119,7 +119,7 @@ pub(super) struct Text<'a> {
     xml: usize,
     appended: usize,
     base64: bool,
-    /// What is appended stays in the file.
+    /// The appended part stays in the file.
     stays: bool,
     /// Bytes of the whole file, unpacked.
     pub length: usize,
@@ -224,9 +224,9 @@ pub(super) struct Unpacker<'a> {
     /// Bytes of a length.
     length_bytes: usize,
     zlib: bool,
-    /// What may still be unpacked.
+    /// Bytes that may still be unpacked.
     budget: u64,
-    /// What arrays that are not packed may still be long: none lies in another.
+    /// Bytes that arrays without packing may still have: none lies in another.
     plain: u64,
 }
 
@@ -311,7 +311,7 @@ impl<'a> Unpacker<'a> {
         Ok(held)
     }
 
-    /// What lies raw behind its length, not compressed.
+    /// The raw bytes behind their length, not compressed.
     fn raw(&self, raw: Raw) -> Result<Held, Error> {
         let cut = || self.cut();
         let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;

@@ -104,7 +104,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         }
         let mut ended = false;
         match event {
-            // What is told about an array between its tags is no part of it.
+            // Remarks about an array between its tags are no part of it.
             Event::Start(_) if announced.is_some() => nested += 1,
             Event::Empty(_) if announced.is_some() => {}
             Event::End(_) if nested > 0 => nested -= 1,

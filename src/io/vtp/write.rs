@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Numbers between two looks at whether the job was cancelled.
 const PIECE: usize = 1 << 18;
-/// Of the length before each array.
+/// Bytes of the length before each array.
 const LENGTH_BYTES: usize = 8;
 
 /// Writes all points and values; reads the file back and compares.

@@ -9,6 +9,7 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::{Metric, Stop};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, memory};
+use crate::data::words::counted;
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::tracking::words;
@@ -166,8 +167,8 @@ impl Inputs<'_> {
             on_grid("image of peaks", &peaks.grid, &self.scan.grid)?;
             if peaks.frames % 3 != 0 || peaks.frames == 0 {
                 return input(format!(
-                    "The image of peaks has {} volumes, expected three a peak (x, y, z in world axes)",
-                    peaks.frames
+                    "The image of peaks has {}, expected three a peak (x, y, z in world axes)",
+                    counted(peaks.frames, "volume")
                 ));
             }
         }
@@ -175,8 +176,8 @@ impl Inputs<'_> {
             (Intra::Density, None) => {
                 if self.scan.frames != 1 {
                     return input(format!(
-                        "The image of densities has {} volumes, expected one; or give a scan's gradients",
-                        self.scan.frames
+                        "The image of densities has {}, expected one; or give a scan's gradients",
+                        counted(self.scan.frames, "volume")
                     ));
                 }
                 return Ok(Samples::single());
@@ -190,9 +191,9 @@ impl Inputs<'_> {
             (_, Some(gradients)) => {
                 if gradients.len() != self.scan.frames {
                     return input(format!(
-                        "The scan has {} volumes and the gradients are for {}, expected as many; choose \
+                        "The scan has {} and the gradients are for {}, expected as many; choose \
                          the scan's own",
-                        self.scan.frames,
+                        counted(self.scan.frames, "volume"),
                         gradients.len()
                     ));
                 }

@@ -2,6 +2,7 @@
 
 use super::cylinder::Timing;
 use crate::data::gradients::Weighting;
+use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::Error;
 use glam::DVec3;
@@ -62,8 +63,8 @@ impl Samples {
         let n = gradients.len();
         if timing.len() > 1 && timing.len() != n {
             return Err(Error::Input(format!(
-                "The scheme has the timing of {} volumes, the scan has {n}; choose the scan's own",
-                timing.len()
+                "The scheme has the timing of {}, the scan has {n}; choose the scan's own",
+                counted(timing.len(), "volume")
             )));
         }
         for one in timing {

@@ -10,6 +10,7 @@ mod ends;
 use super::Error;
 use super::region::Numbers;
 use crate::compute::{Backend, Cancelled, Control, memory};
+use crate::data::words::counted;
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
 use rayon::prelude::*;
@@ -75,8 +76,8 @@ pub fn connectome(
     let nodes: Vec<i64> = numbers.0.iter().map(|found| found.number).collect();
     if nodes.len() > MOST_NODES || nodes.is_empty() {
         return Err(Error::Input(format!(
-            "Found {} labels, expected 1 to {MOST_NODES}; choose a label map",
-            nodes.len()
+            "Found {}, expected 1 to {MOST_NODES}; choose a label map",
+            counted(nodes.len(), "label")
         )));
     }
     if !(0.0..=1000.0).contains(&radius_mm) {

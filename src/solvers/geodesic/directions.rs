@@ -1,6 +1,7 @@
 //! The fan of directions at a seed point.
 
 use super::{Directions, MAX_DIRECTIONS};
+use crate::data::words::counted;
 use glam::DVec3;
 use std::collections::HashMap;
 
@@ -28,7 +29,8 @@ impl Directions {
         }
         if !(1..=MAX_DIRECTIONS).contains(&count) {
             return Err(format!(
-                "The fan has {count} directions, expected 1 to {MAX_DIRECTIONS}; choose for example 64"
+                "The fan has {}, expected 1 to {MAX_DIRECTIONS}; choose for example 64",
+                counted(count, "direction")
             ));
         }
         if let Self::Cone { half_angle_rad, .. } = self

@@ -113,8 +113,8 @@ impl Probe {
         let (target, tolerance) = (0.5 * (low + high), 0.5 * (high - low));
         if !(tolerance > 0.0) {
             return Err(format!(
-                "Found {mean} in every probed voxel of an image without contrast, expected some; choose another \
-                 image"
+                "Found the value {mean} in every probed voxel and in nearly all others, expected a tissue that \
+                 differs from the rest; choose another image"
             ));
         }
         Ok(Self {

@@ -154,7 +154,8 @@ pub(super) fn find(
 
 fn no_signal() -> Error {
     Error::Input(
-        "The scan has no value above 0, so there is no brain in it; check that the file is whole"
+        "Found no number above 0 in the scan, expected a signal in the brain; check that the file is whole, and \
+         write it again from the scanner's images"
             .into(),
     )
 }

@@ -3,6 +3,7 @@
 use super::Error;
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
+use crate::data::words::counted;
 use glam::DVec3;
 
 /// Unknowns: -Dxx -2Dxy -2Dxz -Dyy -2Dyz -Dzz (times the largest b) and ln S0.
@@ -127,6 +128,14 @@ impl Design {
         let b_max = volumes.iter().map(|&v| b_of(v)).fold(0.0, f64::max);
         let weighted: Vec<usize> = volumes.iter().copied().filter(|&v| b_of(v) > 0.0).collect();
         let independent = independent_directions(weighted.iter().map(|&v| gradients.directions[v]));
+        let of = |kind| (0..gradients.len()).filter(move |v| gradients.weighting(*v) == kind);
+        let without = of(Weighting::NoDirection).count();
+        if of(Weighting::Diffusion).next().is_none() && without > 0 {
+            return Err(Error::Input(format!(
+                "Found no direction for any of {}, expected one for each; name the table that belongs to this scan",
+                counted(without, "diffusion-weighted volume")
+            )));
+        }
         if weighted.is_empty() {
             let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
             return Err(Error::Input(format!(
@@ -136,9 +145,10 @@ impl Design {
         }
         if independent < 6 {
             return Err(Error::Input(format!(
-                "The {} diffusion-weighted volumes in the b range hold {independent} independent \
-                 directions and a tensor needs 6; widen the b range or open a scan with more",
-                weighted.len()
+                "Found {} in the {} of the b range, expected at least 6, which a tensor \
+                 needs; widen the b range or open a scan with more",
+                counted(independent, "independent direction"),
+                counted(weighted.len(), "diffusion-weighted volume")
             )));
         }
         let columns: Vec<[f64; UNKNOWNS]> = volumes
@@ -148,10 +158,10 @@ impl Design {
         let inverse = pseudo_inverse(&columns).map_err(|column| {
             if column < UNKNOWNS - 1 {
                 return Error::Input(format!(
-                    "The {} diffusion-weighted volumes in the b range have directions too alike to \
+                    "The directions of the {} in the b range are too alike to \
                      tell the tensor's components apart; widen the b range or open a scan with \
                      directions spread over the sphere",
-                    weighted.len()
+                    counted(weighted.len(), "diffusion-weighted volume")
                 ));
             }
             Error::Input(format!(

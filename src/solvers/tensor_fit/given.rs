@@ -7,6 +7,7 @@
 
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
+use crate::data::words::counted;
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
 use rayon::prelude::*;
@@ -34,8 +35,8 @@ fn check_volumes(volume: &Volume) -> Result<TensorLayout, Error> {
     match volume.tensors {
         Some(layout) if volume.frames == TensorLayout::VOLUMES => Ok(layout),
         Some(_) => Err(Error::Input(format!(
-            "Found {} volumes, expected the six of a tensor image; open the image that holds tensors",
-            volume.frames
+            "Found {}, expected the six of a tensor image; open the image that holds tensors",
+            counted(volume.frames, "volume")
         ))),
         None => Err(Error::Input(
             "Nothing says how the image holds tensors; say their order and their frame".to_owned(),

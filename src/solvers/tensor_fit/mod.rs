@@ -32,6 +32,7 @@ pub use wild::Residuals;
 pub use super::Error;
 use crate::compute::{Backend, Control, memory};
 use crate::data::gradients::volume_numbers;
+use crate::data::words::counted;
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
 use serde::{Deserialize, Serialize};
@@ -205,9 +206,11 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
     let (frames, given) = (dwi.frames, gradients.len());
     if frames != given || given != gradients.directions.len() {
         return Err(Error::Input(format!(
-            "The scan has {frames} volumes but there are {given} b-values and {} directions; \
+            "The scan has {} but there are {} and {}; \
              open the gradient table that belongs to this scan",
-            gradients.directions.len()
+            counted(frames, "volume"),
+            counted(given, "b-value"),
+            counted(gradients.directions.len(), "direction")
         )));
     }
     let sound =
@@ -260,7 +263,7 @@ fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
     // Below 1e-8 single precision cannot keep a tensor positive definite.
     if !(1e-8..=1e-3).contains(&min) {
         return Err(Error::Input(format!(
-            "The smallest eigenvalue is set to {min} mm²/s; give a value from 1e-8 to 1e-3"
+            "Found {min:e} mm²/s as the smallest eigenvalue, expected 1e-8 to 1e-3; choose for example 1e-5"
         )));
     }
     let weighted_solves = match params.method {

@@ -12,6 +12,7 @@ use super::Error;
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
+use crate::data::words::counted;
 use crate::data::{Region, Tractogram, Volume};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -86,7 +87,8 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     if !(2..=MOST_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {nodes} nodes, expected 2 to {MOST_NODES}; choose 100, say"
+            "Found {}, expected 2 to {MOST_NODES}; choose 100, say",
+            counted(nodes, "node")
         )));
     }
     for along in wanted {

@@ -1,6 +1,7 @@
 //! What is said of weights of streamlines.
 
 use super::Citations;
+use crate::data::words::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
@@ -54,8 +55,8 @@ fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) 
         None => String::new(),
     };
     let mut text = format!(
-        " Weights of the {} streamlines \"{name}\" were fitted to the signal of {scan}{within} {} by {}",
-        count(f.streamlines),
+        " Weights of the {} \"{name}\" were fitted to the signal of {scan}{within} {} by {}",
+        counted(f.streamlines as usize, "streamline"),
         citations.cite(COMMIT),
         model(&from.params, citations)
     );
@@ -76,13 +77,13 @@ fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) 
     };
     let _ = write!(
         text,
-        ", by accelerated proximal gradients {} in {} iterations, until {ended}; {} of them have a weight \
-         (root mean square error {:.4} over {} voxels).",
+        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a weight \
+         (root mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
-        f.iterations,
+        counted(f.iterations as usize, "iteration"),
         count(weighed.sorted.len() as u64),
         f.rmse,
-        count(f.voxels)
+        counted(f.voxels as usize, "voxel")
     );
     let left_out = f.outside + f.single_points;
     if left_out > 0 {
@@ -109,10 +110,10 @@ fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) 
 fn without(lesion: &Lesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
-        " Without {} ({} streamlines), the other weights fitted anew, the root mean square error was {after:.4} \
+        " Without {} ({}), the other weights fitted anew, the root mean square error was {after:.4} \
          in place of {before:.4}.",
         lesion.name,
-        count(lesion.streamlines)
+        counted(lesion.streamlines as usize, "streamline")
     )
 }
 

@@ -1,9 +1,9 @@
 //! What is said of density maps.
 
 use super::Citations;
+use crate::data::words::counted;
 use crate::solvers::density::{Measure, On};
 use crate::state::Document;
-use crate::state::words::count;
 use std::fmt::Write as _;
 
 const VISITS: &str = "Behrens TEJ, Woolrich MW, Jenkinson M, et al. (2003). Characterization and propagation of \
@@ -22,8 +22,8 @@ pub(super) fn maps(document: &Document, citations: &mut Citations) -> String {
         let of = of.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the share of {} streamlines sent of which those of{of} pass each voxel {}",
-                count(sent),
+                "the share of {} sent of which those of{of} pass each voxel {}",
+                counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),
             (Measure::Visits, None) => format!("how many streamlines of{of} pass each voxel"),

@@ -1,9 +1,10 @@
 //! What is said of segmentations.
 
 use super::{Citations, at};
+use crate::data::words::agreed;
+use crate::data::words::counted;
 use crate::solvers::level_set::{Mode, Params, What};
 use crate::state::segment::{Segmented, Start};
-use crate::state::words::counted;
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -78,7 +79,11 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
     let cut = number(|what| matches!(what, What::Sphere(s) if !s.add));
     let moved = number(|what| matches!(what, What::Inputs(_)));
     if changes > 0 {
-        let _ = write!(text, "; speeds were changed {changes} times on the way");
+        let _ = write!(
+            text,
+            "; speeds were changed {} on the way",
+            counted(changes, "time")
+        );
         let last = script.events.iter().rev().find_map(|e| match &e.what {
             What::Params(params) => Some(params),
             What::Sphere(_) | What::Inputs(_) => None,
@@ -90,16 +95,19 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
     if moved > 0 {
         let _ = write!(
             text,
-            "; regions or an image that give a speed were changed {moved} times on the way"
+            "; regions or an image that give a speed were changed {} on the way",
+            counted(moved, "time")
         );
     }
+    let spheres = |n| format!("{} {}", counted(n, "sphere"), agreed(n, "was", "were"));
     if placed > 0 {
-        let _ = write!(text, "; {placed} spheres were added on the way");
+        let _ = write!(text, "; {} added on the way", spheres(placed));
     }
     if cut > 0 {
         let _ = write!(
             text,
-            "; {cut} spheres were cut away on the way, which the surface keeps out of"
+            "; {} cut away on the way, which the surface keeps out of",
+            spheres(cut)
         );
     }
     text += ".";

@@ -38,7 +38,7 @@ pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 /// Understands what a session's file says; nothing is read for its layers yet.
 pub fn parse(words: Value) -> Parse {
     let content = Content::deserialize(&words)
-        .map_err(|e| format!("Found a session that cannot be understood ({e})"))?;
+        .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
     // Far below where counting on would overflow.
     const MOST: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
@@ -56,34 +56,8 @@ pub fn parse(words: Value) -> Parse {
         ));
     }
     let known = serde_json::to_value(&content).unwrap_or(Value::Null);
-    let mut unknown = Vec::new();
-    compare("", &words, &known, &mut unknown);
+    let unknown = crate::io::json::unknown(&words, &known);
     Ok((Arc::new(content), unknown))
-}
-
-/// Names of members of the first that the second lacks.
-fn compare(place: &str, all: &Value, known: &Value, unknown: &mut Vec<String>) {
-    match (all, known) {
-        (Value::Object(all), Value::Object(known)) => {
-            for (name, value) in all {
-                let here = match place {
-                    "" => name.clone(),
-                    place => format!("{place}.{name}"),
-                };
-                match known.get(name) {
-                    Some(known) => compare(&here, value, known, unknown),
-                    None if value.is_null() => {}
-                    None => unknown.push(here),
-                }
-            }
-        }
-        (Value::Array(all), Value::Array(known)) => {
-            for (value, known) in all.iter().zip(known) {
-                compare(place, value, known, unknown);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// What has to be read, by the layers' numbers.

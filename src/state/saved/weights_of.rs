@@ -5,6 +5,7 @@ use super::regions_of::{Lacking, LackingWeights, leave_out};
 use super::write::Lists;
 use super::{Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights};
 use crate::data::Volume;
+use crate::data::words::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::bundle::lines_of;
@@ -102,8 +103,8 @@ fn put_on(
     let lines = lines.ok_or("there are no streamlines")?;
     if lines.len() != values.len() {
         return Err(format!(
-            "they are of {} streamlines, and there are {}",
-            count(values.len() as u64),
+            "they are of {}, and there are {}",
+            counted(values.len(), "streamline"),
             count(lines.len() as u64)
         ));
     }

@@ -2,6 +2,7 @@
 
 use super::sessions;
 use crate::data::gradients::volume_numbers;
+use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::render::colour_map::ColourMap;
@@ -9,7 +10,7 @@ use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
-use crate::state::words::{THIN, count, mask};
+use crate::state::words::{THIN, mask};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use crate::state::{comparing, saved};
 use std::sync::Arc;
@@ -125,13 +126,13 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
     state.session.follows(format!(
-        "{} {} voxels in {:.2}{THIN}s",
+        "{} {} in {:.2}{THIN}s",
         if given {
             "Took the tensors of"
         } else {
             "Fitted"
         },
-        count(fitted as u64),
+        counted(fitted, "voxel"),
         result.wall_ms / 1e3
     ));
     if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {

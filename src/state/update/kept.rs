@@ -1,6 +1,7 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
 use super::{basis, edit, sifted_recipe, tracks};
+use crate::data::words::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Slot, Values};
@@ -37,9 +38,9 @@ pub fn whole_brain_done(
     let made = basis::made(&state.document, asked, Cut::All);
     add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
-        "Tracked {} of {} streamlines in {:.1}{THIN}s",
-        count(output.kept.len() as u64),
-        count(output.fates.iter().sum()),
+        "Tracked {} from {} in {:.1}{THIN}s",
+        counted(output.kept.len(), "streamline"),
+        counted(output.fates.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
     );
 }

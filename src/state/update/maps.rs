@@ -1,6 +1,7 @@
 //! Density maps: asking for one, and taking it in as a layer.
 
 use super::{edit, kept};
+use crate::data::words::counted;
 use crate::jobs::{MapDensity, Mapped, Request};
 use crate::render::colour_map::ColourMap;
 use crate::solvers::density::{Measure, On, Params};
@@ -8,7 +9,7 @@ use crate::solvers::tracking::Seeding;
 use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
 use crate::state::maps::{Value, Wanted, words};
 use crate::state::session::{Curves, Severity};
-use crate::state::words::{THIN, count};
+use crate::state::words::THIN;
 use crate::state::{Document, Effect, Recipe, State, defaults};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -152,8 +153,8 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let output = &mapped.output;
     // It lies under what it is of.
     let mut said = format!(
-        "Mapped {} voxels, under the streamlines",
-        count(output.voxels)
+        "Mapped {}, under the streamlines",
+        counted(output.voxels as usize, "voxel")
     );
     if output.outside_mm > 0.0005 {
         said += &format!(

@@ -6,7 +6,7 @@ use crate::io::Told;
 use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, RecentKind, Severity};
-use crate::state::words::{count, counted};
+use crate::state::words::counted;
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,10 +100,8 @@ pub fn opened(
     let summary = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
         Loaded::Image(volume) => grid_summary(volume),
-        Loaded::Mask(mask) => format!("{} voxels inside", count(mask.count() as u64)),
-        Loaded::Tractogram(tractogram) => {
-            format!("{} streamlines", count(tractogram.len() as u64))
-        }
+        Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
+        Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
     };
     let mut recipe = Recipe::opened(path.clone(), told);
     let mut b_range = None;
@@ -211,7 +209,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
     let left = folder.of(visit).count() - chosen.len();
     if left > 0 {
-        text += &format!("; {left} more files can be opened by name");
+        text += &format!("; {} can be opened by name", counted(left, "more file"));
     }
     let text = format!("{text}: {}", folder.path.display());
     state.session.say(Severity::Information, text);

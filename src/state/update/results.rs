@@ -5,9 +5,9 @@ use super::{
     axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, pictures, rays,
     segment, sessions, tensors, tracks,
 };
+use crate::data::words::counted;
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
-use crate::state::words::count;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -239,7 +239,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
-            state.session.status = format!("Selected {} streamlines", count(kept.len() as u64));
+            state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }
         Output::Bundle(done) => bundle::done(state, done),
         Output::Cards(cards) => state.session.cards = Some(cards),

@@ -2,13 +2,13 @@
 
 use super::{edit, pathways, segment};
 use crate::data::VolumeKind;
+use crate::data::words::counted;
 use crate::jobs::FoundPathway;
 use crate::render::draw_list::Transfer;
 use crate::state::pathways::Settings;
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::words::count;
 use crate::state::{Display, Effect, Layer, Phase, State, Task};
 
 /// Half the width of the range that is made opaque, in standard deviations.
@@ -82,10 +82,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     // Last: an edit clears what was said.
     state.session.status = format!(
         "Sampled {} of {}: {}",
-        match sample.count() {
-            1 => "1 voxel".to_owned(),
-            n => format!("{} voxels", count(n as u64)),
-        },
+        counted(sample.count(), "voxel"),
         sample.name,
         sample.words(),
     );

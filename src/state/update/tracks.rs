@@ -1,6 +1,7 @@
 //! Streamlines and rays of the regions as they are: asking for them, taking them in.
 
 use super::{rays, segment};
+use crate::data::words::counted;
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
@@ -8,7 +9,7 @@ use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
-use crate::state::words::{count, mask, none_started, took};
+use crate::state::words::{mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -108,22 +109,21 @@ pub fn taken_in(
     }
     let recipe = recipe(document, &asked, cut)?;
     let seeds = output.fates.iter().sum::<u64>() as usize;
-    let tried = count(seeds as u64);
-    let kept = count(output.kept.len() as u64);
+    let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &asked.curves {
         Curves::Streamlines(params) => (
-            format!("Tracked {kept} streamlines from {tried} seeds"),
+            format!("Tracked {kept} from {}", counted(seeds, "seed")),
             "streamline",
             params.min_fa,
         ),
-        Curves::Rays(..) => (format!("Shot {tried} rays"), "ray", None),
+        Curves::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
     if state.view.task != Task::Pathways {
         let why = none_started(&output, min_fa, &mask::name_of(document));
         state.session.follows(match why {
-            None if seeds == 0 => format!("No {what} started ({tried} tries)"),
+            None if seeds == 0 => format!("No {what} started (0 tries)"),
             None => format!("{made} in {}", took(wall_ms)),
-            Some(why) => format!("No {what} started ({tried} tries): {why}"),
+            Some(why) => format!("No {what} started (0 tries): {why}"),
         });
         state.session.said_live = Some(state.session.status.clone());
     }

@@ -5,6 +5,7 @@ use super::{Rules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
+use crate::data::words::counted;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +125,7 @@ pub fn apply(
                     ))
                 };
                 if runs.of != left.len() as u64 {
-                    return Err(wrong(format!("{} streamlines", left.len())));
+                    return Err(wrong(counted(left.len(), "streamline")));
                 }
                 let marks = runs.marks();
                 marks.ok_or_else(|| wrong("a choice beyond the last streamline".to_owned()))?

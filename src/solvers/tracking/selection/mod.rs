@@ -17,6 +17,7 @@ use super::StopReason;
 use super::random::Stream;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::pieces::Pieces;
+use crate::data::words::counted;
 use crate::data::{Region, Tractogram};
 use meeting::Met;
 use rayon::prelude::*;
@@ -160,9 +161,9 @@ pub fn select(
         .find(|g| g.values.len() != tractogram.len())
     {
         return Err(super::Error::Input(format!(
-            "Found {} values for {} streamlines, expected one for each; choose the values that belong to them",
-            given.values.len(),
-            tractogram.len()
+            "Found {} for {}, expected one for each; choose the values that belong to them",
+            counted(given.values.len(), "value"),
+            counted(tractogram.len(), "streamline")
         )));
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {

@@ -1,10 +1,10 @@
 //! Streamlines that are chosen: by the mouse, in the table, in the matrix.
 
 use super::submit;
+use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ForBundle};
 use crate::solvers::tracking::selection::pick::{Screen, Wanted};
 use crate::state::bundle::{ByPtr, Chosen, How};
-use crate::state::words::count;
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(
@@ -48,8 +48,7 @@ fn tell(state: &mut State) {
     let chosen = state.chosen().map_or(0, |c| c.count);
     state.session.status = match chosen {
         0 => String::new(),
-        1 => "1 streamline chosen".to_owned(),
-        n => format!("{} streamlines chosen", count(n as u64)),
+        n => format!("{} chosen", counted(n, "streamline")),
     };
 }
 

@@ -9,6 +9,7 @@ pub use told::{recipe as recipe_of, told};
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
 use crate::data::Tractogram;
+use crate::data::words::counted;
 use crate::jobs::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
 };
@@ -60,7 +61,9 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         }
         FilterAction::ReadScheme(path) => {
             state.session.forget_failures(Slot::Load);
-            let request = Request::ReadScheme(ReadScheme { path });
+            let explained = state.document.explained();
+            let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
+            let request = Request::ReadScheme(ReadScheme { path, gradients });
             effects.push(Effect::Submit(request));
         }
         FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),
@@ -444,7 +447,7 @@ pub fn refused(state: &mut State, why: String) {
 }
 
 pub fn scheme(state: &mut State, scheme: Scheme) {
-    let said = format!("Timing of {} volumes", count(scheme.timing.len() as u64));
+    let said = format!("Timing of {}", counted(scheme.timing.len(), "volume"));
     let times = Times::Scheme {
         path: scheme.path,
         rows: scheme.timing,
@@ -471,8 +474,8 @@ pub fn done(state: &mut State, committed: Committed) {
     if let Some(said) = said {
         state.session.status = match stopped {
             true => format!(
-                "Stopped at {} iterations, weights kept",
-                count(u64::from(iterations))
+                "Stopped after {}, weights kept",
+                counted(iterations as usize, "iteration")
             ),
             false => said,
         };

@@ -2,6 +2,7 @@
 
 use super::recipe_of;
 use crate::data::Volume;
+use crate::data::words::counted;
 use crate::jobs::Committed;
 use crate::render::colour_map::ColourMap;
 use crate::render::draw_list::Interpolation;
@@ -153,9 +154,9 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
         false => edit(state, "Fit weights", false, put),
     }
     Some(format!(
-        "{} of {} streamlines have a weight",
+        "{} of {} have a weight",
         count(kept as u64),
-        count(all as u64)
+        counted(all, "streamline")
     ))
 }
 

@@ -9,6 +9,7 @@ pub use words::changed;
 
 use super::{edit, exported, layers, pathways, tracks};
 use crate::data::region::RegionId;
+use crate::data::words::counted;
 use crate::data::{DataId, Mask};
 use crate::jobs::{
     Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
@@ -18,7 +19,6 @@ use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
-use crate::state::words::counted;
 use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
 use std::sync::Arc;
 
@@ -433,8 +433,10 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     match live.ended {
         Ended::Converged if played => {
-            let steps = counted(live.step as usize, "step");
-            state.session.status = format!("The surface is at rest after {steps}");
+            state.session.status = format!(
+                "The surface is at rest after {}",
+                counted(live.step as usize, "step")
+            );
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {

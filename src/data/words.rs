@@ -1,0 +1,42 @@
+//! Numbers with their nouns, for every sentence of the program.
+
+/// Narrow no-break space: between thousands, and before units.
+pub const THIN: char = '\u{202F}';
+
+/// The noun for this many: `streamline` for 1, else `streamlines`.
+pub fn plural(n: usize, one: &str) -> String {
+    match n {
+        1 => one.to_owned(),
+        _ => format!("{one}s"),
+    }
+}
+
+/// `1 streamline`, `81 920 streamlines`.
+pub fn counted(n: usize, one: &str) -> String {
+    format!("{} {}", count(n as u64), plural(n, one))
+}
+
+/// `1 492`.
+pub fn count(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+/// Digits in groups of three.
+pub fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN.len_utf8());
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(THIN);
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// The verb or pronoun for this many: `agreed(n, "it was", "they were")`.
+pub fn agreed<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str {
+    match n {
+        1 => one,
+        _ => more,
+    }
+}

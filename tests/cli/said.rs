@@ -1,0 +1,239 @@
+//! Notes, warnings and errors: apart on the terminal, apart in the object of `--json`, and the same in both.
+
+use super::{arcuate, json, small_head};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::io;
+use glam::DAffine3;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::notes_warnings_and_errors_are_apart", apart),
+        test("cli::every_failure_is_one_object_of_json", failures),
+        test("cli::json_that_does_not_fit_is_described", not_ours),
+        test("cli::results_of_one_and_of_nothing", few),
+    ]
+}
+
+/// The sentences of a kind on standard error.
+fn on_terminal(output: &Output, word: &str) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let start = format!("arcuate: {word}: ");
+    let found = text.lines().filter_map(|l| l.strip_prefix(&start));
+    found.map(str::to_owned).collect()
+}
+
+fn in_json(object: &Value, member: &str) -> Vec<String> {
+    let list = object[member].as_array();
+    let list = list.unwrap_or_else(|| panic!("{member}: {object}"));
+    let words = |v: &Value| v.as_str().expect("a sentence").to_owned();
+    list.iter().map(words).collect()
+}
+
+/// Runs with `--json`, compares what both places say, and returns the object and how many of each kind there are.
+fn said(line: &[&str], code: i32, here: &Path) -> (Value, [usize; 3]) {
+    let output = arcuate(&[line, &["--json"]].concat(), here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{line:?}: {error}");
+    let object: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{line:?}: one object: {e}: {error}"));
+    let kinds = [
+        ("note", "notes"),
+        ("warning", "warnings"),
+        ("error", "errors"),
+    ];
+    let counts = kinds.map(|(word, member)| {
+        let sentences = on_terminal(&output, word);
+        assert_eq!(sentences, in_json(&object, member), "{line:?}: {error}");
+        sentences.len()
+    });
+    // Nothing else is on standard error.
+    assert_eq!(
+        counts.iter().sum::<usize>(),
+        error.lines().count(),
+        "{error}"
+    );
+    (object, counts)
+}
+
+fn apart() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 12, 2, here);
+    let fit = ["fit", "head/dwi.nii.gz", "--maps", "fa"];
+    // A mask beside the scan is a note.
+    let (fitted, counts) = said(&[&fit[..], &["--out", "a"]].concat(), 0, here);
+    assert_eq!(counts, [1, 0, 0], "{fitted}");
+    assert!(fitted["notes"][0].as_str().unwrap().contains("--mask"));
+    // b-values in another unit are a warning; the result stands beside the sentence.
+    let table = std::fs::read_to_string(here.join("head/dwi.bval")).expect("a table");
+    let larger = table.split_whitespace().map(|b| match b {
+        "0" => b.to_owned(),
+        b => format!("{b}000"),
+    });
+    let larger = larger.collect::<Vec<_>>().join(" ");
+    std::fs::write(here.join("head/dwi.bval"), larger).expect("written");
+    let (fitted, counts) = said(&[&fit[..], &["--out", "b"]].concat(), 0, here);
+    assert_eq!(counts, [1, 1, 0], "{fitted}");
+    assert!(fitted["fitted"].as_u64() > Some(0), "{fitted}");
+    assert!(fitted["files"][0].as_str().is_some(), "{fitted}");
+    // An error comes after them.
+    let outside = ["--mask", "head/fibres.tck", "--out", "c"];
+    let (failed, counts) = said(&[&fit[..], &outside].concat(), 1, here);
+    assert_eq!((counts[1], counts[2]), (1, 1), "{failed}");
+    assert!(failed["fitted"].is_null(), "{failed}");
+    std::fs::write(here.join("head/dwi.bval"), table).expect("written");
+}
+
+/// Whatever fails says so on both, with what was found out before.
+fn failures() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
+    std::fs::write(here.join("bad.nii"), "hello").expect("written");
+    for line in [
+        "fit missing.nii --out a",
+        "replay missing.arcuate",
+        "convert t.tck t.trk",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = said(&words, 1, here);
+        assert_eq!(counts[2], 1, "{line}");
+    }
+    // Wrong usage, found by the parser of the command line or by the command.
+    for line in [
+        "fit",
+        "fit t.tck --out a --maps nonsense",
+        "nonsense.nii",
+        "table t.tck t.txt",
+        "track --threads 0",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (_, counts) = said(&words, 2, here);
+        assert_eq!(counts, [0, 0, 1], "{line}");
+    }
+    // Each file that cannot be read has an error; those that can be read are described.
+    let (info, counts) = said(&["info", "bad.nii", "t.tck", "none.tck"], 1, here);
+    assert_eq!(counts, [0, 0, 2], "{info}");
+    assert_eq!(info["files"].as_array().map(Vec::len), Some(3), "{info}");
+    assert_eq!(info["files"][1]["streamlines"], 1, "{info}");
+    // Nothing to say is said as such.
+    let info = json(&["info", "t.tck"], here);
+    for member in ["notes", "warnings", "errors"] {
+        assert_eq!(info[member], Value::Array(Vec::new()), "{info}");
+    }
+}
+
+/// Scripts and sessions that are none: what was found and where, in no words of the library that reads them.
+fn not_ours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for (text, words) in [
+        ("", "a text that ends too early (line 1, column 0)"),
+        ("hello", "a text that is not JSON (line 1, column 1)"),
+        ("{\n  \"a\": 1,\n", "a text that ends too early (line 3"),
+        ("{}", "no member \"arcuate_session\" (line 1, column 2)"),
+        (
+            "{\"arcuate_session\": \"x\"}",
+            "the text \"x\" in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": 1.5}",
+            "the number 1.5 in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": null}",
+            "null in place of a whole number",
+        ),
+        (
+            "{\"arcuate_session\": [1]}",
+            "a list in place of a whole number",
+        ),
+    ] {
+        std::fs::write(here.join("s.arcuate"), text).expect("written");
+        std::fs::write(here.join("run.json"), text).expect("written");
+        let (object, _) = said(&["replay", "s.arcuate"], 1, here);
+        let sentence = in_json(&object, "errors").concat();
+        assert!(sentence.contains(words), "{words}: {sentence}");
+        assert!(sentence.contains("s.arcuate") && sentence.contains("expected a session"));
+        let script = ["segment", "--script", "run.json", "--out", "o"];
+        let (object, _) = said(&script, 1, here);
+        let script = in_json(&object, "errors").concat();
+        assert!(script.contains("expected a run.json"), "{script}");
+        for sentence in [sentence, script] {
+            for theirs in [
+                "missing field",
+                "invalid",
+                "struct",
+                "u64",
+                "at line",
+                "EOF",
+            ] {
+                assert!(!sentence.contains(theirs), "{theirs}: {sentence}");
+            }
+        }
+    }
+}
+
+/// One of a thing is in the singular; a result that is empty is a warning; nothing is minus nought.
+fn few() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::new([4, 4, 4], DAffine3::IDENTITY, AffineSource::Sform).expect("regular");
+    let value = |i: usize| if i == 21 { 1.0 } else { 0.25 };
+    let image = Volume::scalar(grid.into(), (0..64).map(value).collect::<Vec<f32>>());
+    io::nifti::save_volume(&here.join("v.nii"), &image, "", &Control::new()).expect("written");
+    super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0, 1.0, 1.0]]);
+    let text = |line: &[&str]| {
+        let output = arcuate(line, here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let one = [
+        "region",
+        "--image",
+        "v.nii",
+        "--threshold",
+        "0.5..",
+        "--out",
+    ];
+    assert!(text(&[&one[..], &["r.nii"]].concat()).starts_with("1 voxel, "));
+    let table = ["table", "t.tck", "t.csv", "--image", "v.nii"];
+    let twice = [&table[..], &["--image", "v.nii", "--image", "v.nii"]].concat();
+    let found = text(&twice);
+    assert!(found.starts_with("1 streamline: "), "{found}");
+    let header = std::fs::read_to_string(here.join("t.csv")).expect("a table");
+    let mut names: Vec<&str> = header
+        .lines()
+        .next()
+        .expect("a header")
+        .split(',')
+        .collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        all,
+        "columns with names of their own: {header}"
+    );
+    let select = ["select", "t.tck", "none.tck", "--length", "50.."];
+    let (none, counts) = said(&select, 0, here);
+    assert_eq!(
+        (none["kept"].as_u64(), counts),
+        (Some(0), [0, 1, 0]),
+        "{none}"
+    );
+    assert!(
+        none["warnings"][0]
+            .as_str()
+            .is_some_and(|w| w.contains("1 streamline is kept"))
+    );
+    assert!(text(&["info", "none.tck", "t.tck"]).contains("streamlines 1, 2 points"));
+}
