@@ -18,6 +18,7 @@ pub mod segment;
 mod sessions;
 mod settings;
 mod sliders;
+mod still;
 mod surface;
 mod table;
 mod told;
@@ -181,6 +182,7 @@ pub fn tests() -> Vec<Trial> {
         filter::tests(),
         first::tests(),
         sliders::tests(),
+        still::tests(),
         surface::tests(),
         table::tests(),
         told::tests(),

@@ -354,6 +354,7 @@ impl Request {
                 let demo = backend
                     .install(|| phantom::Demo::new(seed, control))
                     .map_err(|e| e.to_string())?;
+                control.begin("Preparing the views", 0);
                 demo.dwi.usual_windows();
                 demo.t1.usual_windows();
                 Ok(Output::Demo {

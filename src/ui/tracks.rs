@@ -268,7 +268,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<String>
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| {
         format!(
-            "{} overlaps {}: what starts in both has no length",
+            "{} overlaps {}: streamlines that start in both have no length",
             t.name, s.name
         )
     });

@@ -417,6 +417,6 @@ fn lesion() {
     window.state_mut().state.session.filter.held = None;
     window.run();
     assert_eq!(choices(&window), 0);
-    window.get_by_label_contains("has to be in memory");
+    window.get_by_label_contains("needs the fit in memory");
     assert_eq!(window.query_all_by_label("Run again").count(), 2);
 }

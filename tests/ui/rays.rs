@@ -149,7 +149,7 @@ fn cut() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
-    window.get_by_label("3 tensors were repaired: not positive definite");
+    window.get_by_label("3 tensors repaired: not positive definite");
     // Anywhere in the widget; the count follows while the hand moves, nothing is shot.
     window.drag_at(at(0.25));
     window.run();

@@ -61,6 +61,12 @@ fn undone() {
         session.follows(what.to_owned());
         assert_eq!(session.status, format!("Undid: move region · {what}"));
     }
+    // In another task the step is no news.
+    session.forget_step();
+    assert_eq!(session.status, "Tracked 9 streamlines");
+    session.status = "Undid: remove sphere".to_owned();
+    session.forget_step();
+    assert_eq!(session.status, "");
     // The guide goes back to what is missing again.
     session.guide = Some(GuideStep::Save);
     for role in [Role::Target, Role::Seed] {

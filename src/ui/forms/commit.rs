@@ -101,7 +101,7 @@ pub fn foot(
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(words).icon(icons::PLAY).disabled(why_not);
     let run = run.hint(match weighed {
-        true => "From the last weights (Space)",
+        true => "Continue from the last weights (Space)",
         false => "Space",
     });
     let wide = Button::primary("Run again").icon(icons::PLAY).width(ui);

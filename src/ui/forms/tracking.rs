@@ -126,7 +126,7 @@ pub(super) fn inputs(
         }
         if remarks.len() > REMARKS {
             let more = remarks.len() - REMARKS;
-            rows::hint(ui, &format!("and {more} more such remarks"));
+            rows::hint(ui, &format!("and {more} more remarks"));
         }
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
@@ -248,7 +248,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
                 .whole()
                 .default(2_000.0)
                 .limits(1.0..=16_777_216.0)
-                .help("Seed points drawn from the whole seed");
+                .help("Number of seed points, drawn at random in the seed");
             (row.value(ui), |v| Seeding::Random { count: v as usize })
         }
         Seeding::Grid { spacing_mm } => {
@@ -294,7 +294,7 @@ fn seeding(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
     let chosen = select_row(
         ui,
         "Seed points",
-        "How they are spread over the seed",
+        "How seed points are distributed over the seed",
         kinds[now].1,
         |ui| {
             let mut chosen = None;

@@ -4,6 +4,7 @@
 use crate::solvers::tracking::Seeding;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
+use crate::state::words::counted;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{self, count, took};
 use crate::ui::theme::{self, Palette, radius, size};
@@ -85,11 +86,10 @@ fn share(state: &State, seeds: usize) -> String {
         (Method::Streamlines, Seeding::Random { count }) => Some(count),
         (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
     };
-    let seeds = count(seeds as u64);
     match all {
-        Some(all) => format!("{seeds} of {}", count(all as u64)),
-        None if document.method == Method::Rays => format!("{seeds} rays"),
-        None => format!("{seeds} seeds"),
+        Some(all) => format!("{} of {}", count(seeds as u64), count(all as u64)),
+        None if document.method == Method::Rays => counted(seeds, "ray"),
+        None => counted(seeds, "seed"),
     }
 }
 

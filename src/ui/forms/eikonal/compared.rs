@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &State) {
 
 /// Why the two figures matter, and the reason when there are none.
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let text = "A path exists between almost any two regions: it alone is no sign of a connection";
+    let text = "A path exists between almost any two regions: on its own it is no evidence of a connection";
     rows::hint(ui, text);
     if let Some(why) = &state.session.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");
