@@ -530,7 +530,7 @@ fn guide() {
     window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");
     window.get_by_label_contains("Guide · 2 of 7");
-    click(&mut window, "Take the seed");
+    click(&mut window, "Use the seed tool");
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
     let leave = window.get_all_by_label("Leave guide").last().unwrap();
     leave.click();
@@ -567,7 +567,7 @@ fn disabled() {
     window.hover_at(at);
     window.run_steps(60);
     window.get_by_label("There are no streamlines yet: place a seed first");
-    click(&mut window, "Take the seed tool");
+    click(&mut window, "Use the seed tool");
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
 }
 

@@ -568,7 +568,7 @@ fn no_target() {
     state.document.regions.retain(|r| r.role != Role::Target);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("No target yet. Press T, then click where paths should end");
-    click(&mut window, "Take the target tool");
+    click(&mut window, "Use the target tool");
     window.get_by_label("Click where paths should end. Esc puts the target away");
 }
 

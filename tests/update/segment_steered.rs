@@ -40,7 +40,7 @@ fn parameters() {
     let said = status(&window);
     assert!(said.contains("ε 37.0 → 30.0"), "{said}");
     assert!(
-        said.contains("without the keep-out sphere of 2.00\u{202f}mm"),
+        said.contains("keep-out sphere of 2.00\u{202f}mm deleted"),
         "{said}"
     );
     assert_eq!(live(&window).step, 20);
@@ -73,7 +73,7 @@ fn parameters() {
     sphere(&mut window, true, dvec3(-4.0, 0.0, 0.0), 3.0);
     window.act(Action::Undo);
     assert!(
-        status(&window).contains("without the sphere of 3.00"),
+        status(&window).contains("(sphere of 3.00\u{202f}mm deleted)"),
         "{}",
         status(&window)
     );

@@ -189,12 +189,12 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
         Role::Seed => (
             "Click white matter on a slice. Esc puts the seed away",
             "No seed yet. Press S, then click a slice to place one",
-            "Take the seed tool",
+            "Use the seed tool",
         ),
         _ => (
             "Click where paths should end. Esc puts the target away",
             "No target yet. Press T, then click where paths should end",
-            "Take the target tool",
+            "Use the target tool",
         ),
     };
     if state.view.tool == tool {

@@ -70,7 +70,7 @@ fn segment(state: &State) -> Option<(String, Standing)> {
     Some(match state.segment_standing()? {
         Surface::Running => (format!("Running · {rate}"), Standing::Updating),
         Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
-        Surface::Converged => ("Stands still".to_owned(), Standing::Final),
+        Surface::Converged => ("At rest".to_owned(), Standing::Final),
         Surface::Paused | Surface::Ended => (
             format!("Paused · step {}", count(live.step)),
             Standing::Final,

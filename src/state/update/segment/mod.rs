@@ -434,7 +434,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     match live.ended {
         Ended::Converged if played => {
             state.session.status = format!(
-                "The surface stands still after {}",
+                "The surface is at rest after {}",
                 counted(live.step as usize, "step")
             );
         }
