@@ -9,7 +9,7 @@ use crate::ui::widgets::rows;
 use egui::Ui;
 
 /// How to read the two figures, on hover.
-fn meant(pairs: usize) -> String {
+fn help(pairs: usize) -> String {
     let pairs = match pairs {
         0 => "random pairs".to_owned(),
         n => counted(n, "random pair"),
@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
         rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
     });
-    both.response.on_hover_text(meant(pairs));
+    both.response.on_hover_text(help(pairs));
 }
 
 /// Why the two figures matter, and the reason when there are none.
