@@ -168,7 +168,7 @@ pub fn check(
             Standing::Same => {}
             Standing::Missing(why) if why.starts_with(UNREAD) => {
                 let why = why.strip_prefix("It").unwrap_or(&why);
-                return Ok(Standing::Changed(format!("{name} beside it{why}")));
+                return Ok(Standing::Missing(format!("{name} beside it{why}")));
             }
             Standing::Missing(_) => {
                 return Ok(Standing::Changed(format!(
