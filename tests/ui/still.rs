@@ -9,9 +9,13 @@ use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::solvers::tracking::{Fate, StopReason};
 use arcuate::state::filter::Weighed;
+use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Job, Method, Severity, Slot, State, Task, update};
-use egui::Rect;
+use arcuate::ui::theme;
+use arcuate::ui::widgets::rows;
+use egui::{Rect, Shape};
+use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -27,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::what is under the pointer, in every task", under),
         test("ui::still::steps of the guide are equally high", guide),
         test("ui::still::the guide ends at its last step", last_step),
+        test("ui::still::the figures of a comparison are whole", figures),
         test("ui::still::a stopped fit says that it was stopped", stopped),
     ]
 }
@@ -80,6 +85,32 @@ fn pathway() {
     }
 }
 
+/// In the narrowest panel, beside the names that they have there.
+fn figures() {
+    fn painted(shape: &Shape, texts: &mut Vec<String>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| painted(s, texts)),
+            Shape::Text(text) => texts.push(text.galley.job.text.clone()),
+            _ => {}
+        }
+    }
+    for share in [0.0, 0.02, 0.5] {
+        let words = AmongPairs::cheaper_in_row(share);
+        let row = words.clone();
+        let harness = Harness::builder().with_size([400.0, 60.0]);
+        let harness = harness.with_context_setup(theme::install);
+        let window = harness.build_ui(move |ui| {
+            ui.set_max_width(311.0);
+            rows::reading(ui, "Weakest stretch", &row);
+        });
+        let mut texts = Vec::new();
+        for clipped in &window.output().shapes {
+            painted(&clipped.shape, &mut texts);
+        }
+        assert!(texts.contains(&words), "{texts:?}");
+    }
+}
+
 fn streamlines() {
     let full = tracking();
     let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
@@ -117,7 +148,7 @@ fn streamlines() {
             window.state_mut().state = state.clone();
             window.run();
             let names = ["Step", "Results", "Why ends stopped", "Appearance"];
-            let there = names.map(|name| window.query_by_label(name).map(|n| n.rect()));
+            let there = names.map(|name| place(&window, name));
             let before = *before.get_or_insert(there);
             assert_eq!(there, before, "{size:?}");
         }
@@ -151,7 +182,7 @@ fn fit() {
         };
         let measure = |window: &Window| place(window, "Measure");
         window.get_by_label("fit running");
-        assert!(window.query_by_label_contains("not run").is_none());
+        window.get_by_label("Tensor fit, running: running");
         let before = (heading(&window), measure(&window));
         window.state_mut().state = ended.clone();
         window.run();
@@ -268,7 +299,8 @@ fn last_step() {
         update(state, Action::SaveTracks { layer: None, path });
     };
     let mut state = tracking();
-    for step in GuideStep::ALL {
+    // The steps before are done by the regions that are there.
+    for step in [GuideStep::Width, GuideStep::Weigh, GuideStep::Save] {
         state.session.guide = Some(step);
         export(&mut state);
         let left = Some(step).filter(|s| *s != GuideStep::Save);
@@ -297,7 +329,7 @@ fn stopped() {
         weighed.curve = vec![1.0; 2 + more].into();
     };
     set(&mut state, Ended::Cancelled, 0);
-    let mut window = super::window(state.clone(), SIZES[1]);
+    let mut window = super::window(state.clone(), [1920.0, 1700.0]);
     window.get_by_label("Stopped after 1 iteration: not converged");
     click(&mut window, "Figures of the fit");
     let figure = window.get_by_label_contains("Ended by").accesskit_node();

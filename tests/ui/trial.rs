@@ -185,7 +185,7 @@ fn guided() {
     assert_eq!(state.session.guide, Some(GuideStep::Weigh));
     click(&mut window, "Weigh streamlines");
     assert_eq!(window.state().state.view.task, Task::Filter);
-    window.get_by_label_contains("how much of the signal");
+    window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
     state.session.guide_done(GuideStep::Weigh);
     arcuate::state::update(state, Action::SelectTask(Task::Pathways));

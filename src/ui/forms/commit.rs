@@ -45,6 +45,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
+        ui.add_space(4.0);
         let text = "There are no streamlines to weigh";
         let mut note = Note::new(p, Severity::Information, text);
         let live = state

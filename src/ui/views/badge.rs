@@ -33,7 +33,8 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         return segment(state);
     }
     if let Some(running) = state.session.filter.running.as_ref() {
-        let words = format!("Iteration {}", count(running.curve.iterations() as u64));
+        // The same number as in the panel and the status bar.
+        let words = format!("Iteration {}", count(running.iterations()));
         return Some((words, Standing::Updating));
     }
     // The live result is not seen in the other tasks.

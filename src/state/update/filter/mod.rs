@@ -249,8 +249,9 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
-        if let Some(last) = last {
-            request.curve = Curve::after(&last.curve);
+        // The run begins with the value that the last one ended with.
+        if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
+            request.curve = Curve::after(before);
         }
         if !held.key.lines.same_lines(&key.lines) {
             let whole = held.key.lines.clone();
