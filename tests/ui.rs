@@ -300,14 +300,9 @@ fn slider_drag() {
         live >= 4,
         "results follow while the knob moves: {live} actions"
     );
+    let done = arcuate::state::Phase::Done;
     let last = window.state().actions.last();
-    assert!(matches!(
-        last,
-        Some(Action::SetTrack {
-            phase: arcuate::state::Phase::Done,
-            ..
-        })
-    ));
+    assert!(matches!(last, Some(Action::SetTrack { phase, .. }) if *phase == done));
     assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);

@@ -368,6 +368,16 @@ fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
         .find_map(|first| atomic::before(&first, file))
 }
 
+/// The sentence about files of a table in whose place older ones are read.
+pub fn says_before(files: &TableFiles) -> Option<String> {
+    let TableFiles::Fsl { bval, bvec } = files else {
+        return None;
+    };
+    let files = [bval, bvec].into_iter().map(PathBuf::as_path);
+    let replaced: Vec<&Path> = files.filter(|file| before(bval, file).is_some()).collect();
+    (!replaced.is_empty()).then(|| atomic::says_before(&replaced))
+}
+
 /// Reads a table for a scan of `volumes` volumes on `grid`.
 pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
     read_moved(files, grid, grid, volumes)
@@ -389,12 +399,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
-    if let TableFiles::Fsl { bval, bvec } = files {
-        let replaced = [bval, bvec]
-            .into_iter()
-            .filter(|file| before(bval, file).is_some());
-        warnings.extend(replaced.map(|file| atomic::says_before(file)));
-    }
+    warnings.extend(says_before(files));
     if turned {
         warnings.push(
             "The gradients are in the world's axes; they were turned with the image".to_owned(),

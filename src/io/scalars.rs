@@ -278,7 +278,7 @@ fn now_or_before<T>(
     };
     let before = atomic::previous_name(path);
     match before.is_file().then(|| read(&before)) {
-        Some(Ok(values)) => Ok((values, Some(atomic::says_before(path)))),
+        Some(Ok(values)) => Ok((values, Some(atomic::says_before(&[path])))),
         _ => Err(why),
     }
 }

@@ -24,6 +24,8 @@ pub fn tests() -> Vec<Trial> {
         #[cfg(unix)]
         test("io::races::a killed table is the old one", gradient_sets),
         #[cfg(unix)]
+        test("io::races::two tables at once do not mix", two_tables),
+        #[cfg(unix)]
         test("io::races::links are followed", links),
         #[cfg(unix)]
         test("io::races::permissions from the first byte", modes),
@@ -128,6 +130,16 @@ fn killed_at(folder: &Path, nth: usize, act: impl Fn()) -> bool {
     ended.is_err()
 }
 
+/// Makes copies of files that have two names.
+fn apart(folder: &Path) {
+    for name in names(folder).iter().filter(|n| n.ends_with(".previous")) {
+        let file = folder.join(name);
+        let bytes = std::fs::read(&file).expect("read");
+        std::fs::remove_file(&file).expect("removed");
+        std::fs::write(&file, bytes).expect("written");
+    }
+}
+
 /// Whatever kills a process while a set gets its names, and another while that is taken back: `look` finds all of
 /// the old (`false`) or all of the new, and once a command has ended nothing else is there.
 fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
@@ -140,6 +152,9 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
             break;
         }
         let half = look(&format!("killed at {first}"));
+        // As on a disk without links, or in a copy of the folder.
+        apart(folder);
+        assert_eq!(look(&format!("killed at {first}, copied")), half);
         (old, new) = (old + usize::from(!half), new + usize::from(half));
         for second in 1.. {
             save(false);
@@ -251,6 +266,38 @@ fn gradient_sets() {
             is_new
         },
     );
+}
+
+/// One set gets its names between those of another.
+#[cfg(unix)]
+fn two_tables() {
+    use std::sync::Mutex;
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |folder: &Path, text: &str| {
+        let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&folder.join(name), text));
+        let files: Result<Vec<_>, _> = files.into_iter().collect();
+        atomic::put_together(files.expect("prepared")).expect("put");
+    };
+    put(folder.path(), "old");
+    let (place, second) = (folder.path().to_owned(), Arc::new(Mutex::new(None)));
+    let started = second.clone();
+    let act = move || {
+        let place = place.clone();
+        let thread = std::thread::spawn(move || put(&place, "second"));
+        *started.lock().expect("no panic") = Some(thread);
+        // It is done by then, unless it waits.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    };
+    let watch = disk::watch(folder.path(), before_name(2, act));
+    put(folder.path(), "first");
+    let thread = second.lock().expect("no panic").take();
+    thread.expect("started").join().expect("no panic");
+    drop(watch);
+    for name in ["d.bval", "d.bvec"] {
+        let text = std::fs::read_to_string(folder.path().join(name)).expect("read");
+        assert_eq!(text, "second", "{name}");
+    }
+    assert_eq!(names(folder.path()), ["d.bval", "d.bvec"]);
 }
 
 #[cfg(unix)]

@@ -278,8 +278,7 @@ fn leak() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut window = window(driven.state.clone(), size);
         // Beside the task's name: above all that is scrolled, so that nothing below moves.
-        let note =
-            window.get_by_label_contains("Possible leak: the surface reached the background");
+        let note = window.get_by_label_contains("Possible leak into the background");
         let (note, run) = (note.rect(), window.get_by_label("Run").rect());
         assert!(
             note.top() < 120.0 && note.left() > size[0] * 0.6,
@@ -337,7 +336,7 @@ fn after_change() {
     leak.before_ml = 6.67;
     state.session.segment.live = Some(Arc::new(live));
     let window = window(state, [1920.0, 1080.0]);
-    window.get_by_label_contains("Possible leak: the volume multiplied after a change. 6.67");
+    window.get_by_label_contains("Possible leak after a change: 6.67");
 }
 
 /// Two leaks just before the end of the plot.

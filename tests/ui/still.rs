@@ -9,9 +9,13 @@ use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::solvers::tracking::{Fate, StopReason};
 use arcuate::state::filter::Weighed;
+use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Job, Method, Severity, Slot, State, Task, update};
-use egui::Rect;
+use arcuate::ui::theme;
+use arcuate::ui::widgets::rows;
+use egui::{Rect, Shape};
+use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -27,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::what is under the pointer, in every task", under),
         test("ui::still::steps of the guide are equally high", guide),
         test("ui::still::the guide ends at its last step", last_step),
+        test("ui::still::the figures of a comparison are whole", figures),
         test("ui::still::a stopped fit says that it was stopped", stopped),
     ]
 }
@@ -77,6 +82,32 @@ fn pathway() {
             // Its neighbours stand side by side.
             assert!(now[1].top() - now[0].bottom() < 16.0, "{now:?}");
         }
+    }
+}
+
+/// In the narrowest panel, beside the names that they have there.
+fn figures() {
+    fn painted(shape: &Shape, texts: &mut Vec<String>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| painted(s, texts)),
+            Shape::Text(text) => texts.push(text.galley.job.text.clone()),
+            _ => {}
+        }
+    }
+    for share in [0.0, 0.02, 0.5] {
+        let words = AmongPairs::cheaper_in_row(share);
+        let row = words.clone();
+        let harness = Harness::builder().with_size([400.0, 60.0]);
+        let harness = harness.with_context_setup(theme::install);
+        let window = harness.build_ui(move |ui| {
+            ui.set_max_width(311.0);
+            rows::reading(ui, "Weakest stretch", &row);
+        });
+        let mut texts = Vec::new();
+        for clipped in &window.output().shapes {
+            painted(&clipped.shape, &mut texts);
+        }
+        assert!(texts.contains(&words), "{texts:?}");
     }
 }
 

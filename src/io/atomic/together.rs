@@ -2,12 +2,21 @@
 //! a process that is killed in between leaves the old set whole, some of it under these names.
 
 use super::super::{Error, disk, ending};
-use super::Ready;
-use std::io::ErrorKind;
+use super::{Ready, folder_of};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Leaves room for the rest in the 255 bytes that a name may have.
 const MOST_BYTES: usize = 240;
+
+/// Where the disk has no links, the first of a set has a copy of itself as long as the set gets its names; a larger one
+/// would take too long, and a process that is killed then leaves a set of which nobody can say that it is half.
+const MOST_COPIED: u64 = 256 << 20;
+
+/// Giving a set its names takes milliseconds: who holds the folder for longer does something else.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The name that a file of a set has while another takes its place.
 pub fn previous_name(file: &Path) -> PathBuf {
@@ -22,29 +31,71 @@ pub fn previous_name(file: &Path) -> PathBuf {
 /// still. `first` is what the others belong to.
 pub fn before(first: &Path, file: &Path) -> Option<PathBuf> {
     let old = previous_name(file);
-    let is_other = old.is_file() && !disk::are_one(file, &old);
-    (is_other && is_half(first)).then_some(old)
+    (old.is_file() && is_half(first) && !is_same(file, &old)).then_some(old)
 }
 
-/// The sentence about a file of which [`before`] was read.
-pub fn says_before(file: &Path) -> String {
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+/// The sentence about files of which [`before`] was read.
+pub fn says_before(files: &[&Path]) -> String {
+    let names = |of: &dyn Fn(&Path) -> PathBuf| {
+        let named = files.iter().map(|file| {
+            let name = of(file).file_name().unwrap_or_default().to_owned();
+            name.to_string_lossy().into_owned()
+        });
+        named.collect::<Vec<_>>().join(" and ")
+    };
+    let (is, was) = match files {
+        [_] => ("is", "was"),
+        _ => ("are", "were"),
     };
     format!(
-        "{} is newer than the files that it belongs to, since a program was killed while it replaced them; read {} in its \
-         place, make all of them again with --force",
-        name(file),
-        name(&previous_name(file))
+        "A program was killed while it replaced files that belong together: {} {is} newer than the rest, and {} {was} read \
+         instead; make all of them again with --force, or remove the files that end in .previous to use what is newer",
+        names(&|file| file.to_owned()),
+        names(&previous_name)
     )
 }
 
 /// Whether a set has some new files and some old ones: the first is replaced last.
 fn is_half(first: &Path) -> bool {
-    disk::are_one(first, &previous_name(first))
+    is_same(first, &previous_name(first))
+}
+
+/// Whether two names have one file, or one's copy: not every disk has links, and who copies a folder seldom keeps them.
+fn is_same(one: &Path, other: &Path) -> bool {
+    disk::are_one(one, other) || have_the_same_bytes(one, other).unwrap_or(false)
+}
+
+fn have_the_same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
+    if disk::metadata(one)?.len() != disk::metadata(other)?.len() {
+        return Ok(false);
+    }
+    let mut files = [disk::File::open(one)?, disk::File::open(other)?]
+        .map(|file| BufReader::with_capacity(1 << 18, file).bytes());
+    let [one, other] = &mut files;
+    loop {
+        match (one.next().transpose()?, other.next().transpose()?) {
+            (None, None) => return Ok(true),
+            (a, b) if a != b => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+/// Keeps other processes from giving names to a set in the same folder as long as this lives; without it the names of
+/// two sets could mix. `None` where the disk has no locks, or another program keeps the folder locked.
+fn alone(files: &[Ready]) -> Option<disk::File> {
+    let [first, _, ..] = files else { return None };
+    let folder = disk::File::open(folder_of(&first.target)).ok()?;
+    let since = Instant::now();
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Some(folder),
+            Err(disk::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(_) => return None,
+        }
+    }
 }
 
 /// Second names of the old files of a set.
@@ -83,8 +134,12 @@ impl Old {
             is_needed = true;
         }
         if is_needed && is_replaced(&first) {
-            match disk::link(&first.target, &previous_name(&first.target)) {
-                // Not every disk has links: without one a killed process leaves what cannot be told apart.
+            let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MOST_COPIED);
+            let link = match is_small {
+                true => disk::link_or_copy,
+                false => disk::link,
+            };
+            match link(&first.target, &previous_name(&first.target)) {
                 Err(e) if is_about_links(&e) => {}
                 linked => linked.map_err(|e| old.given_up(failed(first, &e)))?,
             }
@@ -135,6 +190,7 @@ fn remove(file: &Path) -> std::io::Result<()> {
 /// others belong to, and gets its name last: a process that is killed in between leaves the old set, of which
 /// [`before`] finds what was replaced.
 pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
+    let _alone = alone(&files);
     let _whole = ending::undivided();
     let old = Old::keep(&files)?;
     for (done, file) in files.into_iter().rev().enumerate() {

@@ -175,7 +175,9 @@ fn one(
     for (place, text) in places.iter().zip([&sum, &weight, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
     }
-    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].left() + 8.0);
+    // The name has the room that the number leaves.
+    let number = paint::width(ui, &shown, font.clone());
+    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - 6.0);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {

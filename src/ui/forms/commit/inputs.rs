@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 chosen = Some(FilterAction::Tractogram(layer.id));
             }
         }
-        if live && menu::Item::new("Live ones, kept as a layer").show(ui) {
+        if live && menu::Item::new("Keep the live ones").show(ui) {
             chosen = Some(FilterAction::TakeLive);
         }
         chosen

@@ -88,7 +88,7 @@ pub fn unfinished(weighed: &Weighed) -> Option<String> {
     match weighed.figures.ended {
         Ended::Cancelled => Some(format!("Stopped after {iterations}: not converged")),
         Ended::Iterations => Some(format!(
-            "Not converged after {iterations}, the most that were allowed"
+            "Not converged after {iterations}, the most allowed"
         )),
         Ended::Objective | Ended::Kkt | Ended::Target => None,
     }

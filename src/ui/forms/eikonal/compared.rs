@@ -1,28 +1,23 @@
 //! The live pathway beside those of random pairs of the same head.
 
-use crate::state::pathways::{PathwayAction, Standing};
+use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::words::counted;
 use crate::state::{Action, Severity, Slot, State};
+use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
-use crate::ui::{format, theme};
 use egui::Ui;
 
 /// How to read the two figures, on hover.
 fn help(pairs: usize) -> String {
     let pairs = match pairs {
-        0 => "random pairs of regions".to_owned(),
-        n => counted(n, "random pair") + " of regions",
+        0 => "random pairs".to_owned(),
+        n => counted(n, "random pair"),
     };
     format!(
-        "Compared with {pairs} in white matter, as large as seed and target. A bundle costs less than most of them"
+        "Compared with the cheapest paths of {pairs} in this head: regions of white matter as large as seed and \
+         target. A bundle costs less than most of them"
     )
-}
-
-/// `cheaper than 87 % of pairs`: whole beside its name, however narrow the panel is.
-fn short(share: f64) -> String {
-    let percent = format::with_unit(&format::fixed(100.0 * (1.0 - share), 0), "%");
-    format!("cheaper than {percent} of pairs")
 }
 
 /// The two figures. Their rows are there as long as there is a pathway, so that nothing below them moves when the
@@ -33,9 +28,9 @@ pub fn show(ui: &mut Ui, state: &State) {
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
     let words = |share: Option<f64>| match share {
-        Some(share) => short(share),
+        Some(share) => AmongPairs::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),
-        None if compared.is_some() => "too few random pairs are joined".to_owned(),
+        None if compared.is_some() => "too few pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waits for the full result".to_owned(),

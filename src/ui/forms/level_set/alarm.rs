@@ -23,16 +23,16 @@ pub fn leaked(state: &State) -> Option<Leaked> {
 /// tools that it names stay in sight.
 pub fn sentence(state: &State, leaked: &Leaked) -> String {
     let why = match leaked.leak.cause {
-        Cause::Background => "the surface reached the background",
-        Cause::Border => "the surface reached the border of the image",
-        Cause::Growth => "the surface grows faster than before",
-        Cause::Change => "the volume multiplied after a change",
+        Cause::Background => "into the background",
+        Cause::Border => "to the border of the image",
+        Cause::Growth => "by growth that set in again",
+        Cause::Change => "after a change",
     };
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(
-        "Possible leak: {why}. {before} at step {} became {now}. Go back, then narrow ε, smooth more or cut with Remove",
+        "Possible leak {why}: {before} at step {} became {now}. Go back, then narrow ε, smooth more or use Remove",
         count(leaked.leak.from)
     )
 }
