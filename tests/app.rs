@@ -8,7 +8,7 @@ use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{LeftBehind, SessionOutput};
 use arcuate::jobs::{Event, Outcome, Output, Slot};
-use arcuate::state::{Action, Convention, Mouse, SessionAction, Settings, State, update};
+use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Settings, State, update};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
 use glam::DVec3;
@@ -81,7 +81,9 @@ fn kept() {
     wanted.paths.streamlines = 1 + (random.bits() % 9999) as usize;
     wanted.paths.min_fa = Some(random.uniform(0.0, 1.0));
     window.act(Action::Set(wanted.clone()));
-    window.state.view.light_theme = true;
+    // Written at once, not only when the window is closed.
+    let effects = update(&mut window.state, Action::ToggleTheme);
+    assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     window.state.session.backend_setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
 

@@ -583,11 +583,8 @@ fn real_scan(scan: PathBuf) {
         ],
         here,
     );
-    let (kept, seeds) = (
-        track["kept"].as_u64().unwrap_or(0),
-        track["seeds"].as_u64().unwrap_or(0),
-    );
-    assert!(seeds == 5000 && kept > 500, "{track}");
+    let number = |name: &str| track[name].as_u64().unwrap_or(0);
+    assert!(number("seeds") == 5000 && number("kept") > 500, "{track}");
     let fit = json(
         &[
             "fit", &scan, "--mask", &mask, "--maps", "fa", "--out", "maps",

@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
     let own = vec![
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
+        test("jobs::progress of planned stages never falls", planned),
         test("jobs::cancel_is_felt_at_once", cancel_is_felt_at_once),
         test(
             "jobs::saves_queue_and_finish_on_closing",
@@ -405,4 +406,25 @@ fn freed_by_a_worker() {
         }
     };
     assert_ne!(freed, std::thread::current().id());
+}
+
+/// The demo head is made in stages, and is one thing to wait for.
+fn planned() {
+    let control = Control::new();
+    control.plan(&[0.25, 0.5, 0.25]);
+    let mut last = 0.0;
+    for (total, ends) in [(4, 0.25), (10, 0.75), (2, 1.0)] {
+        control.begin("A stage", total);
+        for _ in 0..total {
+            control.advance(1);
+            let now = control.progress().fraction().expect("known");
+            assert!(now > last, "{now} after {last}");
+            last = now;
+        }
+        assert!((last - ends).abs() < 1e-6, "{last} {ends}");
+    }
+    // Without a plan each stage is for itself.
+    control.begin("Another", 2);
+    control.advance(1);
+    assert_eq!(control.progress().fraction(), Some(0.5));
 }

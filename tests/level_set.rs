@@ -8,6 +8,7 @@ mod keep_out;
 mod leak;
 mod parity;
 mod probe;
+mod real_heads;
 mod topology;
 mod whole_head;
 
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         keep_out::tests(),
         parity::tests(),
         probe::tests(),
+        real_heads::tests(),
         whole_head::tests(),
     ];
     all.into_iter().flatten().collect()

@@ -351,7 +351,8 @@ fn not_started() {
     let status = &window.state.session.status;
     let why = (&window.state.session.live_error, window.said());
     assert_eq!(
-        status, "No streamline started (1\u{202F}500 tries): the seeds lie outside the mask 'mask'",
+        status,
+        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
         "{why:?}"
     );
 }

@@ -251,8 +251,8 @@ copied() { [[ $shown == 'arcuate track'* && $(timeout 5 xclip -o -selection clip
 until_true 10 "the same command in the clipboard" copied
 now '"errors":\[\]'
 
-# A surface, steered: sampled with P held in the left ventricle of the T1, begun with a sphere, three sliders,
-# a sphere added and one cut away on the way. Rows lie where the panel puts them.
+# A surface, steered: sampled with P held in the left ventricle of the T1, begun with a sphere, three sliders that
+# are dragged, a sphere added and one cut away on the way. Rows lie where the panel puts them.
 xdotool key ctrl+4
 until_true 20 "the task Segment" now '"task":"Segment"'
 looks "$(coronal_x -8)" "$(coronal_y 16)" >/dev/null
@@ -286,12 +286,29 @@ slides() { # Y FROM TO
 events() { tail -n 1 "$record" | sed -n 's/.*"surface":{[^}]*"events":\([0-9]*\).*/\1/p'; }
 more_events() { [[ $(events) -gt $1 ]]; }
 done_before=$(events)
-# Smoothness alone: a wider range makes the surface leak, and the alarm pauses it.
-for row in "446 1117 1122" "446 1122 1127" "446 1127 1132"; do
+for row in "462 1117 1122" "462 1122 1127" "462 1127 1132"; do
     slides $row
-    until_true 60 "a slider that acts on the way" more_events "$done_before"
+    until_true 60 "smoothness that acts on the way" more_events "$done_before"
     done_before=$(events)
 done
+# With Shift a tenth of the way: a range that is wider by much leaks, and the alarm pauses it.
+sampled_target() { tail -n 1 "$record" | sed -n 's/.*"target":\([0-9.]*\),"told":true.*/\1/p'; }
+tolerance() { tail -n 1 "$record" | sed -n 's/.*"told":true,"tolerance":\([0-9.]*\).*/\1/p'; }
+smoothness() { tail -n 1 "$record" | sed -n 's/.*"smoothness":\([0-9.]*\),"spheres".*/\1/p'; }
+t0=$(sampled_target) e0=$(tolerance) smooth=$(smoothness)
+holds "three drags of the smoothness" "$smooth > 0.2 && $smooth < 0.5"
+xdotool keydown shift
+slides 406 1123 1133
+until_true 60 "a target that acts on the way" more_events "$done_before"
+done_before=$(events)
+slides 434 1124 1134
+until_true 60 "a range that acts on the way" more_events "$done_before"
+done_before=$(events)
+xdotool keyup shift
+t1=$(sampled_target) e1=$(tolerance)
+holds "T is a little higher, ε a little wider" "$t1 > $t0 && $t1 < $t0 + 40 && $e1 > $e0 && $e1 < $e0 + 20"
+holds "they leave the smoothness alone" "$(smoothness) == $smooth"
+now '"leaks_by":null'
 goes "$(axial_x 8)" "$(axial_y 8)"
 xdotool click 1
 until_true 60 "a sphere added on the way" more_events "$done_before"

@@ -18,6 +18,7 @@ pub mod segment;
 mod sessions;
 mod settings;
 mod sliders;
+mod still;
 mod surface;
 mod table;
 mod told;
@@ -181,6 +182,7 @@ pub fn tests() -> Vec<Trial> {
         filter::tests(),
         first::tests(),
         sliders::tests(),
+        still::tests(),
         surface::tests(),
         table::tests(),
         told::tests(),
@@ -298,14 +300,9 @@ fn slider_drag() {
         live >= 4,
         "results follow while the knob moves: {live} actions"
     );
+    let done = arcuate::state::Phase::Done;
     let last = window.state().actions.last();
-    assert!(matches!(
-        last,
-        Some(Action::SetTrack {
-            phase: arcuate::state::Phase::Done,
-            ..
-        })
-    ));
+    assert!(matches!(last, Some(Action::SetTrack { phase, .. }) if *phase == done));
     assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);
@@ -528,7 +525,7 @@ fn guide() {
     window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");
     window.get_by_label_contains("Guide · 2 of 7");
-    click(&mut window, "Take the seed");
+    click(&mut window, "Use the seed tool");
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
     let leave = window.get_all_by_label("Leave guide").last().unwrap();
     leave.click();
@@ -565,7 +562,7 @@ fn disabled() {
     window.hover_at(at);
     window.run_steps(60);
     window.get_by_label("There are no streamlines yet: place a seed first");
-    click(&mut window, "Take the seed tool");
+    click(&mut window, "Use the seed tool");
     assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
 }
 

@@ -453,7 +453,7 @@ fn save(
     made: &Committed,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let (fit, maps) = (&made.fit, &made.fit.maps);
     let weighted = tractogram
         .clone()

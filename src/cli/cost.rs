@@ -249,7 +249,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let command = options.command(&fitted);
     let [u1, u2, u, mask_file, path_file] = files.clone();
     let [first, second] = found.sides.clone();

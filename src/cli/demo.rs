@@ -2,7 +2,7 @@
 
 use super::headless::Headless;
 use super::options::make_folder;
-use super::output::shown;
+use super::output::{say, shown};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
@@ -10,7 +10,7 @@ use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Pane, Task};
+use crate::state::{Action, Pane, Severity, Task};
 use glam::DVec2;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for name in [TRACKS, REPORT, SUMMARY].iter().chain(&pictures) {
         runner.may_write(&at(name))?;
     }
-    make_folder(&folder)?;
+    let _made = make_folder(&folder)?;
 
     let mut window = Headless::new(runner);
     window.act(Action::OpenDemo { guide: false })?;
@@ -105,6 +105,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut files = vec![at(TRACKS)];
     let size = DVec2::new(960.0, 720.0);
     for (name, pane) in VIEWS {
+        if let Some(sentence) = pictures.no_scenes().filter(|_| pane == Some(Pane::Scene)) {
+            say(
+                Severity::Warning,
+                &format!("{name} is left out: {sentence}"),
+            );
+            continue;
+        }
         let size = if pane.is_none() {
             DVec2::new(1440.0, 900.0)
         } else {

@@ -105,7 +105,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.name())).collect();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let mut written = Vec::new();
     for &map in &options.maps {
         let path = path_of(map.name());

@@ -79,6 +79,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         What::Turn(options) => {
             check_out(&options.out, runner)?;
             let scan = options.scan.open(runner)?;
+            for note in &scan.notes {
+                warning!("{note}: {}", options.scan.scan);
+            }
             let gradients = scan.gradients.as_deref().ok_or_else(no_table)?;
             let files = save(&options.out, gradients, &scan.dwi.grid)?;
             let turn = options.scan.turn.unwrap_or(Turn::NONE);

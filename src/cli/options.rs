@@ -292,9 +292,9 @@ pub fn noted_volume(
     }
 }
 
-/// Makes a folder for results, with those above it.
-pub fn make_folder(folder: &Path) -> Result<(), Failure> {
-    io::atomic::make_folder(folder).map_err(|e| Failure::new(e.to_string()))
+/// Makes a folder for results, with those above it: they go with what this returns unless files are in them.
+pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
+    io::atomic::OutputFolder::make(folder).map_err(|e| Failure::new(e.to_string()))
 }
 
 /// Writes to standard error how reliable a mask found from the scan is.

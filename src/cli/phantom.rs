@@ -3,7 +3,7 @@
 use super::options::{positive, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::compute::{Cancelled, Control};
+use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
 use crate::io;
 use crate::jobs::{Request, Values};
@@ -107,7 +107,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
     }
-    super::options::make_folder(&options.out)?;
+    let _made = super::options::make_folder(&options.out)?;
 
     let shells = options.shells.iter();
     let scan = ScanOptions {
@@ -127,6 +127,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         shading: 0.08,
         noise_seed: options.seed,
     };
+    // Labels and masks are a byte or two each.
+    let volumes = scan.gradients().directions.len() + 3;
+    let pictures = if options.scan_only {
+        0
+    } else {
+        2 * oblique.voxel_count()
+    };
+    memory::claim_for::<f32>("The head", grid.voxel_count() * volumes + pictures, 1)
+        .map_err(|e| Failure::new(e.to_string()))?;
     let control = Control::new();
     let head = Head::new(options.seed);
     let cancelled = |e: Cancelled| Failure::new(e.to_string());

@@ -32,6 +32,11 @@ impl Pictures {
         &self.device
     }
 
+    /// One sentence if the device draws slices and no 3-D view.
+    pub fn no_scenes(&self) -> Option<&str> {
+        self.renderer.as_ref().and_then(Renderer::no_scenes)
+    }
+
     /// Draws a view, or the whole window, and writes it as PNG with its parameters inside. `size`
     /// is in points, of which each becomes `scale` × `scale` pixels; `transparent` is for the 3-D view.
     pub fn save(

@@ -551,14 +551,14 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     // Results of the session that were not made.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let why = match &window.state.session.live_error {
-        Some(why) => format!(": {why}"),
-        None => String::new(),
-    };
+    let live_error = window.state.session.live_error.clone();
     let lost: Vec<String> = lost
         .map(|sum| {
-            let why = if sum.of == saved::LIVE { &*why } else { "" };
-            format!("{} was not made again{why}", called(&document, &sum.of))
+            let own = live_error.clone().filter(|_| sum.of == saved::LIVE);
+            let why = own.or_else(|| saved::unopened(&document));
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let name = called(&document, &sum.of);
+            format!("{name} could not be made again{why}")
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);
@@ -570,7 +570,7 @@ fn write(
     results: &[Result<Replayed, String>],
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    make_folder(folder)?;
+    let _made = make_folder(folder)?;
     let mut written: Vec<PathBuf> = Vec::new();
     for result in results.iter().flatten() {
         let Some((tractogram, command)) = &result.curves else {

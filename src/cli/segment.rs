@@ -36,8 +36,8 @@ or cut away and regions that change during a run are its events; add some by han
 
 A surface that reaches the background or the border of the image, grows faster than its own recent rate predicts, or
 multiplies after it had slowed down leaks: the run stops, the files hold the surface as it is then, and the exit code
-is 3. With --json \"leak\" says why (background, border, growth), from which step (\"from\"), when it was noticed, near
-which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
+is 3. With --json \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
+noticed, near which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
 
 Exit codes: 0 done · 1 failed · 2 wrong usage · 3 leaked.";
 
@@ -572,7 +572,7 @@ fn save(
     made: &Segmented,
     runner: &mut Runner,
 ) -> Result<(), Failure> {
-    make_folder(&options.out)?;
+    let _made = make_folder(&options.out)?;
     let command = format!("arcuate segment --script {}", script.display());
     runner.run(Request::SaveMask {
         mask: made.mask.clone(),

@@ -25,6 +25,9 @@ pub enum Backend {
     },
 }
 
+/// Threads that work needs beside the workers: jobs of several kinds, and who listens to them.
+const ROOM: usize = 6;
+
 /// Worker threads.
 #[derive(Debug)]
 pub struct Pool {
@@ -223,6 +226,10 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
         let built = built.map_err(|e| e.to_string()).and_then(|threads| {
             let common = thread::start_common(common).map_err(|e| e.to_string());
             common.map(|()| threads)
+        });
+        let built = built.and_then(|threads| match next == 1 || thread::has_room(ROOM) {
+            true => Ok(threads),
+            false => Err("no more threads".to_owned()),
         });
         match built {
             Ok(threads) => {

@@ -1,5 +1,6 @@
 //! Progress and cancellation of one job, shared between the worker and whoever watches it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,12 +22,18 @@ pub struct Progress {
     pub stage: String,
     pub done: u64,
     pub total: u64,
+    /// Where the stage begins in the whole job and how large a share of it is; `None`: it is all that is known.
+    pub part: Option<(f32, f32)>,
 }
 
 impl Progress {
     /// Share done in `0..=1`, or `None` while the total is unknown.
     pub fn fraction(&self) -> Option<f32> {
-        (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
+        let stage = (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0));
+        match self.part {
+            Some((from, share)) => Some(from + share * stage.unwrap_or(0.0)),
+            None => stage,
+        }
     }
 }
 
@@ -41,6 +48,14 @@ struct Shared {
     done: AtomicU64,
     total: AtomicU64,
     stage: Mutex<String>,
+    parts: Mutex<Parts>,
+}
+
+/// Shares of the stages that are known before they begin.
+#[derive(Debug, Default)]
+struct Parts {
+    now: Option<(f32, f32)>,
+    to_come: VecDeque<f32>,
 }
 
 impl Control {
@@ -73,11 +88,21 @@ impl Control {
         }
     }
 
+    /// The next stages make up the whole job with these shares: its progress never falls back.
+    pub fn plan(&self, shares: &[f32]) {
+        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.now = None;
+        parts.to_come = shares.iter().copied().collect();
+    }
+
     /// Starts a named stage of `total` units (voxels, streamlines, bytes).
     pub fn begin(&self, stage: &str, total: u64) {
         *self.0.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage.to_owned();
         self.0.done.store(0, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
+        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = parts.now.map_or(0.0, |(from, share)| from + share);
+        parts.now = parts.to_come.pop_front().map(|share| (from, share));
     }
 
     pub fn advance(&self, units: u64) {
@@ -94,6 +119,12 @@ impl Control {
                 .clone(),
             done: self.0.done.load(Ordering::Relaxed),
             total: self.0.total.load(Ordering::Relaxed),
+            part: self
+                .0
+                .parts
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .now,
         }
     }
 }

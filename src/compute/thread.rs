@@ -83,6 +83,30 @@ pub(super) fn start_common(most: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether this many more threads could be started now; none of them stays.
+pub(super) fn has_room(count: usize) -> bool {
+    let (sender, receiver) = channel::<()>();
+    let receiver = Arc::new(Mutex::new(receiver));
+    let waits = |_| {
+        let receiver = receiver.clone();
+        let wait = move || {
+            // Ends with the sender: until then all of them count.
+            let _ = receiver
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .recv();
+        };
+        Builder::new().name("room".to_owned()).spawn(wait)
+    };
+    let started: Vec<_> = (0..count).map(waits).take_while(Result::is_ok).collect();
+    drop(sender);
+    let has_room = started.len() == count;
+    for thread in started.into_iter().flatten() {
+        let _ = thread.join();
+    }
+    has_room
+}
+
 /// Runs `work` on a thread of its own, or at once on this one where none can be started.
 pub fn beside(name: &str, work: impl FnOnce() + Send + 'static) {
     fn run(once: &Mutex<Option<impl FnOnce()>>) {

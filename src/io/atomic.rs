@@ -5,9 +5,11 @@
 
 mod folder;
 mod temporary;
+mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
+pub use together::{before, previous_name, put_together, says_before};
 
 use super::checksum::{self, Summed};
 use super::{Error, disk, ending};
@@ -78,40 +80,6 @@ impl Ready {
         sync_folder(&self.target);
         Ok(())
     }
-
-    /// The file that it takes the place of, under a name of ours as well.
-    fn old(&self) -> Result<Option<Temporary>, Error> {
-        if !self.replaces || !self.target.exists() {
-            return Ok(None);
-        }
-        let link = |old: &Path| disk::link_or_copy(&self.target, old);
-        let old = Temporary::beside_undivided(&self.target, link);
-        let (old, ()) = old.map_err(|e| Error::writing(&self.path, &e))?;
-        Ok(Some(old))
-    }
-}
-
-/// Gives files that belong together their names: all of them or none, whatever fails. The first is what the
-/// others belong to, and gets its name last: a process that is killed in between leaves the old one, beside
-/// which those that have theirs are found out of step.
-pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
-    let _whole = ending::undivided();
-    let old: Result<Vec<_>, Error> = files.iter().map(Ready::old).collect();
-    let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
-    let before: Vec<_> = targets.iter().zip(old?).rev().collect();
-    for (done, file) in files.into_iter().rev().enumerate() {
-        if let Err(error) = file.put_undivided() {
-            for (target, old) in &before[..done] {
-                // Back to what it was; the first error is the one to tell.
-                let _ = match old {
-                    Some(old) => disk::rename(&old.path, target),
-                    None => disk::remove_file(target),
-                };
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 /// Writes a file.
@@ -402,6 +370,44 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => no_folder(path),
         _ => Error::writing(path, &e),
     })
+}
+
+/// A folder for files that are made now. Those of it and above it that were not there go with this as long as
+/// nothing is in them.
+#[must_use]
+pub struct OutputFolder {
+    made: Vec<PathBuf>,
+    _at_end: ending::AtEnd,
+}
+
+impl OutputFolder {
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        let is_new = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
+        let new = path.ancestors().take_while(is_new);
+        let made: Vec<PathBuf> = new.map(Path::to_owned).collect();
+        let own = made.clone();
+        let folder = Self {
+            made,
+            _at_end: ending::at_end(move || remove_empty(&own)),
+        };
+        make_folder(path).map(|()| folder)
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        remove_empty(&self.made);
+    }
+}
+
+/// The inner ones come first.
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders {
+        // One with something in it stays, and so do those above it.
+        if disk::remove_folder(folder).is_err() {
+            return;
+        }
+    }
 }
 
 /// Makes a folder that only its owner may enter; files made in it from now on are private, too.

@@ -4,7 +4,7 @@
 use super::mgh::VERSION as MGH;
 use super::source::read_text;
 use super::stored::Stored;
-use super::{Error, SpaceInfo, Told, extension, freesurfer, names_in};
+use super::{Error, SpaceInfo, Told, atomic, extension, freesurfer, names_in};
 use crate::data::labels::{Label, Labels};
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +131,8 @@ fn of_numbers(
         // An image with one label is a mask.
         Some(found) if found.len() > 1 || beside.is_some() => {
             // A text file that merely lies there may be anything.
-            let labels = beside.and_then(|table| read(&table).ok());
+            let table = beside.map(|table| atomic::before(path, &table).unwrap_or(table));
+            let labels = table.and_then(|table| read(&table).ok());
             let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }

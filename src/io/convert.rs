@@ -9,7 +9,7 @@ use super::{
     Error, Opened, Told, as_mask, atomic, detect, extension, fibres, image, nifti, open_told,
     surface, tck, trx,
 };
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::{Surface, Tractogram, Volume};
 use images::Image;
 use std::path::{Path, PathBuf};
@@ -224,6 +224,9 @@ fn surface_of(
                     "name a mask to make a surface of",
                 ));
             };
+            let voxels = mask.grid.voxel_count();
+            let room = memory::claim_for::<u32>("The surface of the mask", voxels, 1);
+            room.map_err(|e| Error::memory(input, e))?;
             let net = Surface::of_mask(&mask);
             surface::save(output, &net, command, control)?;
             Ok(format!(

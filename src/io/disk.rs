@@ -263,6 +263,27 @@ pub fn exchange(one: &Path, other: &Path) -> Option<Result<()>> {
     }
 }
 
+/// Whether two names are those of one file by links; `false` where the system does not say.
+pub fn are_one(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let place = |path: &Path| metadata(path).ok().map(|m| (m.dev(), m.ino()));
+        place(a).is_some_and(|a| place(b) == Some(a))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (a, b);
+        false
+    }
+}
+
+/// A second name for a file.
+pub fn link(from: &Path, to: &Path) -> Result<()> {
+    step(Operation::Link, to)?;
+    std::fs::hard_link(from, to)
+}
+
 /// A second name for a file; a copy where the disk has no links.
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     step(Operation::Link, to)?;

@@ -48,7 +48,8 @@ pub fn undivided() -> RwLockReadGuard<'static, ()> {
 pub fn end() {
     let steps = STEPS.write().unwrap_or_else(PoisonError::into_inner);
     let waiting = std::mem::take(&mut acts().waiting);
-    for act in waiting.into_values() {
+    // A file goes before the folder that was made for it.
+    for act in waiting.into_values().rev() {
         act();
     }
     std::mem::forget(steps);

@@ -413,8 +413,8 @@ impl Error {
             ),
             Self::Film { why, .. } => write!(
                 f,
-                "The film could not be made ({why}) and nothing was changed; its pictures are there, so make room \
-                 for temporary files (in {}, or set TMPDIR) and try again",
+                "The film could not be made ({why}) and nothing was changed; its pictures are there, so close \
+                 other programs, make room for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
             Self::Scratch { why, .. } => write!(

@@ -7,6 +7,7 @@
 
 mod units;
 
+use super::format::{Content, Format};
 use super::source::read_text;
 use super::{Error, atomic, image, nrrd, with_extension};
 use crate::compute::Control;
@@ -313,7 +314,8 @@ pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
 fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     let (b, vectors, path) = match files {
         TableFiles::Fsl { bval, bvec } => {
-            let (b, v) = (b_values(bval)?, fsl_vectors(bvec)?);
+            let before = |file: &Path| before(bval, file).unwrap_or(file.to_owned());
+            let (b, v) = (b_values(&before(bval))?, fsl_vectors(&before(bvec))?);
             if b.len() != volumes || v.len() != volumes {
                 let wrong = if v.len() == volumes { bval } else { bvec };
                 return Err(Error::Counts {
@@ -355,6 +357,27 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     })
 }
 
+/// A file of a table as it was before a process began to replace the table, alone or with its image, and was killed.
+fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
+    let images = Format::all()
+        .filter(|f| f.content() == Content::Image)
+        .flat_map(Format::extensions);
+    let images = images.map(|ending| with_extension(bval, ending));
+    std::iter::once(bval.to_owned())
+        .chain(images)
+        .find_map(|first| atomic::before(&first, file))
+}
+
+/// The sentence about files of a table in whose place older ones are read.
+pub fn says_before(files: &TableFiles) -> Option<String> {
+    let TableFiles::Fsl { bval, bvec } = files else {
+        return None;
+    };
+    let files = [bval, bvec].into_iter().map(PathBuf::as_path);
+    let replaced: Vec<&Path> = files.filter(|file| before(bval, file).is_some()).collect();
+    (!replaced.is_empty()).then(|| atomic::says_before(&replaced))
+}
+
 /// Reads a table for a scan of `volumes` volumes on `grid`.
 pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Error> {
     read_moved(files, grid, grid, volumes)
@@ -376,6 +399,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     })?;
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
+    warnings.extend(says_before(files));
     if turned {
         warnings.push(
             "The gradients are in the world's axes; they were turned with the image".to_owned(),

@@ -37,6 +37,8 @@ enum Stopped {
     Cancelled,
     /// The end of a sentence.
     Failed(String),
+    /// The same, about an ffmpeg that gave up by itself.
+    GaveUp(String),
 }
 
 impl Ffmpeg {
@@ -75,32 +77,23 @@ impl Ffmpeg {
             scratch.link(frame, &format!("{:06}.png", i + 1))?;
         }
         let film = scratch.path().join("film.mp4");
-        let mut command = Command::new(&self.program);
-        command
-            .args([
-                "-nostdin",
-                "-y",
-                "-loglevel",
-                "error",
-                "-progress",
-                "pipe:1",
-            ])
-            .args(["-framerate", &per_s.to_string(), "-i"])
-            .arg(scratch.path().join("%06d.png"))
-            .args(["-vf", FILTERS])
-            .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
-            .args(["-color_trc", "bt709", "-c:v", "libx264", "-crf", "16"])
-            .args(["-movflags", "+faststart", "-f", "mp4"])
-            .arg(&film);
         let failed = |why: String| Error::Film {
             path: path.to_owned(),
             why,
         };
-        control.begin("Making the film", frames.len() as u64);
-        let made = Running::start(command).and_then(|r| r.wait(&film, self.patience, control));
+        let make = |threads: &[&str]| {
+            control.begin("Making the film", frames.len() as u64);
+            let command = self.command(scratch.path(), &film, per_s, threads);
+            Running::start(command)?.wait(&film, self.patience, control)
+        };
+        let made = match make(&[]) {
+            // It starts a dozen threads, and where it gets fewer it does not do with them.
+            Err(Stopped::GaveUp(_)) => make(&["-threads", "1"]),
+            made => made,
+        };
         made.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
-            Stopped::Failed(why) => failed(why),
+            Stopped::Failed(why) | Stopped::GaveUp(why) => failed(why),
         })?;
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
@@ -108,6 +101,28 @@ impl Ffmpeg {
             Err(e) => return Err(failed(e.kind().to_string())),
         }
         atomic::copy(&film, path, control)
+    }
+
+    fn command(&self, folder: &Path, film: &Path, per_s: u32, threads: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["-nostdin", "-y", "-loglevel", "error"])
+            .args(["-progress", "pipe:1"])
+            // Those that decode, then those that filter and those that encode.
+            .args(threads)
+            .args(["-framerate", &per_s.to_string(), "-i"])
+            .arg(folder.join("%06d.png"));
+        if !threads.is_empty() {
+            command.args(["-filter_threads", "1"]);
+        }
+        command
+            .args(["-vf", FILTERS])
+            .args(["-colorspace", "bt709", "-color_primaries", "bt709"])
+            .args(["-color_trc", "bt709", "-c:v", "libx264", "-crf", "16"])
+            .args(threads)
+            .args(["-movflags", "+faststart", "-f", "mp4"])
+            .arg(film);
+        command
     }
 }
 
@@ -237,7 +252,7 @@ impl Running {
                         std::thread::sleep(TICK);
                     }
                     let last = said(&self.complaints.last_line());
-                    return Err(Stopped::Failed(format!("ffmpeg ended with {status}{last}")));
+                    return Err(Stopped::GaveUp(format!("ffmpeg ended with {status}{last}")));
                 }
                 Err(e) => return Err(Stopped::Failed(e.to_string())),
             }

@@ -11,6 +11,7 @@ mod export;
 mod fault;
 mod film;
 mod fitting;
+mod head;
 mod making;
 mod open;
 mod pathway;

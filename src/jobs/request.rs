@@ -12,6 +12,7 @@ use super::density::{MapDensity, Mapped};
 use super::export::{save_tractogram, save_with_values};
 use super::fault::Fault;
 use super::fitting;
+use super::head;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
 use super::pathway::{FindPathway, Found, Trace, Traced};
@@ -351,15 +352,8 @@ impl Request {
             }
             Self::OpenTold { path, told } => Ok(open(&path, &[], &told, control)?),
             Self::Demo { seed } => {
-                let demo = backend
-                    .install(|| phantom::Demo::new(seed, control))
-                    .map_err(|e| e.to_string())?;
-                demo.dwi.usual_windows();
-                demo.t1.usual_windows();
-                Ok(Output::Demo {
-                    seed,
-                    demo: Box::new(demo),
-                })
+                let demo = Box::new(head::make(seed, backend, control)?);
+                Ok(Output::Demo { seed, demo })
             }
             Self::Fit {
                 dwi,

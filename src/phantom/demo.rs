@@ -66,8 +66,18 @@ pub fn scan_options(grid: Arc<Grid>, noise_seed: u64) -> ScanOptions {
 }
 
 impl Demo {
+    /// The memory that it takes.
+    pub fn bytes() -> u64 {
+        let voxels = |grid: Option<Arc<Grid>>| grid.map_or(0, |grid| grid.voxel_count() as u64);
+        let options = scan_grid(2.0).map(|grid| scan_options(grid, 0));
+        let volumes = options.map_or(0, |o| o.gradients().directions.len() as u64);
+        (voxels(scan_grid(2.0)) * volumes + voxels(oblique_grid())) * size_of::<f32>() as u64
+    }
+
     /// Panics never: both grids are constants of this program.
     pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
+        // As long as each takes; the last is to prepare the views.
+        control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::new(seed);
         let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {
             return Err(Cancelled);

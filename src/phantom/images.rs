@@ -207,7 +207,7 @@ impl Head {
         let width = grid.spacing().element_sum() / 3.0;
         let shading = Waves::<8>::new(Random::new(options.noise_seed).stream(5), 260.0);
         let random = Random::new(options.noise_seed).stream(6);
-        control.begin("Drawing the made-up head", grid.shape[2] as u64);
+        control.begin("Drawing the image", grid.shape[2] as u64);
         let n = grid.voxel_count();
         let (mut image, mut tissue) = (vec![0f32; n], vec![0f32; n]);
         let (mut brain, mut lesion) = (vec![0u8; n], vec![0u8; n]);
@@ -257,7 +257,7 @@ impl Head {
         let slice = grid.shape[0] * grid.shape[1];
         let m = grid.world_from_voxel.matrix3;
         let edges = [m.x_axis, m.y_axis, m.z_axis];
-        control.begin("Labelling the made-up head", grid.shape[2] as u64);
+        control.begin("Labelling the head", grid.shape[2] as u64);
         let n = grid.voxel_count();
         let (mut tissue, mut bundle) = (vec![0f32; n], vec![0f32; n]);
         tissue
@@ -303,7 +303,7 @@ impl Head {
         let slice = grid.shape[0] * grid.shape[1];
         let m = grid.world_from_voxel.matrix3;
         let edges = [m.x_axis, m.y_axis, m.z_axis];
-        control.begin("Masking the made-up head", grid.shape[2] as u64);
+        control.begin("Making the mask", grid.shape[2] as u64);
         let mut inside = vec![0u8; grid.voxel_count()];
         inside
             .par_chunks_mut(slice)

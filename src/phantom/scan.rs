@@ -180,7 +180,7 @@ impl Head {
         let random: Vec<Random> = (0..frames as u64)
             .map(|f| Random::new(options.noise_seed).stream(f))
             .collect();
-        control.begin("Scanning the made-up head", nz as u64);
+        control.begin("Simulating the scan", nz as u64);
         let mut values = vec![0f32; frames * voxels];
         let mut inside = vec![0u8; voxels];
         let mut slices: Vec<Vec<&mut [f32]>> = (0..nz).map(|_| Vec::new()).collect();

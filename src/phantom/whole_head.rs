@@ -70,7 +70,7 @@ impl WholeHead {
         let [nx, ny, nz] = grid.shape;
         let (slice, n) = (nx * ny, grid.voxel_count());
         let width = grid.spacing().element_sum() / 3.0;
-        control.begin("Drawing the made-up head", nz as u64);
+        control.begin("Drawing the image", nz as u64);
         let (mut t1, mut t2, mut inside) = (vec![0f32; n], vec![0f32; n], vec![0u8; n]);
         t1.par_chunks_mut(slice)
             .zip(t2.par_chunks_mut(slice))

@@ -109,7 +109,10 @@ impl Renderer {
             .into_iter()
             .filter_map(|id| self.panes.get(&id))
             .collect();
-        let share = |p: &&Pane| p.progress.as_ref().map_or(0.0, |p| p.pace.share());
+        let share = |p: &&Pane| match &p.progress {
+            Some(progress) => progress.pace.share(),
+            None => f64::from(u8::from(p.complete)),
+        };
         panes.iter().map(share).sum::<f64>() / panes.len().max(1) as f64
     }
 
@@ -117,7 +120,8 @@ impl Renderer {
     pub fn is_whole(&self, ids: impl IntoIterator<Item = PaneId>) -> bool {
         let whole = |p: &Pane| {
             let done = |p: &Progress| !p.pace.owes_better() && !p.stopwatch.is_running();
-            p.complete && !p.rough && p.progress.as_ref().is_some_and(done)
+            // A 3-D view that the device cannot draw is complete without progress.
+            p.complete && !p.rough && p.progress.as_ref().is_none_or(done)
         };
         ids.into_iter()
             .filter_map(|id| self.panes.get(&id))

@@ -242,6 +242,8 @@ impl Lesion {
 pub struct Weighed {
     /// The streamlines that have them; others of the layer are from after it was edited.
     pub of: DataId,
+    /// The same streamlines before they had weights.
+    pub lines: DataId,
     pub from: FitOf,
     pub figures: Figures,
     /// The objective after each iteration, from the start's on.

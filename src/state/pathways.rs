@@ -219,6 +219,12 @@ impl AmongPairs {
         format!("cheaper than {percent} of {pairs}")
     }
 
+    /// The same in the room of a panel's row, beside which the number of pairs stands on hover.
+    pub fn cheaper_in_row(share: f64) -> String {
+        let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
+        format!("cheaper than {percent} of pairs")
+    }
+
     /// `Weakest stretch cheaper than 87 % of 200 random pairs in this head, cost per mm cheaper than 78 %`.
     pub fn words(&self) -> String {
         format!(

@@ -397,13 +397,23 @@ impl State {
     pub fn segment_standing(&self) -> Option<Standing> {
         let working = &self.session.segment;
         let live = working.live.as_ref()?;
+        let asked = working.running && working.play != Play::Rest;
+        // It may be measured still, or looked at in another way.
+        let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
         Some(match live.ended {
-            _ if working.running && working.play != Play::Rest => Standing::Running,
+            _ if asked && !rests => Standing::Running,
             Ended::Leaked(_) => Standing::Leaked,
             Ended::Vanished | Ended::Filled => Standing::Ended,
             Ended::Converged => Standing::Converged,
             Ended::Steps => Standing::Paused,
         })
+    }
+
+    /// Whether the surface came about by the parameters and spheres that are asked for.
+    fn is_moved_as_asked(&self, live: &Surfaced) -> bool {
+        let segment = &self.document.segment;
+        live.script.at(u64::MAX).0 == &self.document.surface_params()
+            && live.spheres == segment.spheres
     }
 
     /// Whether the surface was moved by other parameters than the document's, and is not on its way.

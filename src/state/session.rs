@@ -195,9 +195,9 @@ impl Exports {
     }
 }
 
-/// The guide's last words.
+/// The guide's last note.
 const GUIDE_ENDS: &str =
-    "The guide ends here: all that it made stays, and can be undone. ? lists the tools and keys";
+    "Guide finished. Everything you made stays and can be undone. Press ? for tools and keys";
 
 /// Steps of the guide, in order; each advances when its act is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -223,6 +223,11 @@ impl GuideStep {
         Self::Weigh,
         Self::Save,
     ];
+
+    /// Whether seed and target are there: what follows is about results of both.
+    pub fn is_after_regions(self) -> bool {
+        matches!(self, Self::Width | Self::Weigh | Self::Save)
+    }
 
     pub fn next(self) -> Option<Self> {
         let at = Self::ALL.iter().position(|&s| s == self)?;
@@ -395,6 +400,17 @@ impl Session {
         };
     }
 
+    /// A step that was taken back in one task is no news in another.
+    pub fn forget_step(&mut self) {
+        let (step, rest) = match self.status.split_once(FOLLOWS) {
+            Some((step, rest)) => (step, rest.to_owned()),
+            None => (&*self.status, String::new()),
+        };
+        if step.starts_with("Undid: ") || step.starts_with("Redid: ") {
+            self.status = rest;
+        }
+    }
+
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
         self.add(Message {
             severity,
@@ -478,12 +494,15 @@ impl Session {
         }
     }
 
-    /// Ends a guide step if it is the current one. Who saves has seen what there is, with a pathway and
-    /// weights or without.
+    /// Begins the guide; its last note of the time before goes.
+    pub fn start_guide(&mut self) {
+        self.messages.retain(|m| m.text != GUIDE_ENDS);
+        self.guide = Some(GuideStep::ClickSlice);
+    }
+
+    /// Ends a guide step if it is the current one.
     pub fn guide_done(&mut self, step: GuideStep) {
-        let skipped = [GuideStep::Width, GuideStep::Weigh].map(Some);
-        let saved = step == GuideStep::Save && skipped.contains(&self.guide);
-        if self.guide == Some(step) || saved {
+        if self.guide == Some(step) {
             self.guide = step.next();
             if self.guide.is_none() {
                 self.say(Severity::Information, GUIDE_ENDS);

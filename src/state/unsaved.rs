@@ -209,7 +209,7 @@ impl Base {
         let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
         Self {
             regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
-            layers: kept.map(|l| (l.id, data(&l.content))).collect(),
+            layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
             weighed: document.weighed.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
             start: document.segment.start.clone(),
@@ -316,6 +316,16 @@ fn same_start(a: &Start, b: &Start) -> bool {
 }
 
 impl Document {
+    /// Names the data of a layer; that of streamlines without their weights, which are a thing of their own.
+    pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
+        let weighed = self.weighed.get(&layer).filter(|w| w.of == data);
+        weighed.map_or(data, |w| w.lines)
+    }
+
+    fn unweighted(&self, layer: &Layer) -> DataId {
+        self.without_weights(layer.id, data(&layer.content))
+    }
+
     /// The recipe of a layer before it was moved and edited.
     fn origin<'a>(&'a self, layer: &'a Layer) -> &'a Recipe {
         let moved = self.moved.get(&layer.id);
@@ -424,11 +434,11 @@ impl State {
             (new(absent(document), base.absent), Thing::Absent),
         ];
         for layer in &document.layers {
-            let id = data(&layer.content);
+            let id = document.unweighted(layer);
             let exported = || {
                 // The file of a scan lacks its gradients.
                 let whole = !matches!(layer.content, Content::Scan { .. });
-                whole && in_files.holds(id)
+                whole && (in_files.holds(id) || in_files.holds(data(&layer.content)))
             };
             let known = base.layers.get(&layer.id) == Some(&id);
             if !(document.is_in_a_file(layer) || known || exported()) {

@@ -155,7 +155,7 @@ fn head(
 /// What is beside the name.
 fn facts(state: &State, drawer: Drawer) -> String {
     use super::format::count;
-    use crate::state::words::streamlines;
+    use crate::state::words::{counted, streamlines};
     let working = &state.session.bundle;
     match drawer {
         Drawer::Table => {
@@ -170,11 +170,7 @@ fn facts(state: &State, drawer: Drawer) -> String {
             let chosen = state.chosen().map_or(0, |c| c.count);
             let mut words = match rows == all {
                 true => streamlines(all as u64),
-                false => format!(
-                    "{} of {} streamlines",
-                    count(rows as u64),
-                    count(all as u64)
-                ),
+                false => format!("{} of {}", count(rows as u64), streamlines(all as u64)),
             };
             if chosen > 0 {
                 words += &format!(", {} chosen", count(chosen as u64));
@@ -189,11 +185,9 @@ fn facts(state: &State, drawer: Drawer) -> String {
         Drawer::Matrix => working.connect.known().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;
             let both = c.looked_at - c.one_end - c.no_end;
-            let (both, all) = (count(both as u64), count(c.looked_at as u64));
-            format!(
-                "{both} of {all} streamlines connect {} labels",
-                c.nodes.len()
-            )
+            let all = streamlines(c.looked_at as u64);
+            let labels = counted(c.nodes.len(), "label");
+            format!("{} of {all} connect {labels}", count(both as u64))
         }),
     }
 }

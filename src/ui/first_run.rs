@@ -274,13 +274,13 @@ fn task_words(task: Task) -> &'static str {
     match task {
         Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
         Task::Track => {
-            "Place a seed and a target by mouse: streamlines and geodesic rays follow it live"
+            "Place a seed and a target with the mouse: streamlines and geodesic rays update live"
         }
         Task::Segment => {
             "Sample what you look for, drop a sphere in it, and steer the surface that grows"
         }
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
-        Task::Filter => "Weigh each streamline by how well it explains the scan",
+        Task::Filter => "Fit a weight to each streamline: how much of the signal it explains",
     }
 }
 

@@ -30,7 +30,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let at = GuideStep::ALL.iter().position(|&s| s == step).unwrap_or(0) + 1;
     let title = format!("Guide · {at} of {}", GuideStep::ALL.len());
     let p = theme::palette(ui.style());
+    let all: Vec<&str> = texts().collect();
     let mut note = Note::guide(p, &title, text).leave("Leave guide");
+    note = note.room_for(&all);
     if !word.is_empty() {
         note = note.action_with_icon(word, icon);
     }
@@ -58,6 +60,16 @@ enum Subject {
 }
 
 impl Subject {
+    const ALL: [Self; 7] = [
+        Self::Streamlines,
+        Self::Rays,
+        Self::Pathway,
+        Self::Weights,
+        Self::NoStreamlines,
+        Self::Fit,
+        Self::Weighed,
+    ];
+
     fn of(state: &State) -> Self {
         let weighed = super::forms::commit::weighs(state);
         let saves = state.session.guide == Some(GuideStep::Save);
@@ -80,71 +92,76 @@ fn has_streamlines(state: &State) -> bool {
     state.document.filtered().is_some() || live.is_some_and(|l| !l.output.kept.is_empty())
 }
 
+/// Two lines in a narrow panel: no step is higher than another.
 fn text(step: GuideStep, subject: Subject) -> &'static str {
     use Subject::{Fit, NoStreamlines, Pathway, Rays, Streamlines, Weighed, Weights};
     match (step, subject) {
         (GuideStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
         (GuideStep::PlaceSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
-            "Press S, then click white matter on a slice. Streamlines start there at once"
+            "Press S, then click white matter on a slice. Streamlines start there"
         }
         (GuideStep::PlaceSeed, Rays) => {
-            "Press S, then click white matter on a slice. Rays leave it at once"
+            "Press S, then click white matter on a slice. Rays start there"
         }
         (GuideStep::PlaceSeed, Pathway) => {
-            "Press S, then click white matter on a slice. It is one end of the pathway"
+            "Press S, then click white matter on a slice: one end of the pathway"
         }
         (GuideStep::DragSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
-            "Drag the yellow seed over a slice, or its rim to resize it. The streamlines follow"
+            "Drag the yellow seed, or its rim to resize it. The streamlines follow"
         }
         (GuideStep::DragSeed, Rays) => {
-            "Drag the yellow seed over a slice, or its rim to resize it. The rays follow"
+            "Drag the yellow seed, or its rim to resize it. The rays follow"
         }
         (GuideStep::DragSeed, Pathway) => {
-            "Drag the yellow seed over a slice, or its rim to resize it. A pathway follows both ends"
+            "Drag the yellow seed, or its rim to resize it. The pathway follows"
         }
         (GuideStep::PlaceTarget, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
-            "Press T, then click where the streamlines should end. The others turn grey"
+            "Press T, then click where streamlines should end. The others turn grey"
         }
         (GuideStep::PlaceTarget, Rays) => {
-            "Press T, then click where the rays should end. The others turn grey"
+            "Press T, then click where rays should end. The others turn grey"
         }
         (GuideStep::PlaceTarget, Pathway) => {
-            "Press T, then click where the other end is. The paths of least cost join the two"
+            "Press T, then click the other end. Paths of least cost join the two"
         }
         (GuideStep::Width, Streamlines | Rays | NoStreamlines | Weights | Fit | Weighed) => {
-            "Open Pathways (Ctrl+3): what every path between seed and target costs, and the cheapest"
+            "Open Pathways (Ctrl+3): the cheapest path from seed to target"
         }
         (GuideStep::Width, Pathway) => {
             "Drag the pathway width ε: how much more than the cheapest a path may cost"
         }
         (GuideStep::Weigh, Weights) => {
-            "Run the fit: it finds how much of the scan's signal each streamline explains"
+            "Run the fit: it finds how much of the signal each streamline explains"
         }
         (GuideStep::Weigh, NoStreamlines) => {
-            "No streamlines yet: track the whole brain to find how much of the scan's signal each explains"
+            "No streamlines yet: track the whole brain, then fit their weights"
         }
         (GuideStep::Weigh, Fit) => {
             "The fit runs. The histogram of its weights appears under Results"
         }
         (GuideStep::Weigh, Weighed) => {
-            "Drag the line in the histogram below: streamlines that explain least of the signal go first"
+            "Drag the line in the histogram: streamlines of low weight go first"
         }
         (GuideStep::Weigh, _) => {
-            "Open Filter (Ctrl+5): how much of the scan's signal each streamline explains"
+            "Open Filter (Ctrl+5): how much of the signal each streamline explains"
         }
         (GuideStep::Save, Weighed) => {
-            "Save the streamlines that stay: they go to a TCK file that other programs read, their weights beside it"
+            "Save the streamlines that stay and their weights as TCK and text"
         }
         (GuideStep::Save, Streamlines | NoStreamlines | Weights | Fit) => {
-            "Save what you found: streamlines go to a TCK file that other programs read"
+            "Save the streamlines as TCK, which other programs read"
         }
-        (GuideStep::Save, Rays) => {
-            "Save what you found: rays and their CM go to files that other programs read"
-        }
-        (GuideStep::Save, Pathway) => {
-            "Save what you found: the pathway goes to a NIfTI mask that other programs read"
-        }
+        (GuideStep::Save, Rays) => "Save the rays and their CM as files that other programs read",
+        (GuideStep::Save, Pathway) => "Save the pathway as a NIfTI mask, which other programs read",
     }
+}
+
+/// All texts of all steps.
+fn texts() -> impl Iterator<Item = &'static str> {
+    GuideStep::ALL.into_iter().flat_map(|step| {
+        let subjects = Subject::ALL.into_iter();
+        subjects.map(move |subject| text(step, subject))
+    })
 }
 
 fn word(step: GuideStep, subject: Subject) -> &'static str {
@@ -152,9 +169,9 @@ fn word(step: GuideStep, subject: Subject) -> &'static str {
         GuideStep::Width if matches!(subject, Subject::Pathway) => "Widen it",
         GuideStep::Width => "Show the pathway",
         GuideStep::ClickSlice => "Next: place a seed",
-        GuideStep::PlaceSeed => "Take the seed",
+        GuideStep::PlaceSeed => "Use the seed tool",
         GuideStep::DragSeed => "Show the seed",
-        GuideStep::PlaceTarget => "Take the target",
+        GuideStep::PlaceTarget => "Use the target tool",
         GuideStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
         GuideStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
         GuideStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",

@@ -169,8 +169,7 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
     if response.clicked() {
         actions.push(Action::SelectTask(Task::Track));
     }
-    response
-        .on_hover_text("The streamlines of the regions as they are. Keep as layer makes them stay");
+    response.on_hover_text("Live streamlines of the current regions. Keep as layer stores them");
 }
 
 fn row(

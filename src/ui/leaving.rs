@@ -95,8 +95,8 @@ fn changed_since(
     let close = modal(ui, "changed since", 400.0, |ui| {
         heading(ui, &format!("{name} was changed by another program"));
         ui.label(
-            "Since it was opened or saved here, another window or program has written it. Overwriting it \
-             loses what was written there",
+            "Another window or program has written to it since it was opened or saved here. Overwriting it \
+             loses those changes",
         );
         ui.horizontal(|ui| {
             let enter = ui.input(|i| i.key_pressed(Key::Enter));
@@ -187,7 +187,7 @@ fn saves(state: &State, before: &str, unsaved: &[Thing]) -> Question {
         heading: format!("Save the session {before}?"),
         reason: match named {
             true => format!("Changed since {} was saved:", quit::name(state)),
-            false => "In no file, and lost unless the session is saved:".to_owned(),
+            false => "Not saved yet, and lost unless you save the session:".to_owned(),
         },
         rows: rows(unsaved),
         yes: if named { "Save" } else { "Save…" },

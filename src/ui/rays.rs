@@ -7,7 +7,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Fate;
 use crate::state::session::LiveRays;
-use crate::state::words::none_passed;
+use crate::state::words::{counted, none_passed};
 use crate::state::{Live, Rays};
 
 /// Rays of a target that the cut leaves.
@@ -139,16 +139,13 @@ pub fn nothing_kept(
         .map(|r| r.measures.len())
         .filter(|n| *n > 0)
     {
-        let passed = format::count(passed as u64);
-        return Some((
-            format!("The cut keeps none of {passed} rays"),
-            Remedy::KeepAll,
-        ));
+        let passed = counted(passed, "ray");
+        return Some((format!("The cut keeps none of {passed}"), Remedy::KeepAll));
     }
-    let shot = format::count(all);
+    let shot = counted(all as usize, "ray");
     if fate(Fate::TooShort) > 0 && fate(Fate::TooShort) >= fate(Fate::MissedTargets) {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
-        let text = format!("0 of {shot} rays: those that get there are shorter than {least}");
+        let text = format!("0 of {shot}: those that get there are shorter than {least}");
         return Some((text, Remedy::ShorterLength));
     }
     let text = none_passed(output, targets, mask);

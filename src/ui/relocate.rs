@@ -69,7 +69,7 @@ fn contents(
     let open = opening.open_questions();
     let words = match open {
         0 => "",
-        _ => "What is missing or not decided stays in the session: Layers asks for it",
+        _ => "Anything missing or undecided stays in the session; Layers asks for it",
     };
     if !words.is_empty() {
         let words = egui::RichText::new(words).font(theme::regular(size::LABEL));
@@ -80,7 +80,7 @@ fn contents(
         let all = opening.found();
         if all.len() > 1 {
             let word = format!("Take all {}", format::count(all.len() as u64));
-            let take = Button::plain(&word).hint("Takes every file that was found elsewhere");
+            let take = Button::plain(&word).hint("Use every file that was found elsewhere");
             if take.disabled(busy).show(ui).clicked() {
                 actions.push(Action::Session(SessionAction::TakeAll));
             }

@@ -73,8 +73,8 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     scale(ui);
     let sides = [Convention::Radiological, Convention::Neurological];
     let side = sides.iter().position(|c| *c == now.convention).unwrap_or(0);
-    let help = "Radiological: the patient's right on the left of the screen. Each window starts so; R \
-                switches the present one";
+    let help = "Radiological: the patient's right on the left of the screen. Every window starts with this; R \
+                switches the current one";
     if let Some(i) = segment_row(
         ui,
         "Left and right",
@@ -104,8 +104,8 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     paths(ui, &now.paths, &usual, &mut changed.paths);
     let hint = match state.document.is_empty() {
-        true => "Steps and lengths are those of rays, too",
-        false => "Steps and lengths are those of rays, too. The present document keeps its own",
+        true => "Step and length also apply to rays",
+        false => "Step and length also apply to rays. The current document keeps its own",
     };
     ui.add_space(4.0);
     rows::hint(ui, hint);
@@ -121,7 +121,7 @@ fn scale(ui: &mut Ui) {
     let words = ["80 %", "100 %", "125 %", "150 %", "200 %"];
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
-    let help = "Of everything in the window; Ctrl + plus and minus change it in smaller steps";
+    let help = "Size of everything in the window; Ctrl + plus and minus change it in smaller steps";
     if let Some(i) = segment_row(ui, "Size", help, &words, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
@@ -154,7 +154,7 @@ fn limit(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
         .limits(Settings::LEAST_GB..=4096.0)
         .unit("GB")
         .switch(now.memory_gb.is_some(), "off: what the machine has")
-        .help("Files and jobs that would take the program above it are refused, and say so");
+        .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
         Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),
         Some(Change::Switched(on)) => changed.memory_gb = on.then_some(USUAL_GB),
@@ -168,7 +168,7 @@ fn paths(ui: &mut Ui, now: &Paths, usual: &Paths, changed: &mut Paths) {
         .whole()
         .default(usual.streamlines as f64)
         .limits(1.0..=16_777_216.0)
-        .help("Seed points drawn from the whole seed");
+        .help("Number of seed points, drawn at random in the seed");
     if let Some((v, _)) = row.value(ui) {
         changed.streamlines = v as usize;
     }
@@ -216,7 +216,7 @@ fn paths(ui: &mut Ui, now: &Paths, usual: &Paths, changed: &mut Paths) {
         },
         default: &|| usual.length_mm,
         unit: "mm",
-        help: "Shorter paths are dropped and counted, longer ones stop",
+        help: "Shorter paths are discarded and counted; longer ones end there",
         limits: 0.0..=10_000.0,
         waits: false,
     };

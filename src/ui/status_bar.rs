@@ -34,7 +34,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         _ if state.session.turning.is_some() => turning(ui, free, state, actions),
         // The first page shows it.
         Some(_) if state.document.is_empty() => {}
-        Some(job) => running(ui, free, job, actions),
+        Some(job) => running(ui, free, state, job, actions),
         None if state.session.status.is_empty() && state.document.is_empty() => {
             text(ui, free, "No scan open");
         }
@@ -48,7 +48,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
 /// The job that has run longest, where the eye is: the bar may lie below the screen.
 pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Action>) {
     if let Some(job) = slowest(state) {
-        running(ui, place, job, actions);
+        running(ui, place, state, job, actions);
     }
 }
 
@@ -140,10 +140,15 @@ fn turning(ui: &mut Ui, free: Rect, state: &State, actions: &mut Vec<Action>) {
     working(ui, free, shown, actions);
 }
 
-fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
-    let progress = job.control.progress();
+fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<Action>) {
+    let mut progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
     let open = job.slot == Slot::Commit && progress.stage == job.label;
+    let fit = state.session.filter.running.as_ref();
+    if let Some(fit) = fit.filter(|_| open) {
+        // The same number as in the panel.
+        progress.done = fit.iterations();
+    }
     let share = match open {
         true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
         false => progress.fraction(),
@@ -163,8 +168,11 @@ fn running(ui: &mut Ui, free: Rect, job: &Job, actions: &mut Vec<Action>) {
         let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);
         let percent = format::with_unit(&format::fixed(percent, decimals), "%");
         words = format!("{words} · {percent}");
-        let done = (progress.done, progress.total);
-        if let Some(left) = left(ui, job.ticket, &progress.stage, done) {
+        let (stage, done) = match progress.part {
+            Some(_) => ("", ((share * 1e4) as u64, 10_000)),
+            None => (&*progress.stage, (progress.done, progress.total)),
+        };
+        if let Some(left) = left(ui, job.ticket, stage, done) {
             words = format!("{words} · {} left", duration(left));
         }
     }

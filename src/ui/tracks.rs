@@ -262,13 +262,18 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
 /// a seed; one sentence each, in which `whose` stands for the mask.
 pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<String> {
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
+    // The scan's box is named first: a mask has no say beyond it.
+    let place = |r: &Region| match r.shape.meets(&mask.grid) {
+        true => whose.to_owned(),
+        false => "the scan".to_owned(),
+    };
     let out = of(Role::Seed).filter(|r| !r.shape.touches(mask));
-    let out = out.map(|r| format!("{} lies outside {whose}: nothing starts there", r.name));
+    let out = out.map(|r| format!("{} lies outside {}: nothing starts there", r.name, place(r)));
     let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| {
         format!(
-            "{} overlaps {}: what starts in both has no length",
+            "{} overlaps {}: streamlines that start in both have no length",
             t.name, s.name
         )
     });
@@ -277,7 +282,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<String>
         .filter(|r| matches!(r.role, Role::Target | Role::Include));
     let unreachable = gates
         .filter(|r| !r.shape.touches(mask))
-        .map(|r| format!("{} lies outside {whose}: nothing gets there", r.name));
+        .map(|r| format!("{} lies outside {}: nothing can reach it", r.name, place(r)));
     out.chain(unreachable).chain(meet).collect()
 }
 

@@ -50,7 +50,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", Only(&["memory"])),
             ("solvers", Types),
             ("jobs", Types),
-            // Which formats there are, what they hold and what is said about files: plain values.
+            // The formats, their contents, and words about files and JSON: plain values.
             (
                 "io",
                 Only(&[
@@ -60,6 +60,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "Space",
                     "Told",
                     "ToldAffine",
+                    "json",
                     "quoted",
                 ]),
             ),
@@ -169,7 +170,7 @@ pub const RESERVED: &[Reserved] = &[
     // Inode and time of change; what a lease is about.
     only(
         &["std", "os", "unix", "fs", "MetadataExt"],
-        &["io/session/entry"],
+        &["io/disk", "io/session/entry"],
     ),
     only(&["std", "os", "unix", "fs", "FileExt"], &["io/mmap"]),
     only(&["std", "os", "unix", "fs"], &["io/disk"]),

@@ -132,11 +132,11 @@ fn threads() {
     let tracks = folder.path().join("a.trx");
     let lines = Tractogram::new(vec![[0.5; 3]; 40], vec![0, 20, 40]);
     trx::save(&tracks, &lines, &Control::new()).expect("saved");
-    let allowed = |n: &'static str, arguments: &[&str]| {
+    let command = |n: &str, command: &[&str], arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
-            .args(["info", "--backend", "cpu"])
+            .args(command)
+            .args(["--backend", "cpu"])
             .args(arguments)
-            .arg(&tracks)
             .env("LD_PRELOAD", library)
             .env("THREADS_ALLOWED", n)
             .output()
@@ -147,6 +147,8 @@ fn threads() {
         }
         (text, output.status.code())
     };
+    let tracks = tracks.to_str().expect("letters");
+    let allowed = |n: &str, arguments: &[&str]| command(n, &["info", tracks], arguments);
     let (text, code) = allowed("0", &[]);
     assert!(
         code == Some(1) && text.contains("worker thread") && text.contains("ulimit -u"),
@@ -165,6 +167,18 @@ fn threads() {
         text.contains("of 8 worker threads") && code == Some(0),
         "{text}"
     );
+    // Reading, choosing and writing are jobs with threads of their own, for which some are left.
+    let out = folder.path().join("b.tck");
+    let out = out.to_str().expect("letters");
+    let select = ["select", tracks, out, "--length", "0..900", "--force"];
+    for n in 10..40 {
+        let (text, code) = command(&n.to_string(), &select, &["--threads", "16"]);
+        assert_eq!(code, Some(0), "{n} threads: {text}");
+        assert!(
+            text.is_empty() || text.contains("of 16 worker threads"),
+            "{n} threads: {text}"
+        );
+    }
     let (text, code) = allowed("1000", &["--threads", "4"]);
     assert_eq!((text.as_str(), code), ("", Some(0)));
 }

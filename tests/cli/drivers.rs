@@ -3,8 +3,10 @@
 use crate::support::test;
 use arcuate::io::png;
 use libtest_mimic::{Failed, Trial};
+use std::fs::File;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
     let name = "cli::pictures without a Vulkan driver";
@@ -31,19 +33,44 @@ fn draws_by_opengl() -> bool {
     !pollster::block_on(found).is_empty()
 }
 
-/// Draws the built-in T1: the text of standard error, and the exit code.
-fn picture(here: &Path, view: &str, out: &str, set: &[(&str, &str)]) -> (String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
-        .args(["render", "phantom:1", "--size", "240x200", "--view", view])
-        .args(["--out", out])
+/// Runs the program, not for ever: the text of standard error, and the exit code.
+fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option<i32>) {
+    const LIMIT: Duration = Duration::from_secs(300);
+    let said = here.join("said.txt");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+        .args(arguments)
         .current_dir(here)
         .env_remove("WGPU_BACKEND")
         .envs(set.iter().copied())
-        .output()
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).expect("made"))
+        .spawn()
         .expect("the program starts");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("it can be asked") {
+            Some(status) => break status,
+            None if begun.elapsed() > LIMIT => {
+                child.kill().expect("killed");
+                child.wait().expect("gone");
+                panic!("{arguments:?} did not end");
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let text = std::fs::read_to_string(&said).expect("read");
     assert!(!text.contains("panicked"), "{text}");
-    (text, output.status.code())
+    (text, status.code())
+}
+
+/// Draws the built-in T1.
+fn picture(here: &Path, view: &str, out: &str, set: &[(&str, &str)]) -> (String, Option<i32>) {
+    let size = ["render", "phantom:1", "--size", "240x200"];
+    run(
+        here,
+        &[&size[..], &["--view", view, "--out", out]].concat(),
+        set,
+    )
 }
 
 /// No file of this name: the loader finds no Vulkan driver.
@@ -77,6 +104,17 @@ fn without_vulkan() {
         "{text}"
     );
     assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
+    // The window says so in place of the view, and nobody waits for that.
+    let (text, code) = picture(here, "window", "window.png", &set);
+    assert_eq!((text.as_str(), code), ("", Some(0)));
+    assert!(here.join("window.png").exists());
+    let (text, code) = run(here, &["demo", "--out", "demo"], &set);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("3d.png is left out") && text.contains("Vulkan"),
+        "{text}"
+    );
+    assert!(here.join("demo/window.png").exists() && !here.join("demo/3d.png").exists());
 }
 
 fn without_drivers() {

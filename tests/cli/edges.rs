@@ -594,10 +594,6 @@ fn strict() {
     refuses(&line, &["Nothing was written", "without its .bvec"], here);
     assert!(!here.join("d.nii.gz").exists());
     let done = json(&["convert", "a.nii.gz", "d.nii.gz"], here);
-    assert!(
-        done["left_out"][0]
-            .as_str()
-            .is_some_and(|l| l.contains("gradients")),
-        "{done}"
-    );
+    let lost = done["left_out"][0].as_str().unwrap_or("");
+    assert!(lost.contains("gradients"), "{done}");
 }

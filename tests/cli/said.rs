@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::every_failure_is_one_object_of_json", failures),
         test("cli::json_that_does_not_fit_is_described", not_ours),
         test("cli::results_of_one_and_of_nothing", few),
+        test("cli::gradients_of_a_killed_program_are_warned_of", half),
     ]
 }
 
@@ -59,6 +60,39 @@ fn said(line: &[&str], code: i32, here: &Path) -> (Value, [usize; 3]) {
         "{error}"
     );
     (object, counts)
+}
+
+/// A program was killed after it had replaced the vectors of a scan, and before the scan.
+fn half() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 12, 2, here);
+    let at = |name: &str| here.join("head").join(name);
+    for name in ["dwi.nii.gz", "dwi.bvec"] {
+        std::fs::copy(at(name), at(&format!(".{name}.previous"))).expect("copied");
+    }
+    let vectors = std::fs::read_to_string(at("dwi.bvec")).expect("vectors");
+    let turned: Vec<&str> = vectors.lines().rev().collect();
+    std::fs::write(at("dwi.bvec"), turned.join("\n")).expect("written");
+    for line in [
+        &["convert", "head/dwi.nii.gz", "a.nrrd"][..],
+        &["gradients", "turn", "head/dwi.nii.gz", "--out", "a"],
+        &["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"],
+    ] {
+        let (object, counts) = said(line, 0, here);
+        assert_eq!(counts[1], 1, "{object}");
+        let warning = in_json(&object, "warnings").remove(0);
+        let words = "dwi.bvec is newer than the rest, and .dwi.bvec.previous was read";
+        assert!(warning.contains(words), "{warning}");
+    }
+    let written = std::fs::read_to_string(here.join("a.bvec")).expect("vectors");
+    let first = |text: &str| -> Vec<f64> {
+        let numbers = text.lines().next().expect("a row").split_whitespace();
+        numbers.map(|n| n.parse().expect("a number")).collect()
+    };
+    for (a, b) in first(&written).iter().zip(first(&vectors)) {
+        assert!((a - b).abs() < 1e-3, "{a} and {b}");
+    }
 }
 
 fn apart() {

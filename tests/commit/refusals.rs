@@ -117,7 +117,7 @@ fn refusals() {
     });
     says(&["12 volumes", "for 13"], &|s| s.scan = scan(12));
     says(&["no gradients"], &|s| s.gradients = gradients(0, &[]));
-    says(&["GB of memory", "every"], &|s| s.memory = Some(1000));
+    says(&["of memory", "every"], &|s| s.memory = Some(1000));
     says(&["mask", "different grids"], &|s| {
         s.mask = Some(Mask::new(grid(7), vec![1; 343]));
     });

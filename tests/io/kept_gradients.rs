@@ -52,7 +52,7 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
 fn opened_moved() {
     let mut random = Random::fresh("gradients on opening");
     let mut handed = [false; 2];
-    for order in [21, 4] {
+    for order in [21, 5] {
         let large = grid(order, true, &mut random);
         handed[usize::from(large.world_from_voxel.matrix3.determinant() > 0.0)] = true;
         for mirror in [1.0, -1.0] {

@@ -438,7 +438,11 @@ fn lies() {
         bytes
     };
     refused("b.trk", &with(1000, &i32::MAX.to_le_bytes()), "cut off");
-    refused("b.trk", &with(1000, &(-1i32).to_le_bytes()), "-1 points");
+    refused(
+        "b.trk",
+        &with(1000, &(-1i32).to_le_bytes()),
+        "Found -1 as the number of points",
+    );
     refused("b.trk", &with(36, &i16::MAX.to_le_bytes()), "cut off");
     refused("b.trk", &with(238, &(-7i16).to_le_bytes()), "-7 values");
     refused("b.trk", &with(12, &f32::NAN.to_le_bytes()), "voxel sizes");

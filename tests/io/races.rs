@@ -3,8 +3,9 @@
 use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::Tractogram;
+use arcuate::data::{AffineSource, Grid, Tractogram};
 use arcuate::io::disk::{self, Operation, Watcher};
+use arcuate::io::gradients::{self, TableFiles};
 use arcuate::io::{self, Error, atomic, tck, trx};
 use libtest_mimic::Trial;
 use std::io::Write as _;
@@ -19,7 +20,11 @@ pub fn tests() -> Vec<Trial> {
             appeared,
         ),
         test("io::races::two folders of one name", folders),
-        test("io::races::sets are found out of step", out_of_step),
+        test("io::races::a killed set is the old one", out_of_step),
+        #[cfg(unix)]
+        test("io::races::a killed table is the old one", gradient_sets),
+        #[cfg(unix)]
+        test("io::races::two tables at once do not mix", two_tables),
         #[cfg(unix)]
         test("io::races::links are followed", links),
         #[cfg(unix)]
@@ -104,51 +109,196 @@ fn folders() {
     assert_eq!(names(folder.path()), ["x.trx"]);
 }
 
-/// A process that is killed between two names: what lies there is the old set, or is not taken for one.
+/// Does `act` and ends it before the `nth` change of names in a folder, counted from 1; `false` where there are fewer.
+fn killed_at(folder: &Path, nth: usize, act: impl Fn()) -> bool {
+    let seen = AtomicUsize::new(0);
+    let changes = [Operation::Rename, Operation::Link, Operation::Remove];
+    let watcher: Watcher = Arc::new(move |operation, path: &Path| {
+        // A process that is gone removes nothing of what it has not finished.
+        let is_finished = !path.to_string_lossy().ends_with(".tmp");
+        if is_finished
+            && changes.contains(&operation)
+            && seen.fetch_add(1, Ordering::SeqCst) + 1 == nth
+        {
+            std::panic::resume_unwind(Box::new("killed"));
+        }
+        Ok(())
+    });
+    let watch = disk::watch(folder, watcher);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+    drop(watch);
+    ended.is_err()
+}
+
+/// Makes copies of files that have two names.
+fn apart(folder: &Path) {
+    for name in names(folder).iter().filter(|n| n.ends_with(".previous")) {
+        let file = folder.join(name);
+        let bytes = std::fs::read(&file).expect("read");
+        std::fs::remove_file(&file).expect("removed");
+        std::fs::write(&file, bytes).expect("written");
+    }
+}
+
+/// Whatever kills a process while a set gets its names, and another while that is taken back: `look` finds all of
+/// the old (`false`) or all of the new, and once a command has ended nothing else is there.
+fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
+    save(false);
+    let before = names(folder);
+    let (mut old, mut new) = (0, 0);
+    for first in 1.. {
+        save(false);
+        if !killed_at(folder, first, || save(true)) {
+            break;
+        }
+        let half = look(&format!("killed at {first}"));
+        // As on a disk without links, or in a copy of the folder.
+        apart(folder);
+        assert_eq!(look(&format!("killed at {first}, copied")), half);
+        (old, new) = (old + usize::from(!half), new + usize::from(half));
+        for second in 1.. {
+            save(false);
+            assert!(killed_at(folder, first, || save(true)));
+            let killed = killed_at(folder, second, || save(true));
+            look(&format!("killed at {first}, then at {second}"));
+            if !killed {
+                break;
+            }
+        }
+        assert!(look("in the end"), "the last one was not killed");
+        assert_eq!(names(folder), before, "killed at {first}");
+    }
+    assert!(old > 2 && new > 0, "{old} and {new}");
+}
+
+/// A process that is killed between two names: what lies there is read as the old set, and what the old set did not have
+/// is not taken for its own.
 fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
     let save = |of: &Tractogram| {
         let (beside, _) = io::convert::parts(of, io::Format::Tck, &path);
-        io::convert::with_values(of, &path, &beside, "made", &Control::new())
+        io::convert::with_values(of, &path, &beside, "made", &Control::new()).expect("saved");
     };
     let values = |of: &Tractogram, value: f32| {
         of.clone()
             .with_per_point("fa", vec![value; of.points.len()])
+            .with_per_point("md", vec![value; of.points.len()])
             .with_per_streamline("weight", vec![value; of.len()])
     };
     let (old, new) = (values(&lines(3, 0.0), 0.25), values(&lines(3, 1.0), 0.75));
-    save(&old).expect("saved");
-    let names_given = 3;
-    for killed_at in 1..=names_given {
-        save(&old).expect("saved");
-        let watch = disk::watch(
-            folder.path(),
-            before_name(killed_at, || std::panic::resume_unwind(Box::new("killed"))),
-        );
-        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| save(&new)));
-        drop(watch);
-        assert!(killed.is_err(), "there are {names_given} names to give");
+    let look = |when: &str| {
         let (found, info) = tck::read_with_values(&path, &Control::new()).expect("whole");
-        assert_eq!(found.points, old.points, "killed at name {killed_at}");
-        let told = info.warnings.join("\n");
-        let used = found.per_point.len() + found.per_streamline.len();
-        let refused = told.matches("it belongs to other streamlines").count();
-        assert_eq!(refused, killed_at - 1, "{told}");
-        assert_eq!(used, 3 - killed_at, "{told}");
-        for values in found
-            .per_point
-            .values()
-            .chain(found.per_streamline.values())
-        {
-            assert!(values.iter().all(|v| *v == 0.25), "killed at {killed_at}");
+        let is_new = found.points == new.points;
+        let of = if is_new { &new } else { &old };
+        assert_eq!(found.points, of.points, "{when}");
+        assert_eq!(found.per_point, of.per_point, "{when}");
+        assert_eq!(found.per_streamline, of.per_streamline, "{when}");
+        assert_eq!(info.unread.len(), 0, "{when}: {:?}", info.unread);
+        assert!(info.warnings.len() <= 1, "{when}: {:?}", info.warnings);
+        for note in &info.warnings {
+            assert!(!is_new && note.contains(".previous"), "{when}: {note}");
         }
+        is_new
+    };
+    kills(
+        folder.path(),
+        &|is_new| save(if is_new { &new } else { &old }),
+        &look,
+    );
+    // Values that were not there before.
+    for name in names(folder.path()) {
+        std::fs::remove_file(folder.path().join(name)).expect("removed");
     }
-    save(&new).expect("saved");
+    save(&lines(3, 0.0));
+    assert!(killed_at(folder.path(), 3, || save(&new)));
     let (found, info) = tck::read_with_values(&path, &Control::new()).expect("whole");
-    assert_eq!(found.points, new.points);
-    assert_eq!((found.per_point.len(), found.per_streamline.len()), (1, 1));
-    assert!(info.warnings.is_empty(), "{:?}", info.warnings);
+    assert_eq!(found.points, old.points);
+    assert_eq!((found.per_point.len(), found.per_streamline.len()), (0, 0));
+    let told = info.warnings.join("\n");
+    assert!(told.contains("it belongs to other streamlines"), "{told}");
+}
+
+/// Gradients, alone and with their image.
+#[cfg(unix)]
+fn gradient_sets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let files = TableFiles::Fsl {
+        bval: at("d.bval"),
+        bvec: at("d.bvec"),
+    };
+    let axes = glam::DAffine3::IDENTITY;
+    let grid = Grid::new([2, 2, 2], axes, AffineSource::Sform).expect("a grid");
+    let save = |first: Option<&str>, is_new: bool| {
+        let vector = if is_new {
+            "0 1\n0 0\n0 0\n"
+        } else {
+            "0 0\n0 1\n0 0\n"
+        };
+        let image = first.map(|name| (name, if is_new { "new" } else { "old" }));
+        // The b-values of both are the same.
+        let files = image
+            .into_iter()
+            .chain([("d.bval", "0 1000\n"), ("d.bvec", vector)]);
+        let files = files.map(|(name, text)| atomic::prepare_text(&at(name), text));
+        let files: Result<Vec<_>, _> = files.collect();
+        atomic::put_together(files.expect("prepared")).expect("put");
+    };
+    let look = |when: &str| {
+        let read = gradients::read(&files, &grid, 2).expect("whole");
+        let is_new = read.gradients.directions[1].x.abs() > 0.5;
+        for note in &read.warnings {
+            assert!(
+                !is_new && note.contains("d.bvec is newer"),
+                "{when}: {note}"
+            );
+        }
+        is_new
+    };
+    kills(folder.path(), &|is_new| save(None, is_new), &look);
+    kills(
+        folder.path(),
+        &|is_new| save(Some("d.nii.gz"), is_new),
+        &|when| {
+            let is_new = look(when);
+            let image = std::fs::read_to_string(at("d.nii.gz")).expect("there");
+            assert_eq!(image == "new", is_new, "{when}");
+            is_new
+        },
+    );
+}
+
+/// One set gets its names between those of another.
+#[cfg(unix)]
+fn two_tables() {
+    use std::sync::Mutex;
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |folder: &Path, text: &str| {
+        let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&folder.join(name), text));
+        let files: Result<Vec<_>, _> = files.into_iter().collect();
+        atomic::put_together(files.expect("prepared")).expect("put");
+    };
+    put(folder.path(), "old");
+    let (place, second) = (folder.path().to_owned(), Arc::new(Mutex::new(None)));
+    let started = second.clone();
+    let act = move || {
+        let place = place.clone();
+        let thread = std::thread::spawn(move || put(&place, "second"));
+        *started.lock().expect("no panic") = Some(thread);
+        // It is done by then, unless it waits.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    };
+    let watch = disk::watch(folder.path(), before_name(2, act));
+    put(folder.path(), "first");
+    let thread = second.lock().expect("no panic").take();
+    thread.expect("started").join().expect("no panic");
+    drop(watch);
+    for name in ["d.bval", "d.bvec"] {
+        let text = std::fs::read_to_string(folder.path().join(name)).expect("read");
+        assert_eq!(text, "second", "{name}");
+    }
+    assert_eq!(names(folder.path()), ["d.bval", "d.bvec"]);
 }
 
 #[cfg(unix)]

@@ -177,7 +177,7 @@ fn trx_refusals() {
     refused(&|m| drop(m.remove(0)), "without header.json");
     refused(&|m| drop(m.remove(1)), "without positions");
     refused(&|m| drop(m.remove(2)), "without offsets");
-    refused(&|m| m[0].1.truncate(20), "cannot be read");
+    refused(&|m| m[0].1.truncate(20), "a text that ends too early");
     refused(&|m| header(m, ":5,", ":1e15,"), "1000000000000000");
     refused(
         &|m| header(m, ":5,", ":500000000000000,"),

@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("jobs::films of an ffmpeg that talks", talks),
         test("jobs::films of an ffmpeg that stands still", stands_still),
+        test("jobs::films where threads are few", few_threads),
         test("jobs::films are cancelled", cancelled),
         test("jobs::films that are cut off are refused", cut_off),
     ]
@@ -85,6 +86,18 @@ fn talks() {
         .to_string();
     assert!(error.contains("exit status: 3: out of colours"), "{error}");
     assert_eq!(std::fs::read(&path).expect("the film of before"), FILM);
+}
+
+/// ffmpeg gives up where it gets fewer threads than it wants, and is asked to do with one.
+fn few_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let needs_one = "case \"$*\" in *'-threads 1 -framerate '*'-filter_threads 1 '*'-threads 1 -movflags '*) ;; \
+                     *) echo 'no threads' >&2; exit 1;; esac";
+    let script = format!("{needs_one}\n{WHOLE} > \"$film\"");
+    let ffmpeg = in_place(folder.path(), &script, LONG);
+    save(&ffmpeg, &path, &Control::new()).expect("saved");
+    assert_eq!(std::fs::read(&path).expect("a film"), FILM);
 }
 
 fn stands_still() {

@@ -302,7 +302,11 @@ fn refusals() {
     }
     let of = |image: &Volume, voxels: &[usize]| Probe::new(image, 0, voxels);
     assert!(of(&good, &[]).unwrap_err().contains("probe more"));
-    assert!(of(&flat, &[5]).unwrap_err().contains("contrast"));
+    assert!(
+        of(&flat, &[5])
+            .unwrap_err()
+            .contains("a tissue that differs")
+    );
 }
 
 fn lost() {

@@ -143,15 +143,31 @@ fn alarm() {
             .sum();
         (10.0 + root).powi(3) as u64
     };
-    let mut alarm = new(wanders(0));
-    (1..=700).for_each(|step| alarm.record(wanders(step)));
-    assert_eq!(alarm.leak(), None);
-    (701..800).for_each(|step| alarm.record(wanders(step)));
+    let wandered = || {
+        let mut alarm = new(wanders(0));
+        (1..=700).for_each(|step| alarm.record(wanders(step)));
+        assert_eq!((alarm.leak(), alarm.suspects()), (None, None));
+        (701..800).for_each(|step| alarm.record(wanders(step)));
+        alarm
+    };
+    let mut alarm = wandered();
+    assert_eq!(alarm.leak(), None, "not before what joined is known");
+    alarm.judge(false);
     let leak = alarm.leak().expect("a leak");
     assert!(
         (650..=700).contains(&leak.from) && leak.noticed <= 750,
         "{leak:?}"
     );
+    // Where what joined belongs it goes on, and is suspected again only when it slows down and runs out once more.
+    let mut alarm = wandered();
+    alarm.judge(true);
+    (800..900).for_each(|step| alarm.record(wanders(step)));
+    let stands = wanders(900);
+    (0..200).for_each(|n| alarm.record(stands + 2 * n));
+    assert_eq!((alarm.leak(), alarm.suspects()), (None, None));
+    (0..200).for_each(|n| alarm.record(stands + 400 + n * stands / 50));
+    let again = alarm.suspects().or(alarm.leak().map(|leak| leak.from));
+    assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
     // Steady growth is none, nor is a single jump.
     let mut alarm = new(1000);
     for step in 1..1000u64 {

@@ -102,6 +102,10 @@ fn background() {
         let low = found.target - found.tolerance;
         assert!(low > air.mode + air.spread, "{found:?} {}", air.mode);
         assert!(found.tolerance > 20.0, "{found:?}");
+        // The air is a neighbour like any other: the range ends nearly half way to it, or where noise ends.
+        let half = 40.0 - 0.5 * (40.0 - noise * 3.0);
+        let noise_ends = 40.0 - 3.0 * found.spread;
+        assert!(f64::from(low) > half.min(noise_ends) - 1.0, "{found:?}");
         // The skull is dark, and no air: it is not connected to the border.
         let grid = &made.0.grid;
         let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");

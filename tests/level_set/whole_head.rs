@@ -55,7 +55,7 @@ fn made() -> &'static (Head, WholeHead) {
 }
 
 /// As window and command begin: a ball of 2 mm is sampled, a sphere of 3 mm placed.
-fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
+pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
     let ball = Shape::Sphere {
         centre: at,
         radius_mm: 2.0,
@@ -70,11 +70,11 @@ fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
     (params, run)
 }
 
-fn go(run: &mut Evolution, steps: u64) -> Ended {
+pub fn go(run: &mut Evolution, steps: u64) -> Ended {
     run.run(steps, &backend(2), &Control::new()).expect("a run")
 }
 
-fn millilitres(run: &Evolution) -> f64 {
+pub fn millilitres(run: &Evolution) -> f64 {
     run.growth().last().copied().unwrap_or(0) as f64 * 1e-3
 }
 
@@ -318,7 +318,7 @@ fn widened() {
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
 }
 
-fn stripped(image: &Volume, brain: &Mask) -> Volume {
+pub fn stripped(image: &Volume, brain: &Mask) -> Volume {
     let values = image.frame(0).iter().zip(brain.inside.iter());
     let values: Vec<f32> = values
         .map(|(v, b)| if *b != 0 { *v } else { 0.0 })

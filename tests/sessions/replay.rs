@@ -121,7 +121,7 @@ fn replay() {
     for words in [
         "dwi.nii.gz; name its folder with --look-in",
         "mask.nii.gz; name",
-        "not made again",
+        "Tensors could not be made again: There is no such file",
     ] {
         assert!(said.contains(words), "{said}");
     }

@@ -296,6 +296,13 @@ fn exports() {
         });
         assert_eq!(window.state.unsaved(), [Thing::Parameters]);
     }
+    // Weights that were fitted since are new; the streamlines that have them are not.
+    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Filter(FilterAction::Run));
+    let things = window.state.unsaved();
+    assert!(things.contains(&Thing::Weights(1)), "{things:?}");
+    let is_tracks = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == tracks);
+    assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
 /// Nothing but one layer was made: its file is all that is needed, as long as it is that layer's.

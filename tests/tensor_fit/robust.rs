@@ -269,7 +269,7 @@ fn bad_input_in_words() {
     }
     says(
         refusal(&dwi, &five, &mask, &good),
-        &["12 diffusion", "5 independent", "needs 6"],
+        &["12 diffusion", "5 independent", "expected at least 6"],
     );
     let high = Params {
         b_range_s_per_mm2: (2000.0, 3000.0),

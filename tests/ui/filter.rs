@@ -16,6 +16,7 @@ use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
+use arcuate::ui::views::badge;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -299,6 +300,9 @@ fn run() {
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
     assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
+    // The badge counts the iterations of this run, as the panel and the status bar do.
+    let (words, _) = badge::words(&window.state().state).expect("a badge");
+    assert_eq!(words, "Iteration 0");
 }
 
 fn results() {
@@ -394,6 +398,10 @@ fn results() {
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
+    // A TCK holds no weights: the sheet names the file that does.
+    click(&mut window, "Export…");
+    click(&mut window, &FilterFile::Kept.name());
+    window.get_by_label_contains("commit of each streamline: ");
 }
 
 fn lesion() {
@@ -417,6 +425,6 @@ fn lesion() {
     window.state_mut().state.session.filter.held = None;
     window.run();
     assert_eq!(choices(&window), 0);
-    window.get_by_label_contains("has to be in memory");
+    window.get_by_label_contains("needs the fit in memory");
     assert_eq!(window.query_all_by_label("Run again").count(), 2);
 }

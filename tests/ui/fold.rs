@@ -201,7 +201,7 @@ fn guide() {
     update(&mut window.state_mut().state, save);
     assert_eq!(window.state().state.session.guide, None);
     window.run();
-    let words = window.query_all_by_label_contains("The guide ends here");
+    let words = window.query_all_by_label_contains("Guide finished");
     assert!(words.count() > 0, "its last words");
 }
 

@@ -163,7 +163,10 @@ fn not_joined() {
     click(&mut window, &format!("Widen to {}", percent(from)));
     assert!((settings(&window).epsilon - from / 100.0).abs() < 1e-9);
     assert!(window.query_by_label(note).is_none());
-    window.get_by_label(&format!("Joins the ends, as from {}", percent(from)));
+    window.get_by_label(&format!(
+        "Joins seed and target (from {} upwards)",
+        percent(from)
+    ));
     assert_eq!(below(&window), top, "nothing moves under the hand");
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");
@@ -175,12 +178,13 @@ fn not_joined() {
     let live = window.state_mut().state.session.pathways.live.as_mut();
     Arc::make_mut(live.expect("a pathway")).pathway.joined_from = 1.3;
     window.run();
-    let note = format!(
-        "Not joined at any width up to {}: the ends meet from ε = {}",
-        format::with_unit("100", "%"),
-        percent(130.0)
-    );
-    window.get_by_label_contains(&note);
+    let most = format::with_unit("100", "%");
+    let note = format!("Not joined at any width up to {most}");
+    let place = window.get_by_label(&note).rect();
+    assert_eq!(below(&window), top, "nothing moves under the hand");
+    window.hover_at(place.center());
+    window.run_steps(60);
+    window.get_by_label_contains(&format!("The ends meet from ε = {}", percent(130.0)));
     assert!(window.query_by_label_contains("Widen to").is_none());
     for value in [from, 130.0] {
         let tick = format!("joined from {}", percent(value));

@@ -149,7 +149,7 @@ fn cut() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
-    window.get_by_label("3 tensors were repaired: not positive definite");
+    window.get_by_label("3 tensors repaired: not positive definite");
     // Anywhere in the widget; the count follows while the hand moves, nothing is shot.
     window.drag_at(at(0.25));
     window.run();
@@ -504,7 +504,7 @@ fn best() {
     window.run();
     type_over(&mut window, "5.5");
     assert_eq!(kept(&window), 6);
-    window.get_by_label_contains("only whole numbers, 6 was taken");
+    window.get_by_label_contains("takes whole numbers only: 6 was used");
     // Setting the controls back leaves the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
@@ -568,7 +568,7 @@ fn no_target() {
     state.document.regions.retain(|r| r.role != Role::Target);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("No target yet. Press T, then click where paths should end");
-    click(&mut window, "Take the target tool");
+    click(&mut window, "Use the target tool");
     window.get_by_label("Click where paths should end. Esc puts the target away");
 }
 

@@ -334,7 +334,7 @@ fn threshold_panel() {
     assert_eq!(window.state().state.view.tool, Tool::Threshold);
     assert_eq!(asked(&window), 1, "a region from the start");
     window.get_by_label("Values");
-    window.get_by_label_contains("The region follows");
+    window.get_by_label_contains("The region updates");
     press(&mut window, Key::Escape);
     assert!(window.query_by_label("Values").is_none());
 }

@@ -185,12 +185,12 @@ fn guided() {
     assert_eq!(state.session.guide, Some(GuideStep::Weigh));
     click(&mut window, "Weigh streamlines");
     assert_eq!(window.state().state.view.task, Task::Filter);
-    window.get_by_label_contains("how much of the scan's signal");
+    window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
     state.session.guide_done(GuideStep::Weigh);
     arcuate::state::update(state, Action::SelectTask(Task::Pathways));
     window.run();
-    window.get_by_label_contains("the pathway goes to a NIfTI mask");
+    window.get_by_label_contains("Save the pathway as a NIfTI mask");
     arcuate::state::update(
         &mut window.state_mut().state,
         Action::SelectTask(Task::Track),

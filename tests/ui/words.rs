@@ -3,7 +3,7 @@
 use super::sample;
 use crate::support::{Random, test};
 use arcuate::data::region::RegionId;
-use arcuate::data::{Region, Role, Shape, Tensor};
+use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::solvers::tracking::{Fate, Starts, StopReason};
@@ -61,6 +61,12 @@ fn undone() {
         session.follows(what.to_owned());
         assert_eq!(session.status, format!("Undid: move region · {what}"));
     }
+    // In another task the step is no news.
+    session.forget_step();
+    assert_eq!(session.status, "Tracked 9 streamlines");
+    session.status = "Undid: remove sphere".to_owned();
+    session.forget_step();
+    assert_eq!(session.status, "");
     // The guide goes back to what is missing again.
     session.guide = Some(GuideStep::Save);
     for role in [Role::Target, Role::Seed] {
@@ -297,11 +303,22 @@ fn remarks() {
         panic!("{said:?}");
     };
     assert!(
-        unreachable.starts_with("Target 3 lies outside the automatic mask"),
+        unreachable.starts_with("Target 3 lies outside the scan: nothing can reach it"),
         "{unreachable}"
     );
-    assert!(outside.starts_with("Seed 2 lies outside"), "{outside}");
+    assert!(
+        outside.starts_with("Seed 2 lies outside the scan"),
+        "{outside}"
+    );
     assert!(overlap.starts_with("Target overlaps Seed"), "{overlap}");
+    // Inside the scan's box the mask is what is in the way.
+    let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
+    let inside = region(6, "Seed 3", Role::Seed, middle);
+    let said = tracks::remarks(&[inside], &empty, "the automatic mask");
+    assert_eq!(
+        said,
+        ["Seed 3 lies outside the automatic mask: nothing starts there"]
+    );
 }
 
 fn told() {

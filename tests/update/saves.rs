@@ -321,7 +321,7 @@ fn elsewhere() {
         window.state.session.messages.is_empty(),
         "there is a result now"
     );
-    assert!(window.state.session.status.starts_with("Tracked "));
+    assert!(window.state.session.status.contains(" streamlines from "));
     let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
     assert!(badge(&window).is_some_and(|(words, _)| words.starts_with("Final")));
     window.act(Action::SelectTask(Task::Filter));

@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::parameters_go_back_too", parameters),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
+        test("update::segment::undo_stays_to_be_read_at_rest", undone),
     ]
 }
 
@@ -40,7 +41,7 @@ fn parameters() {
     let said = status(&window);
     assert!(said.contains("ε 37.0 → 30.0"), "{said}");
     assert!(
-        said.contains("without the keep-out sphere of 2.00\u{202f}mm"),
+        said.contains("keep-out sphere of 2.00\u{202f}mm deleted"),
         "{said}"
     );
     assert_eq!(live(&window).step, 20);
@@ -73,10 +74,24 @@ fn parameters() {
     sphere(&mut window, true, dvec3(-4.0, 0.0, 0.0), 3.0);
     window.act(Action::Undo);
     assert!(
-        status(&window).contains("without the sphere of 3.00"),
+        status(&window).contains("(sphere of 3.00\u{202f}mm deleted)"),
         "{}",
         status(&window)
     );
+}
+
+/// A surface that comes to rest after a step was undone leaves what was undone in the status line.
+fn undone() {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Play);
+    let said = window.state.session.status.clone();
+    assert!(said.starts_with("The surface is at rest after "), "{said}");
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
+    window.act(Action::Undo);
+    let said = window.state.session.status.clone();
+    assert!(said.starts_with("Undid: "), "{said}");
+    assert!(said.contains("The surface is at rest after "), "{said}");
 }
 
 /// At rest, a black sphere and on: it stays away until the sphere is taken back.

@@ -71,6 +71,8 @@ pub fn plan(
         _ => losses.extend(nifti::losses(&stored)),
     }
     let mut notes = info.warnings;
+    let files = gradients::find_beside(input).filter(|_| gradients.is_some());
+    notes.extend(files.as_ref().and_then(gradients::says_before));
     if gradients.is_none() && stored.frames > 1 {
         notes.extend(foreign_table(input, output));
     }

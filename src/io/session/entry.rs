@@ -166,6 +166,10 @@ pub fn check(
         let name = name.to_string_lossy();
         match standing {
             Standing::Same => {}
+            Standing::Missing(why) if why.starts_with(UNREAD) => {
+                let why = why.strip_prefix("It").unwrap_or(&why);
+                return Ok(Standing::Missing(format!("{name} beside it{why}")));
+            }
             Standing::Missing(_) => {
                 return Ok(Standing::Changed(format!(
                     "{name} is no longer beside it: put it back, or name its folder"
@@ -179,6 +183,9 @@ pub fn check(
     }
     Ok(Standing::Same)
 }
+
+/// The beginning of what is said of a file that is there.
+const UNREAD: &str = "It cannot be read";
 
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
@@ -214,7 +221,9 @@ fn check_one(
             "Its content is not that of when the session was saved".to_owned(),
         )),
         Err(Error::Cancelled) => Err(Error::Cancelled),
-        Err(_) => Ok(Standing::Missing("It cannot be read".to_owned())),
+        Err(Error::Unreadable { why, .. }) => Ok(Standing::Missing(format!("{UNREAD} ({why})"))),
+        Err(Error::Denied { .. }) => Ok(Standing::Missing(format!("{UNREAD} (no permission)"))),
+        Err(_) => Ok(Standing::Missing(UNREAD.to_owned())),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::Saved;
 use super::super::fault::Fault;
 use super::Output;
-use crate::compute::Control;
+use crate::compute::{Control, memory};
 use crate::data::{DataId, Shape, Surface, Tractogram};
 use crate::io;
 use std::collections::BTreeMap;
@@ -46,6 +46,12 @@ pub(super) fn save_shape(
             (io::nifti::save_mask(path, mask, command, control), None)
         }
         shape => {
+            let voxels = match shape {
+                Shape::Mask(mask) => mask.grid.voxel_count(),
+                Shape::Sphere { .. } | Shape::Box { .. } => 0,
+            };
+            let room = memory::claim_for::<u32>("The surface of the mask", voxels, 1);
+            room.map_err(|e| e.to_string())?;
             let surface = Surface::of_shape(shape);
             let saved = io::surface::save(path, &surface, command, control);
             (saved, Some("surface"))

@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// In the words of session files, for the window's state.
 pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, PackedNumbers, Standing, Sum};
 
+/// Begins the sentence about kept streamlines whose file is not there.
+pub const GONE: &str = "Its file beside the session is gone";
+
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum Store {

@@ -4,8 +4,8 @@ use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::{
-    Draft, Found, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers, Stored,
-    StoredNumbers, ToSum, Unread,
+    Draft, Found, GONE, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers,
+    Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -495,16 +495,11 @@ pub fn load(
                 .map(|restored| elsewhere(restored, &moves)),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
-                _ => {
-                    let demo = backend.install(|| phantom::Demo::new(seed, control));
-                    demo.map_err(|e| e.to_string()).map(|demo| {
-                        demo.dwi.usual_windows();
-                        demo.t1.usual_windows();
-                        let demo = Arc::new(demo);
-                        head = Some((seed, demo.clone()));
-                        Restored::Head(demo)
-                    })
-                }
+                _ => super::super::head::make(seed, backend, control).map(|demo| {
+                    let demo = Arc::new(demo);
+                    head = Some((seed, demo.clone()));
+                    Restored::Head(demo)
+                }),
             },
             Item::Density { of, by, on, params } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
@@ -525,7 +520,7 @@ pub fn load(
                 })
                 .map_err(|e| match e {
                     crate::io::Error::Missing { path } => {
-                        format!("Its file beside the session is gone: {}", path.display())
+                        format!("{GONE}: {}", path.display())
                     }
                     other => other.to_string(),
                 }),

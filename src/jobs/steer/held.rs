@@ -374,8 +374,15 @@ impl Held {
                 voice.tell(Output::Steered(Box::new(steered)));
             }
         }
-        let large = |run: &Run| run.figures.is_none() && run.evolution.size().bricks >= LARGE;
-        if self.run.as_ref().is_some_and(large) && voice.is_heard() {
+        // That it rests is said before it is measured, and a large one is drawn before.
+        let first = |run: &Run| match run.ended {
+            Ended::Converged => run
+                .figures
+                .as_ref()
+                .is_none_or(|f| f.step != run.evolution.step()),
+            _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
+        };
+        if self.run.as_ref().is_some_and(first) && voice.is_heard() {
             let steered = self.shown(&refused, With::Nothing, backend)?;
             voice.tell(Output::Steered(Box::new(steered)));
         }

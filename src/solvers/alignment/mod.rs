@@ -19,7 +19,7 @@ mod level;
 mod search;
 
 pub use super::Error;
-use crate::compute::{Backend, Control};
+use crate::compute::{Backend, Control, memory};
 use crate::data::Volume;
 use glam::{DAffine3, DQuat, DVec3};
 use information::Joint;
@@ -73,6 +73,9 @@ pub fn align(
             )));
         }
     }
+    // At each level both, averaged, and one of them before it is smoothed.
+    let voxels = moving.grid.voxel_count() + fixed.grid.voxel_count();
+    memory::claim_for::<f32>("The alignment", voxels, 2)?;
     backend.install(|| run(moving, fixed, params, control))
 }
 

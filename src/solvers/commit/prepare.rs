@@ -69,15 +69,14 @@ impl Demand {
         let Some(free) = memory.filter(|free| self.bytes > *free) else {
             return Ok(());
         };
-        let gb = |bytes: u64| bytes as f64 / 1e9;
         let every = (self.bytes as f64 / free.max(1) as f64).ceil();
         input(format!(
-            "{} streamlines would be about {} segments and take {:.1} GB of memory, {:.1} are free; take \
+            "{} streamlines would be about {} segments and take {} of memory, {} are free; take \
              every {every:.0}th streamline, or a mask",
             words::count(streamlines as f64),
             words::count(self.segments as f64),
-            gb(self.bytes),
-            gb(free)
+            memory::size(self.bytes),
+            memory::size(free)
         ))
     }
 }

@@ -116,10 +116,10 @@ pub fn density(
     if let Some(free) = memory.filter(|&free| bytes > free) {
         let [x, y, z] = grid.shape;
         return Err(Error::Input(format!(
-            "A map of {x} × {y} × {z} voxels would take {:.1} GB of memory, {:.1} are free; choose \
+            "A map of {x} × {y} × {z} voxels would take {} of memory, {} are free; choose \
              larger voxels",
-            bytes as f64 / 1e9,
-            free as f64 / 1e9
+            memory::size(bytes),
+            memory::size(free)
         )));
     }
     memory::claim("The density map", bytes)?;

@@ -11,46 +11,32 @@
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
 //!
+//! A surface that multiplies by itself may also have passed a narrow place of what is looked for, such as the atrium
+//! of a ventricle behind its choroid plexus: volumes alone do not tell that from a leak. So that is a suspicion, which
+//! what the surface grew by decides ([`Joined`]). Where it goes on, its volume is that of a new seed.
+//!
 //! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
 //! growth set in. Changes that follow one another before the surface rests are one change, made at the first of them.
 
+mod growth;
+mod joined;
+
+pub use joined::Joined;
+
 use super::background::Contact;
 use super::script::{Event, What};
+use growth::{CALM, Course, Mark, NOTICED, REST_WINDOWS, Rest};
 use serde::{Deserialize, Serialize};
 
-/// Steps whose growth is taken together.
-const WINDOW: usize = 10;
-/// The surface rests once the voxels inside grow by less than this share …
-const REST: f64 = 1e-3;
-/// … within this many windows.
-const REST_WINDOWS: usize = 10;
-/// A small surface at rest breathes by this many voxels.
-const FEW: u64 = 5;
-/// Windows of which the median is the recent growth.
-const RECENT: usize = 20;
-/// A leak grows this many times as fast …
-const TIMES: f64 = 5.0;
-/// … in this many windows in succession …
-const SUSTAINED: usize = 3;
-/// … and by this share of the volume within them: less is a surface that settles.
-const NOTICED: f64 = 0.01;
 /// The surface has slowed down where it changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
 /// … has grown to this many times its seed, …
 const SEEDS: u64 = 3;
 /// … and leaks at this many times the volume it had then: the second structure of a pair adds less.
 const MULTIPLE: f64 = 2.5;
-/// Up to this multiple it is taken to be where it was.
-const CALM: f64 = 1.1;
-/// The pace is the growth of the volume's cube root within this many windows: a ball that grows freely keeps its
-/// pace. A leak is this many times as fast as the slowest pace since the surface left its seed, and multiplies the
-/// volume that it had at that pace.
-const PACE: usize = 5;
+/// It also leaks where it is this many times as fast as at its slowest since it left its seed, and multiplies the volume
+/// that it had then.
 const FASTER: f64 = 2.5;
-/// Growth sets in where the pace rises beyond this share of that of the leak.
-const SLOWER: f64 = 0.7;
-/// Slower paces count as this one.
-const STILL: f64 = 0.1;
 /// Where the surface was not at rest, changes no more than this many steps apart are one change.
 const GESTURE: u64 = 100;
 /// A change of a surface at rest is to blame for growth that sets in within this many steps, even where the surface
@@ -132,23 +118,10 @@ pub struct Alarm {
     /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
+    /// A leak if what joined does not belong.
+    suspected: Option<Leak>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
-}
-
-/// A step and the voxels inside after it.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
-    step: u64,
-    inside: u64,
-}
-
-impl Mark {
-    /// Whether two volumes differ by at most this share.
-    fn is_about(self, inside: u64, share: f64) -> bool {
-        let (low, high) = (self.inside.min(inside), self.inside.max(inside));
-        high as f64 <= (1.0 + share) * low as f64
-    }
 }
 
 /// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
@@ -171,157 +144,6 @@ struct Base {
     changed: bool,
 }
 
-/// Voxels inside at the ends of windows since the last sphere.
-#[derive(Clone, Debug)]
-struct Course {
-    first: u64,
-    inside: Vec<u64>,
-}
-
-impl Course {
-    fn new(step: u64, inside: u64) -> Self {
-        Self {
-            first: step,
-            inside: vec![inside],
-        }
-    }
-
-    /// Whether a window ends here.
-    fn record(&mut self, step: u64, inside: u64) -> bool {
-        let ends = (step - self.first).is_multiple_of(WINDOW as u64);
-        if ends {
-            self.inside.push(inside);
-        }
-        ends
-    }
-
-    /// The voxels inside at the last end of a window up to this step.
-    fn at(&self, step: u64) -> u64 {
-        let window = step.saturating_sub(self.first) as usize / WINDOW;
-        self.inside[window.min(self.inside.len() - 1)]
-    }
-
-    /// The change of `of` the voxels inside within this many windows up to now.
-    fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
-        let last = self.inside.len() - 1;
-        let before = self.inside[last.checked_sub(windows)?];
-        Some(of(self.inside[last] as f64) - of(before as f64))
-    }
-
-    /// Voxels inside before, and how the cube root has grown since.
-    fn pace(&self) -> Option<(u64, f64)> {
-        let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
-        let grown = self.change(PACE, f64::cbrt)?;
-        Some((before, grown.max(STILL)))
-    }
-
-    /// The begin of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
-    /// or after it. A surface that wanders along a structure for long multiplies many times before it leaks.
-    fn last_slow(&self, pace: f64) -> Option<Mark> {
-        let root = |k: usize| (self.inside[k] as f64).cbrt();
-        let ends = (PACE..self.inside.len()).rev();
-        let mut begins = ends.map(|k| k - PACE);
-        let begin = begins.find(|&k| root(k + PACE) - root(k) <= SLOWER * pace)?;
-        Some(Mark {
-            step: self.first + (begin * WINDOW) as u64,
-            inside: self.inside[begin],
-        })
-    }
-
-    /// The last end of a window, from a mark on, at which the volume was about that of the mark.
-    fn last_about(&self, mark: Mark) -> u64 {
-        let most = CALM * mark.inside as f64;
-        let last = self.inside.iter().rposition(|n| (*n as f64) < most);
-        let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
-        step.max(mark.step)
-    }
-}
-
-/// Growth under the same speeds.
-#[derive(Clone, Debug)]
-struct Rest {
-    /// Step of the last change of speeds.
-    first: u64,
-    /// At the ends of the windows.
-    inside: Vec<u64>,
-    steps: usize,
-    /// The window from which on the surface rests.
-    from: Option<usize>,
-    /// Windows in succession that grow too fast.
-    over: usize,
-}
-
-impl Rest {
-    fn new(first: u64, inside: u64) -> Self {
-        Self {
-            first,
-            inside: vec![inside],
-            steps: 0,
-            from: None,
-            over: 0,
-        }
-    }
-
-    fn last(&self) -> usize {
-        self.inside.len() - 1
-    }
-
-    /// Whether a window ends here.
-    fn record(&mut self, inside: u64) -> bool {
-        self.steps += 1;
-        let ends = self.steps.is_multiple_of(WINDOW);
-        if ends {
-            self.inside.push(inside);
-        }
-        ends
-    }
-
-    /// Whether the volume has stayed what it was `REST_WINDOWS` before.
-    fn is_still(&self) -> bool {
-        let Some(before) = self.last().checked_sub(REST_WINDOWS) else {
-            return false;
-        };
-        let [before, now] = [self.inside[before], self.inside[self.last()]];
-        now.abs_diff(before) <= FEW.max((REST * before as f64) as u64)
-    }
-
-    /// The change of the voxels inside in `REST_WINDOWS`, as a share.
-    fn change(&self) -> Option<f64> {
-        let before = self.inside[self.last().checked_sub(REST_WINDOWS)?] as f64;
-        Some((self.inside[self.last()] as f64 - before) / before.max(1.0))
-    }
-
-    /// The step before growth set in again; asked at the end of a window.
-    fn leaks(&mut self) -> Option<u64> {
-        let last = self.last();
-        let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
-        let Some(rested) = self.from else {
-            if self.change().is_some_and(|change| change < REST) {
-                self.from = Some(last);
-            }
-            return None;
-        };
-        // What is being judged is no part of what is usual.
-        let usual_until = last - self.over;
-        let from = usual_until
-            .saturating_sub(RECENT)
-            .max(rested.saturating_sub(REST_WINDOWS) + 1);
-        let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
-        recent.sort_by(f64::total_cmp);
-        let median = recent.get(recent.len() / 2).copied().unwrap_or(0.0);
-        // Growth at which the surface rests is rest, however small its median.
-        let rest = REST / REST_WINDOWS as f64 * self.inside[last - 1] as f64;
-        if growth(last) > TIMES * median.max(rest) {
-            self.over += 1;
-        } else {
-            self.over = 0;
-        }
-        let before = last.checked_sub(self.over.max(SUSTAINED))?;
-        let risen = self.inside[last] as f64 > (1.0 + NOTICED) * self.inside[before] as f64;
-        (self.over >= SUSTAINED && risen).then(|| self.first + (before * WINDOW) as u64)
-    }
-}
-
 impl Alarm {
     /// From the start of a run.
     pub fn new(inside: u64, contact: Contact) -> Self {
@@ -340,6 +162,7 @@ impl Alarm {
             touched: contact,
             looked: Mark { step: 0, inside },
             leak: None,
+            suspected: None,
             known: 0,
         }
     }
@@ -356,6 +179,10 @@ impl Alarm {
                 .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
+                // The run went on.
+                if alarm.suspected.is_some() {
+                    alarm.goes_on();
+                }
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
@@ -376,6 +203,27 @@ impl Alarm {
 
     pub fn leak(&self) -> Option<Leak> {
         self.leak
+    }
+
+    /// The step from which on growth is suspected of being a leak, until it is judged.
+    pub fn suspects(&self) -> Option<u64> {
+        let open = self.leak.is_none();
+        self.suspected.filter(|_| open).map(|leak| leak.from)
+    }
+
+    /// Whether what joined since the suspected step belongs to what was inside by then.
+    pub fn judge(&mut self, belongs: bool) {
+        if belongs {
+            self.goes_on();
+        } else if let Some(leak) = self.suspected.take() {
+            self.leak.get_or_insert(leak);
+        }
+    }
+
+    /// The structure goes on beyond a narrow place.
+    fn goes_on(&mut self) {
+        (self.suspected, self.slow, self.slowest) = (None, None, None);
+        self.seed = (0, self.now.div_ceil(SEEDS));
     }
 
     /// The first of the last series of changes, where that is to blame for a leak from a later step: back to a value
@@ -482,7 +330,16 @@ impl Alarm {
     fn rises(&mut self, mark: Mark) {
         if self.now as f64 >= CALM * self.known as f64 {
             let (from, cause) = self.before_the_rise(mark);
-            self.leaks(from, cause);
+            if cause == Cause::Growth {
+                let noticed = self.step;
+                self.suspected.get_or_insert(Leak {
+                    from,
+                    noticed,
+                    cause,
+                });
+            } else {
+                self.leaks(from, cause);
+            }
         }
     }
 
@@ -553,6 +410,7 @@ impl Alarm {
             base.mark.step = now.step;
             base.changed = true;
         }
+        self.suspected = None;
         if self.leak.take().is_some() {
             self.known = self.now;
         }
@@ -567,7 +425,7 @@ impl Alarm {
         self.series = Series::default();
         self.base = None;
         self.looked = self.mark();
-        self.leak = None;
+        (self.leak, self.suspected) = (None, None);
     }
 
     /// A sphere was added or cut away; then this many voxels were inside, with this contact.

@@ -4,7 +4,7 @@ mod back;
 mod hand;
 
 use super::Count;
-use super::alarm::Alarm;
+use super::alarm::{Alarm, Joined};
 use super::background::{Background, Contact};
 use super::bricks::Field;
 use super::cpu::Pass;
@@ -316,6 +316,10 @@ impl Evolution {
                     let contact = backend.install(|| self.contact(&field));
                     self.alarm.look(contact);
                 }
+                if let Some(from) = self.alarm.suspects() {
+                    let belongs = backend.install(|| self.belongs_since(from))?;
+                    self.alarm.judge(belongs);
+                }
                 if let Some(leak) = self.alarm.leak() {
                     return Ok(Ended::Leaked(leak));
                 }
@@ -385,6 +389,16 @@ impl Evolution {
         let background = inputs.background();
         let meant = |b: &&Background| !b.is_target(self.params().target);
         field.contact(inputs.values(), background.filter(meant))
+    }
+
+    /// Whether what joined since a step is more of what was inside by then. Needs the backend's threads installed.
+    fn belongs_since(&self, step: u64) -> Result<bool, Error> {
+        let (before, now) = (self.field_before(step), self.field()?);
+        let start = self.field_before(0);
+        let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
+        let range = [target - tolerance, target + tolerance];
+        let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
+        Ok(joined.is_some_and(|joined| joined.belongs()))
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {

@@ -76,7 +76,7 @@ fn volume_ml(field: &Field) -> f64 {
     sums.iter().sum::<f64>() * grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
 }
 
-fn area_mm2(surface: &Surface) -> f64 {
+pub(super) fn area_mm2(surface: &Surface) -> f64 {
     let point = |i: u32| Vec3::from(surface.points[i as usize]).as_dvec3();
     let area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(point);

@@ -46,7 +46,7 @@ mod stencil;
 mod surface;
 mod visit;
 
-pub use alarm::{Alarm, Cause, Leak};
+pub use alarm::{Alarm, Cause, Joined, Leak};
 pub use background::{Background, Contact};
 pub use bricks::{Census, Field};
 pub use evolution::{Evolution, Size};

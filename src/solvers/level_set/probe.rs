@@ -37,9 +37,9 @@ const SIDE: f64 = 1.6;
 const SHARE: f64 = 0.25;
 /// Shares of the voxels, background left out, between which the range lies; those of the display, which are known.
 const RANGE: (f64, f64) = (0.01, 0.99);
-/// T − ε keeps off the background by this many of its standard deviations, and by this share of its distance from T,
-/// where the sample's spread allows.
-const OFF: (f64, f64) = (2.0, 0.1);
+/// The background is another neighbour: the range ends at the same share of the way to it, at two widths of the
+/// sample's spread where that is more, and keeps off it by this share in any case.
+const OFF: f64 = 0.1;
 /// Rays are followed this far, mm, from at most this many sampled voxels.
 const REACH_MM: f64 = 25.0;
 const ORIGINS: usize = 24;
@@ -101,8 +101,8 @@ impl Probe {
         if let Some(b) = background {
             let mode = f64::from(b.mode);
             let away = (mean - mode).abs();
-            let clear = (1.0 - OFF.1) * away - OFF.0 * f64::from(b.spread);
-            let short = clear.max((2.0 * SPREADS * spread).min((1.0 - OFF.1) * away));
+            let most = (1.0 - OFF) * away;
+            let short = (HALF * away).max((2.0 * SPREADS * spread).min(most));
             if mode < mean {
                 low = low.max(mean - short);
             } else {

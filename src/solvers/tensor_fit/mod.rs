@@ -158,12 +158,11 @@ pub fn residuals(
     let design = Design::new(gradients, &selection.used)?;
     let bytes = wild::bytes(mask, &design);
     if let Some(free) = memory.filter(|&free| bytes > free) {
-        let gb = |bytes: u64| bytes as f64 / 1e9;
         return Err(Error::Input(format!(
-            "The residuals of the fit would take {:.1} GB of memory, {:.1} are free; fit within a \
+            "The residuals of the fit would take {} of memory, {} are free; fit within a \
              smaller mask or a narrower range of b",
-            gb(bytes),
-            gb(free)
+            memory::size(bytes),
+            memory::size(free)
         )));
     }
     memory::claim("The bootstrap", bytes)?;

@@ -63,6 +63,16 @@ pub struct Running {
     pub key: FilterKey,
     pub from: FitOf,
     pub curve: Curve,
+    /// Values of the curve that are of the fit before, which this one goes on from.
+    pub before: usize,
+}
+
+impl Running {
+    /// Iterations of this run; the curve of one that goes on begins with those before.
+    pub fn iterations(&self) -> u64 {
+        // The first value is of the start.
+        (self.curve.iterations() + 1).saturating_sub(self.before + 1) as u64
+    }
 }
 
 /// What the last fit built and found, for the next.

@@ -451,6 +451,13 @@ pub fn away(document: &Document) -> Option<String> {
     ))
 }
 
+/// Why the session's files that are not here could not be opened.
+pub fn unopened(document: &Document) -> Option<String> {
+    let absent = document.absent.iter().filter(|a| a.file().is_some());
+    let all: Vec<&str> = absent.map(|a| &*a.why).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// Whether a sentence is one of [`away`].
 pub fn says_away(sentence: &str) -> bool {
     sentence.contains(AWAY)

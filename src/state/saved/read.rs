@@ -15,7 +15,7 @@ use super::{
 use crate::data::turn::Turn;
 use crate::io::Told;
 use crate::jobs::Loaded;
-use crate::jobs::session::{Item, ReadSession, Restored, RestoredLayers, Standing};
+use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
@@ -208,9 +208,20 @@ pub fn build(
                 document.layers.push(Arc::new(layer));
                 notes.extend(moved_of::lay(&mut document, of, there).err());
             }
-            Err(why) => missing.push((id, why)),
+            Err(why) => {
+                // One sentence tells of all kept results that are not there.
+                if !(matches!(of.from, Origin::Kept(_)) && why.starts_with(GONE)) {
+                    let name = &of.name;
+                    notes.push(format!(
+                        "The layer \"{name}\" is left out and stays in the session: {why}"
+                    ));
+                }
+                missing.push((id, why));
+            }
         }
     }
+    // Regions say why their masks are not here.
+    document.absent = absent_layers(&missing, saved, read);
     let regions = regions_of::put(&mut document, read, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
@@ -258,20 +269,26 @@ pub fn build(
     }
     let others = regions_of::left_out(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));
-    document.absent = missing
-        .into_iter()
-        .filter_map(|(id, why)| {
-            let layer = saved.layers.iter().find(|l| l.id == id)?.clone();
-            let read = read.clone();
-            Some(Arc::new(Absent { layer, why, read }))
-        })
-        .collect();
+    document.absent = absent_layers(&missing, saved, read);
     document.awaited = Some(saved.layers.clone().into());
     Built {
         document,
         notes,
         left_out,
     }
+}
+
+fn absent_layers(
+    missing: &Missing,
+    saved: &SavedDocument,
+    read: &Arc<ReadSession>,
+) -> Vec<Arc<Absent>> {
+    let one = |(id, why): &(u64, String)| {
+        let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
+        let (why, read) = (why.clone(), read.clone());
+        Some(Arc::new(Absent { layer, why, read }))
+    };
+    missing.iter().filter_map(one).collect()
 }
 
 /// Notes what was done to a layer's streamlines, which is done to them already.

@@ -129,7 +129,11 @@ fn read_region(
         SavedShape::Layer(id) => {
             let layer = document.layer(LayerId(*id)).map(|l| &l.content);
             let Some(Held::Mask(mask)) = layer else {
-                return Err("the mask that it is is not here".to_owned());
+                let absent = document.absent.iter().find(|a| a.layer.id == *id);
+                return Err(match absent {
+                    Some(absent) => format!("its mask could not be opened: {}", absent.why),
+                    None => "the mask that it is is not here".to_owned(),
+                });
             };
             Shape::Mask(mask.clone())
         }

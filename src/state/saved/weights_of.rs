@@ -108,6 +108,7 @@ fn put_on(
             count(lines.len() as u64)
         ));
     }
+    let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = Weighed {
         // Weights are not of what was edited since.
@@ -115,6 +116,7 @@ fn put_on(
             true => weighted.id(),
             false => crate::data::DataId::fresh(),
         },
+        lines: before,
         from: saved.from.clone(),
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),

@@ -4,8 +4,10 @@ use crate::data::{DataId, Mask};
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::solvers::geodesic::Cut;
 use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
+use crate::state::recipe::Source;
 use crate::state::session::{Asked, Curves};
 use crate::state::{Document, Live, Recipe};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the document's tensors were fitted from; `None` where they are others than these.
@@ -48,6 +50,33 @@ pub fn made_live(document: &Document, live: &Live) -> Option<Made> {
     made(document, &live.asked, cut)
 }
 
+/// The sentence about a result without what it is made from; where opening that has failed, it gives the reason.
+fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {
+    let absent = document.absent.iter();
+    let mut absent = absent.filter(|a| path.is_some() && a.file() == path);
+    let why = match absent.next() {
+        Some(absent) => format!("which could not be opened: {}", absent.why),
+        None => "open it first".to_owned(),
+    };
+    format!("{name} cannot be made again without {what}, {why}")
+}
+
+fn without_scan(document: &Document, name: &str, source: &Source) -> String {
+    let path = match source.untouched().0 {
+        Source::File { dwi: file, .. } | Source::Tensors { file, .. } => Some(&**file),
+        Source::Phantom { .. } | Source::Turned { .. } => None,
+    };
+    let is_here = |l: &Arc<Layer>| path.is_some() && l.path.as_deref() == path;
+    match document.layers.iter().find(|l| is_here(l)) {
+        // A note of the layer says why.
+        Some(scan) => format!(
+            "{name} cannot be made again without the gradients of its scan {}, open them first",
+            scan.name
+        ),
+        None => without(document, name, "its scan", path),
+    }
+}
+
 /// The tensors of a basis: those of the document, or to be fitted again. An error is a sentence about
 /// what is called `name`.
 pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors, String> {
@@ -59,9 +88,7 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
         }
         _ => None,
     });
-    let (dwi, gradients) = scan.ok_or_else(|| {
-        format!("{name} cannot be made again without its scan: open the scan first")
-    })?;
+    let (dwi, gradients) = scan.ok_or_else(|| without_scan(document, name, &basis.source))?;
     let mask_of = |found: &dyn Fn(&Layer) -> bool| {
         let mut masks = document.layers.iter().filter(|l| found(l));
         masks.find_map(|l| match &l.content {
@@ -75,9 +102,11 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
         MadeMask::Head => mask_of(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
     };
     if mask.is_none() && basis.mask != MadeMask::Found {
-        return Err(format!(
-            "{name} cannot be made again without the mask of its fit: open the mask first"
-        ));
+        let path = match &basis.mask {
+            MadeMask::File(path) => Some(&**path),
+            MadeMask::Found | MadeMask::Head => None,
+        };
+        return Err(without(document, name, "the mask of its fit", path));
     }
     let here = document.tensors.as_ref().filter(|t| {
         t.key.scan == dwi.id()

@@ -38,7 +38,7 @@ pub fn whole_brain_done(
     let made = basis::made(&state.document, asked, Cut::All);
     add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
-        "Tracked {} from {} in {:.1}{THIN}s",
+        "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
         counted(output.fates.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3

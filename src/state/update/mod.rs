@@ -179,7 +179,10 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::SetGlyphs(glyphs) => pathways::set_glyphs(state, glyphs),
         Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ShowStop(reason) => state.view.stop = reason,
-        Action::ToggleTheme => state.view.light_theme ^= true,
+        Action::ToggleTheme => {
+            state.view.light_theme ^= true;
+            effects.push(Effect::Store);
+        }
 
         Action::SelectLayer(layer) => {
             let chosen = state.session.bundle.chosen.as_ref();
@@ -353,7 +356,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 }
             }
         }
-        Action::StartGuide => state.session.guide = Some(GuideStep::ClickSlice),
+        Action::StartGuide => state.session.start_guide(),
         Action::LeaveGuide => state.session.guide = None,
 
         // Nobody needs to know about a save for recovery as long as it goes well.
@@ -392,7 +395,10 @@ fn is_colours(path: &Path) -> bool {
 }
 
 fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
-    state.session.guide = guide.then_some(GuideStep::ClickSlice);
+    match guide {
+        true => state.session.start_guide(),
+        false => state.session.guide = None,
+    }
     effects.push(Effect::Submit(Request::Demo { seed: 1 }));
 }
 

@@ -24,7 +24,7 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     // A step from before the drag stays.
     if state.history.recorded() > before.recorded {
         let step = state.history.abandon();
-        travel(state, step, "Given up", effects);
+        travel(state, step, "Cancelled", effects);
     }
 }
 

@@ -112,7 +112,7 @@ pub fn taken_in(
     let kept = counted(output.kept.len(), "streamline");
     let (made, what, min_fa) = match &asked.curves {
         Curves::Streamlines(params) => (
-            format!("Tracked {kept} from {}", counted(seeds, "seed")),
+            format!("{kept} from {}", counted(seeds, "seed")),
             "streamline",
             params.min_fa,
         ),
@@ -121,9 +121,12 @@ pub fn taken_in(
     if state.view.task != Task::Pathways {
         let why = none_started(&output, min_fa, &mask::name_of(document));
         state.session.follows(match why {
-            None if seeds == 0 => format!("No {what} started (0 tries)"),
+            None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
             None => format!("{made} in {}", took(wall_ms)),
-            Some(why) => format!("No {what} started (0 tries): {why}"),
+            Some(why) => {
+                let from = counted(seeds, "seed");
+                format!("No {what} started from {from}: {why}")
+            }
         });
         state.session.said_live = Some(state.session.status.clone());
     }
@@ -224,6 +227,9 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
 
 /// A task is looked at; what was put off for that of pathways is done in the others.
 pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
+    if state.view.task != task {
+        state.session.forget_step();
+    }
     state.view.task = task;
     if !task.shows_live() {
         // What was said about live curves is about nothing that is seen there.

@@ -9,6 +9,7 @@ use crate::data::Tractogram;
 use crate::render::colour_map::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::bundle::{Connected, How, Shown};
+use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
@@ -226,8 +227,8 @@ fn sentence(state: &State, found: &Connected, row: usize, column: usize) -> Stri
     }
     let mm = format::with_unit(&format::fixed(f64::from(c.length_mm[at]), 0), "mm");
     let mut words = format!(
-        "{pair}: {} streamlines, {mm}",
-        format::count(c.count[at].into())
+        "{pair}: {}, {mm}",
+        counted(c.count[at] as usize, "streamline")
     );
     if let (Some(value), Some(column)) = (c.value.get(at), &state.document.bundle.connect.value) {
         let value = format::significant(f64::from(*value));
@@ -314,7 +315,7 @@ fn square(
 fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
     let number = |v: f32| format::significant(f64::from(v));
     let range = match shown {
-        Shown::Count => format!("up to {} streamlines", format::count(high as u64)),
+        Shown::Count => format!("up to {}", counted(high as usize, "streamline")),
         Shown::Length => format!("{}–{} mm", number(low), number(high)),
         Shown::Value => {
             let column = &state.document.bundle.connect.value;

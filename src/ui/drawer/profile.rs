@@ -9,6 +9,7 @@ use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::solvers::tracking::profile::{Profile, Sense as Way, Track};
 use crate::state::bundle::{Column, ProfileSettings};
+use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};
 use crate::ui::forms::display::{segment_row, select_row};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -232,7 +233,7 @@ fn plot(
     }
     painter.add(band);
     painter.add(Shape::line(run, Stroke::new(2.0, ink)));
-    let spoken = format!("{words} at {nodes} nodes");
+    let spoken = format!("{words} at {}", counted(nodes, "node"));
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
     let Some(at) = response
         .hover_pos()

@@ -2,6 +2,7 @@
 //! window's thread.
 
 use super::Purpose;
+use crate::state::filter::FilterFile;
 use crate::state::{Completed, SavePlace};
 use std::path::{Path, PathBuf};
 
@@ -146,8 +147,10 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
 /// Where values go that are written with streamlines of this name, a line each.
 pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
     const MOST: usize = 4;
-    let Purpose::Tracks { measured, .. } = purpose else {
-        return Vec::new();
+    let measured = match purpose {
+        Purpose::Tracks { measured, .. } => *measured,
+        Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
+        _ => return Vec::new(),
     };
     let beside = purpose.beside(path);
     let mut lines: Vec<String> = beside
@@ -161,7 +164,7 @@ pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
         let more = lines.split_off(MOST - 1);
         lines.push(format!("{} more files of values", more.len()));
     }
-    if lines.is_empty() && *measured {
+    if lines.is_empty() && measured {
         lines.push("With their CM in the same file".to_owned());
     }
     lines

@@ -75,7 +75,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
 fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
-        "Click a streamline in any view, or drag around several; Shift adds, Ctrl takes away (K)";
+        "Click a streamline in any view, or drag around several; Shift adds, Ctrl removes (K)";
     slider::label(ui, columns.label, "Choose by mouse", help);
     let picking = state.view.tool == Tool::Pick;
     let words = ["Off", "On"];
@@ -95,9 +95,9 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let place = paint::inset(rect, space::INSET, space::INSET);
     let place = Rect::from_min_size(place.min, vec2(place.width(), space::BUTTON));
     let buttons = vec![
-        Button::plain("Delete").hint("Takes the chosen out of the layer (Delete)"),
-        Button::plain("Keep as layer").hint("Makes a layer of the chosen"),
-        Button::plain("Others").hint("Chooses those that are not chosen"),
+        Button::plain("Delete").hint("Remove the selected streamlines (Delete)"),
+        Button::plain("Keep as layer").hint("New layer from the selected streamlines"),
+        Button::plain("Others").hint("Invert the selection"),
         Button::quiet("None").hint("Chooses none (Esc)"),
     ];
     let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
@@ -117,7 +117,8 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// What lies under the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
-    let help = "What lies under the views: each streamline, values along them, what they connect";
+    let help =
+        "Panel below the views: table of streamlines, profile along them, connectivity matrix";
     slider::label(ui, columns.label, "Below", help);
     // Four words need more than the usual room.
     let mut row = columns.wide;
@@ -147,7 +148,7 @@ fn filter(
 ) {
     let now = state.document.bundle.sieve.clone();
     let now = now.filter(|s| s.layer == layer.id);
-    let help = "Shows only the streamlines that pass all of what follows";
+    let help = "Shows only the streamlines that meet all rules below";
     let switched = segment_row(
         ui,
         "Filter",
@@ -164,7 +165,7 @@ fn filter(
     let Some(sieve) = now else {
         return rows::hint(
             ui,
-            "By regions, groups, length, values, why tracking stopped, at random; regions may be dragged meanwhile",
+            "By region, group, length, value, stop reason or at random; regions can be dragged while it is on",
         );
     };
     let mut set = |sieve: Sieve, phase: Phase| {
@@ -179,7 +180,7 @@ fn filter(
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
     let words = ["What passes", "What fails"];
-    let help = "Which side of all these rules is shown";
+    let help = "Show the streamlines that meet the rules, or those that do not";
     if let Some(i) = segment_row(ui, "Show", help, &words, usize::from(sieve.invert)) {
         let invert = i == 1;
         set(Sieve { invert, ..sieve }, Phase::Done);
@@ -199,7 +200,9 @@ fn filter(
         .is_some_and(|sifted| sifted.kept == 0);
     let off = nothing.then_some("Nothing passes: there is nothing to keep");
     let keep = Button::plain("Keep what passes");
-    let keep = keep.disabled(off).hint("Makes a layer of what is left");
+    let keep = keep
+        .disabled(off)
+        .hint("New layer from the streamlines that pass");
     let (responses, _) = crate::ui::panels::button_row(ui, place, vec![keep]);
     if responses[0].clicked() {
         actions.push(Action::Bundle(BundleAction::Keep));
@@ -353,8 +356,8 @@ fn counting(
     set: &mut impl FnMut(Sieve, Phase),
 ) {
     let words = ["Mean", "Any", "All"];
-    let help = "What has to lie in the range: the mean along the streamline, the value at one of its points \
-                at least, or the values at all of them";
+    let help = "Which value must lie in the range: the mean along the streamline, that of at least one point, \
+                or those of all points";
     let now = Counting::ALL.iter().position(|c| *c == limit.counting);
     let title = format!("{name} counts by");
     if let Some(i) = segment_row(ui, &title, help, &words, now.unwrap_or(0)) {
@@ -484,7 +487,7 @@ fn at_most(ui: &mut Ui, lines: &Tractogram, sieve: &Sieve, set: &mut impl FnMut(
         .default(usual)
         .limits(0.0..=1e9)
         .switch(sieve.at_most.is_some(), "all that pass")
-        .help("This many of those that pass, drawn at random; always the same ones");
+        .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
         Some(Change::Switched(on)) => (on.then_some(usual as usize), Phase::Done),

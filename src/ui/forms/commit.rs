@@ -45,6 +45,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
+        ui.add_space(4.0);
         let text = "There are no streamlines to weigh";
         let mut note = Note::new(p, Severity::Information, text);
         let live = state
@@ -101,7 +102,7 @@ pub fn foot(
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(words).icon(icons::PLAY).disabled(why_not);
     let run = run.hint(match weighed {
-        true => "From the last weights (Space)",
+        true => "Continue from the last weights (Space)",
         false => "Space",
     });
     let wide = Button::primary("Run again").icon(icons::PLAY).width(ui);

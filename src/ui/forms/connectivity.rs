@@ -69,7 +69,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         .limits(0.0..=100.0)
         .unit("mm")
         .waits()
-        .help("An end in background counts for the nearest label within this");
+        .help("An end in the background counts for the nearest label within this distance");
     if let Some((radius_mm, _)) = row.value(ui) {
         set(ConnectSettings {
             radius_mm,
@@ -127,7 +127,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         .iter()
         .position(|s| *s == settings.shown)
         .unwrap_or(0);
-    let help = "What the colours of the matrix are";
+    let help = "What the colours of the matrix show";
     if let Some(i) = segment_row(ui, "Matrix of", help, words, now) {
         set(ConnectSettings {
             shown: Shown::ALL[i],

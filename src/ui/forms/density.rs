@@ -40,13 +40,13 @@ pub fn show(
     if !known && wanted.value == Value::Share {
         wanted.value = Value::Count;
     }
-    let unknown = (!known).then_some("Nobody knows how many were sent");
+    let unknown = (!known).then_some("The number of streamlines sent is unknown");
     let now = Value::ALL
         .iter()
         .position(|&v| v == wanted.value)
         .unwrap_or(1);
-    let help = "Share: of the streamlines sent, those that pass a voxel. Count: how many pass it. \
-                Length: mm of them in it. Each counts once in a voxel";
+    let help = "Share: fraction of all streamlines sent that pass the voxel. Count: how many pass it. Length: \
+                mm of streamline in it. A streamline counts once per voxel";
     let why_not = |i: usize| unknown.filter(|_| Value::ALL[i] == Value::Share);
     let words = ["Share", "Count", "Length"];
     if let Some(i) = segment_row_but(ui, "Value", help, &words, now, why_not) {
@@ -63,7 +63,7 @@ pub fn show(
         Some(Change::Switched(on)) => wanted.voxel_mm = on.then_some(EDGE_MM),
         None => {}
     }
-    let help = "Red left and right, green front and back, blue up and down";
+    let help = "Red: left–right, green: front–back, blue: up–down";
     let now = usize::from(wanted.by_direction);
     if let Some(i) = segment_row(ui, "Colours", help, &["By value", "By direction"], now) {
         wanted.by_direction = i == 1;
@@ -74,7 +74,7 @@ pub fn show(
     let button = Button::plain("Map density")
         .icon(icons::PLUS)
         .disabled(why)
-        .hint("Makes a layer; streamlines that are no layer yet are kept with it");
+        .hint("Adds the map as a layer; live streamlines are kept with it");
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);

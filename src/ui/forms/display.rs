@@ -141,7 +141,7 @@ pub fn controls(
                 Interpolation::Cubic,
             ];
             let now = all.iter().position(|&i| i == d.interpolation).unwrap_or(1);
-            let help = "Display only, data stay as they are";
+            let help = "Display only; the data do not change";
             let chosen = select_row(ui, "Smoothing", help, names[now], |ui| {
                 let mut chosen = None;
                 for (i, name) in names.iter().enumerate() {
@@ -340,7 +340,7 @@ const COLOURINGS: [(LineColouring, &str); 7] = [
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let words = ["Whole", "Axial", "Sag.", "Cor."];
-    let help = "All streamlines whole, or only what of them lies near a slice";
+    let help = "Whole streamlines, or only the parts near a slice";
     let chosen = view
         .slab
         .and_then(|s| PANES.iter().position(|&p| p == s.pane));
@@ -395,7 +395,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         Some((_, name)) => name,
         None => fixed().map_or("One colour", |(name, _)| name),
     };
-    let help = "What the colour of a streamline says";
+    let help = "What the colour of a streamline shows";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
         for (colouring, name) in COLOURINGS {

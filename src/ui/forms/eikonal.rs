@@ -13,12 +13,11 @@ use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::session::GuideStep;
-use crate::state::{Action, Phase, Severity, State, defaults};
+use crate::state::{Action, Phase, State, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{anchor, menu, paint, section};
 use crate::ui::{format, icons, panels};
@@ -75,15 +74,18 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         );
     }
-    joined(ui, state, &mut set);
     alpha(ui, settings, &mut set);
-    match state.session.guide {
-        None => panels::in_sight(ui),
-        // The guide asks for the width. In its other steps results have the room.
-        Some(GuideStep::Width) => {
-            anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
-        }
-        Some(_) => {}
+    joined(ui, state, &mut set);
+    // In the first steps of the guide results have the room.
+    if state
+        .session
+        .guide
+        .is_none_or(|step| step.is_after_regions())
+    {
+        panels::in_sight(ui);
+    }
+    if state.session.guide == Some(GuideStep::Width) {
+        anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     let row = SliderRow::new("Domain FA ≥", settings.params.min_fa, 0.0..=0.4)
         .default(usual.params.min_fa)
@@ -131,37 +133,36 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     Some((percent / 100.0, phase))
 }
 
-/// Whether the width joins the ends, and a way out where it does not. The row is there as long as there is
-/// a pathway: nothing below it moves while a width is dragged.
+/// Whether the width joins the ends, and a way out where it does not. The row is there before there is a pathway:
+/// nothing moves when one arrives or while a width is dragged.
 fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     const HEIGHT: f32 = 26.0;
-    if state.session.pathways.live.is_none() {
-        return;
-    }
     let settings = &state.document.pathways;
-    let from = joining(state);
     let percent = |value: f64| format::with_unit(&format::fixed(value, 1), "%");
     let most = *Settings::EPSILON.end() * 100.0;
     let p = theme::palette(ui.style());
-    if let Some(value) = from.map(percent_joined).filter(|value| *value > most) {
-        // So long a way round is no width: another metric, another domain or other ends are asked for.
-        let text = format!(
-            "Not joined at any width up to {}: the ends meet from ε = {}; lower α or the FA of the domain, or \
-             enlarge an end",
-            format::with_unit(&format::fixed(most, 0), "%"),
-            percent(value)
-        );
-        Note::new(p, Severity::Warning, &text).show(ui);
-        return;
-    }
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let Some(from) = from else {
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let live = state.session.pathways.live.as_ref();
+    let Some(from) = live.and(joining(state)) else {
         return;
     };
     let row = paint::inset(rect, space::INSET, space::INSET);
     let value = percent_joined(from);
+    if value > most {
+        // So long a way round is no width: another metric, another domain or other ends are asked for.
+        let most = format::with_unit(&format::fixed(most, 0), "%");
+        let text = format!("Not joined at any width up to {most}");
+        section::label(ui, row, &text, false, p.warning);
+        let way_out = format!(
+            "The ends meet from ε = {}. Lower α or the FA of the domain, or enlarge an end",
+            percent(value)
+        );
+        response.on_hover_text(way_out);
+        return;
+    }
     if settings.epsilon >= from {
-        let text = format!("Joins the ends, as from {}", percent(value));
+        let text = format!("Joins seed and target (from {} upwards)", percent(value));
         return section::label(ui, row, &text, false, p.t3);
     }
     let word = format!("Widen to {}", percent(value));
@@ -192,7 +193,7 @@ fn alpha(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         .default(3.0)
         .limits(0.1..=Cost::MOST_ALPHA)
         .inactive(why)
-        .help("How strongly crossing the fibres costs extra");
+        .help("How strongly the metric penalises travel across fibres");
     if let Some((alpha, phase)) = row.value(ui) {
         let mut changed = settings.clone();
         changed.params.cost = Cost::Sharpened { alpha };
@@ -236,8 +237,9 @@ fn local(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         LocalSolver::Selling => "Selling",
         LocalSolver::Hybrid => "Hybrid",
     };
-    let help = "How a voxel's cost comes from its neighbours'. Hybrid: the better of Hopf–Lax and Selling. \
-                Godunov on 6 neighbours is the paper's and charges oblique fibres too much (Jeong et al. 2007)";
+    let help = "Local update scheme of the eikonal solver. Hybrid: the better of Hopf–Lax and Selling. Godunov \
+                on 6 neighbours is the paper's and overestimates the cost along oblique fibres (Jeong et al. \
+                2007)";
     let now = settings.params.local;
     let chosen = select_row(ui, "Local solver", help, name(now), |ui| {
         let mut chosen = None;

@@ -1,8 +1,8 @@
 //! The mosaic's orientation and spacing.
 
 use super::display::segment_row;
+use crate::state::words::counted;
 use crate::state::{Action, Layout, Pane, State, View};
-use crate::ui::format;
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
@@ -13,7 +13,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     }
     let count = view.mosaic_slices(state.document.head()).len();
-    let fact = format!("{} slices", format::count(count as u64));
+    let fact = counted(count, "slice");
     section::head_with(ui, "Mosaic", &fact);
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let pane = view.mosaic_pane();
@@ -26,7 +26,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(View::MOSAIC_MM)
         .limits(View::MOSAIC_LIMITS_MM)
         .unit("mm")
-        .help("From one slice to the next; one of them is the crosshair's");
+        .help("Distance between slices; one of them contains the crosshair");
     if let Some((mm, _)) = row.value(ui) {
         actions.push(Action::SetMosaic(pane, mm));
     }

@@ -153,7 +153,7 @@ fn thickness(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
         .limits(0.1..=500.0)
         .unit("mm")
         .switch(mm.is_some(), "off: one voxel")
-        .help("Of the slab around the slice that the outline cuts out");
+        .help("Thickness of the slab that the outline cuts out");
     let thickness_mm = match row.show(ui) {
         Some(Change::To(mm, _)) => Some(mm),
         Some(Change::Switched(on)) => on.then_some(USUAL_MM),

@@ -2,6 +2,7 @@
 
 pub mod axes;
 pub mod checks;
+mod fitted;
 pub mod orders;
 mod overlap;
 
@@ -9,7 +10,7 @@ use super::display::{controls, select_row};
 use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::solvers::tensor_fit::{Method, Params};
-use crate::state::words::mask;
+use crate::state::words::{counted, mask};
 use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State, defaults};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -32,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
         if !layer.display.visible {
-            rows::hint(ui, "Hidden: its eye in the list of layers shows it (H)");
+            rows::hint(ui, "Hidden. Its eye in the list of layers shows it (H)");
         }
         controls(ui, state, layer, memory, actions);
         volume::show(ui, state, layer, memory, actions);
@@ -156,8 +157,8 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
                 // The file has those that were deleted here, too.
                 let edited = state.document.edits.contains_key(&layer.id);
                 let left = if edited { " left" } else { "" };
-                let count = format::count(t.len() as u64);
-                (icons::PATH, format!("{count} streamlines{left}"))
+                let count = counted(t.len(), "streamline");
+                (icons::PATH, format!("{count}{left}"))
             }
             (Content::Mask(_), _) if same => (icons::REGION, "same grid".to_owned()),
             (content, Some((grid, frames))) => {
@@ -246,9 +247,9 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     rows::hint(
         ui,
         if running {
-            "Fitting again…"
+            "Refitting…"
         } else {
-            "Fits again at each change"
+            "Refits after each change"
         },
     );
 }
@@ -288,7 +289,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let row = SliderRow::new("Iterations", f64::from(iterations), 1.0..=10.0)
             .decimals(0)
             .default(2.0)
-            .help("More solves, with weights from the predicted signal")
+            .help("Further iterations, with weights from the predicted signal")
             // The fit takes long: it waits for the end of a drag.
             .waits();
         if let Some((v, _)) = row.value(ui) {
@@ -319,7 +320,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             },
             default: &|| (usual.0, usual.1.min(most)),
             unit: "s/mm²",
-            help: "Volumes with b in this range take part; b = 0 always does",
+            help: "Volumes with b in this range are fitted; b = 0 always is",
             limits: 0.0..=f64::MAX,
             waits: true,
         };
@@ -346,7 +347,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let now = document.chosen_mask().map(|(l, _)| l);
     let name = now.map_or(FOUND, |l| &l.name);
-    let help = "Voxels outside get no tensor";
+    let help = "Tensors are fitted inside the mask only";
     let chosen = select_row(ui, "Mask", help, name, |ui| {
         let mut chosen = None;
         if found && menu::Item::new(FOUND).chosen(now.is_none()).show(ui) {

@@ -126,7 +126,7 @@ pub(super) fn inputs(
         }
         if remarks.len() > REMARKS {
             let more = remarks.len() - REMARKS;
-            rows::hint(ui, &format!("and {more} more such remarks"));
+            rows::hint(ui, &format!("and {more} more remarks"));
         }
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
@@ -189,12 +189,12 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
         Role::Seed => (
             "Click white matter on a slice. Esc puts the seed away",
             "No seed yet. Press S, then click a slice to place one",
-            "Take the seed tool",
+            "Use the seed tool",
         ),
         _ => (
             "Click where paths should end. Esc puts the target away",
             "No target yet. Press T, then click where paths should end",
-            "Take the target tool",
+            "Use the target tool",
         ),
     };
     if state.view.tool == tool {
@@ -248,7 +248,7 @@ fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
                 .whole()
                 .default(2_000.0)
                 .limits(1.0..=16_777_216.0)
-                .help("Seed points drawn from the whole seed");
+                .help("Number of seed points, drawn at random in the seed");
             (row.value(ui), |v| Seeding::Random { count: v as usize })
         }
         Seeding::Grid { spacing_mm } => {
@@ -294,7 +294,7 @@ fn seeding(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
     let chosen = select_row(
         ui,
         "Seed points",
-        "How they are spread over the seed",
+        "How seed points are distributed over the seed",
         kinds[now].1,
         |ui| {
             let mut chosen = None;

@@ -56,7 +56,7 @@ pub fn show(
         VolumeStyle::Surface,
     ];
     let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
-    let help = "A cloud as dense as the curve below says, or the surface of one value";
+    let help = "A cloud with the opacity curve below, or the surface of one value";
     if let Some(i) = segment_row(ui, "Shown as", help, &words, now) {
         set(
             VolumeLook {
@@ -133,7 +133,7 @@ fn cloud(
     .default(usual)
     .limits(VolumeLook::THICKNESS_MM)
     .unit("mm")
-    .help("The curve's opacities are those of a layer this thick: thinner makes all denser");
+    .help("Thickness to which the opacities of the curve refer; smaller values make everything denser");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -174,7 +174,7 @@ fn surface(
         );
     }
     let words = ["Above", "Below"];
-    let help = "Whether what is inside has higher values or lower ones";
+    let help = "Whether the inside has the higher or the lower values";
     if let Some(i) = segment_row(ui, "Inside is", help, &words, usize::from(look.below)) {
         set(
             VolumeLook {
@@ -259,7 +259,7 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
             Phase::Done,
         );
     }
-    let help = "Opaque at the cut, and ever less so up to this far from it";
+    let help = "Fades from opaque at the cut to transparent at this distance";
     if let Some((fade_mm, phase)) = fade_row(ui, "Fades from the cut", help, look.fade_mm) {
         set(
             VolumeLook {
@@ -302,7 +302,7 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };
-    let help = "What of it is not drawn: from the crosshair to one side";
+    let help = "Hides one side of the crosshair";
     select_row(ui, "Cut away", help, shown, |ui| {
         let mut chosen = None;
         let mut row = |ui: &mut Ui, name: &str, cut: Cut| {

@@ -88,7 +88,7 @@ pub fn length(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
         },
         default: &|| (usual.min_length_mm, usual.max_length_mm.unwrap_or(300.0)),
         unit: "mm",
-        help: "Shorter paths are dropped and counted, longer ones stop",
+        help: "Shorter paths are discarded and counted; longer ones end there",
         limits: 0.0..=10_000.0,
         waits: false,
     };

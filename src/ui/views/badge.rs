@@ -4,6 +4,7 @@
 use crate::solvers::tracking::Seeding;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
+use crate::state::words::counted;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{self, count, took};
 use crate::ui::theme::{self, Palette, radius, size};
@@ -32,7 +33,8 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         return segment(state);
     }
     if let Some(running) = state.session.filter.running.as_ref() {
-        let words = format!("Iteration {}", count(running.curve.iterations() as u64));
+        // The same number as in the panel and the status bar.
+        let words = format!("Iteration {}", count(running.iterations()));
         return Some((words, Standing::Updating));
     }
     // The live result is not seen in the other tasks.
@@ -69,7 +71,7 @@ fn segment(state: &State) -> Option<(String, Standing)> {
     Some(match state.segment_standing()? {
         Surface::Running => (format!("Running · {rate}"), Standing::Updating),
         Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
-        Surface::Converged => ("Stands still".to_owned(), Standing::Final),
+        Surface::Converged => ("At rest".to_owned(), Standing::Final),
         Surface::Paused | Surface::Ended => (
             format!("Paused · step {}", count(live.step)),
             Standing::Final,
@@ -85,11 +87,10 @@ fn share(state: &State, seeds: usize) -> String {
         (Method::Streamlines, Seeding::Random { count }) => Some(count),
         (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
     };
-    let seeds = count(seeds as u64);
     match all {
-        Some(all) => format!("{seeds} of {}", count(all as u64)),
-        None if document.method == Method::Rays => format!("{seeds} rays"),
-        None => format!("{seeds} seeds"),
+        Some(all) => format!("{} of {}", count(seeds as u64), count(all as u64)),
+        None if document.method == Method::Rays => counted(seeds, "ray"),
+        None => counted(seeds, "seed"),
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Note<'a> {
     leave: Option<&'a str>,
     cross: bool,
     primary: bool,
+    /// Texts that may stand in its place: it is as high as the highest of them.
+    others: &'a [&'a str],
 }
 
 impl<'a> Note<'a> {
@@ -47,6 +49,7 @@ impl<'a> Note<'a> {
             leave: None,
             cross: false,
             primary: false,
+            others: &[],
         }
     }
 
@@ -78,6 +81,12 @@ impl<'a> Note<'a> {
         self
     }
 
+    /// Room for the highest of these texts, so that nothing below moves when one replaces another.
+    pub fn room_for(mut self, others: &'a [&'a str]) -> Self {
+        self.others = others;
+        self
+    }
+
     /// A cross that takes the note away.
     pub fn dismissable(mut self) -> Self {
         self.cross = true;
@@ -100,20 +109,25 @@ impl<'a> Note<'a> {
         let titled = self.title.is_some();
         let cross = if self.cross && !titled { 24.0 } else { 0.0 };
         let text_width = width - 34.0 - space::INSET - cross;
-        let mut job = egui::text::LayoutJob::simple(
-            paint::unbroken(self.text),
-            theme::regular(size::LABEL),
-            p.t1,
-            text_width,
-        );
-        for section in &mut job.sections {
-            section.format.line_height = Some(paint::line_height(size::LABEL));
-        }
-        let galley = ui.painter().layout_job(job);
+        let layout = |text: &str| {
+            let mut job = egui::text::LayoutJob::simple(
+                paint::unbroken(text),
+                theme::regular(size::LABEL),
+                p.t1,
+                text_width,
+            );
+            for section in &mut job.sections {
+                section.format.line_height = Some(paint::line_height(size::LABEL));
+            }
+            ui.painter().layout_job(job)
+        };
+        let galley = layout(self.text);
+        let others = self.others.iter().map(|text| layout(text).size().y);
+        let text_height = others.fold(galley.size().y, f32::max);
         let title_height = if titled { space::BUTTON + 4.0 } else { 0.0 };
         let buttons = !titled && (self.action.is_some() || self.leave.is_some());
         let button_height = if buttons { space::BUTTON + 8.0 } else { 0.0 };
-        let height = 10.0 + title_height + galley.size().y + button_height + 10.0;
+        let height = 10.0 + title_height + text_height + button_height + 10.0;
         let (rect, response) = ui.allocate_exact_size(vec2(outer, height), Sense::hover());
         let rect = paint::inset(rect, space::INSET, space::INSET);
         let painter = ui.painter();
@@ -132,7 +146,6 @@ impl<'a> Note<'a> {
             pos2(rect.right() - 6.0, y - 3.0 + space::BUTTON),
         );
         y += title_height;
-        let text_height = galley.size().y;
         painter.galley(pos2(left, y), galley, p.t1);
         y += text_height + 8.0;
         let spoken = self

@@ -91,6 +91,8 @@ pub enum Verdict {
     Note,
     /// Nobody knows yet.
     NotRun,
+    /// It is being found out.
+    Running,
     Warning,
     Failed,
 }
@@ -105,6 +107,7 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
         Verdict::Passed => (icons::CHECK_CIRCLE, p.ok, "passed"),
         Verdict::Note => (icons::INFORMATION, p.accent, "note"),
         Verdict::NotRun => (icons::INFORMATION, p.accent, "not run"),
+        Verdict::Running => (icons::INFORMATION, p.t3, "running"),
         Verdict::Warning => (icons::WARNING, p.warning, "warning"),
         Verdict::Failed => (icons::WARNING, p.error, "failed"),
     };
@@ -154,10 +157,16 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
-    let value_at = paint::right(painter, inner, value, theme::medium(size::LABEL), p.t1);
-    let name_at = Rect::from_min_max(inner.min, pos2(value_at.left() - 8.0, inner.bottom()));
-    paint::name(painter, name_at, name, theme::regular(size::LABEL), p.t2);
+    // The name stays whole, however long the value is.
+    let name_at = paint::left(painter, inner, name, theme::regular(size::LABEL), p.t2);
+    let room = inner.right() - name_at.right() - 8.0;
+    let font = theme::medium(size::LABEL);
+    let shown = paint::elided(painter, value, font.clone(), room);
+    paint::right(painter, inner, &shown, font, p.t1);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{name} {value}")));
+    if shown != value {
+        response.on_hover_text(value);
+    }
 }
 
 /// What belongs to an earlier state than the rest is dimmed; it can be clicked all the same.
@@ -168,6 +177,24 @@ pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
         }
         add(ui);
     });
+}
+
+/// A line of grey text, as high without text; what does not fit is seen on hover.
+pub fn line(ui: &mut Ui, text: &str) {
+    let p = theme::palette(ui.style());
+    let size_wanted = vec2(ui.available_width(), 24.0);
+    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    if text.is_empty() {
+        return;
+    }
+    let inner = paint::inset(rect, space::INSET, space::INSET);
+    let font = theme::regular(size::LABEL);
+    let shown = paint::elided(ui.painter(), text, font.clone(), inner.width());
+    paint::left(ui.painter(), inner, &shown, font, p.t3);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
+    if shown != text {
+        response.on_hover_text(text);
+    }
 }
 
 /// Wrapped grey text under a head or a row.

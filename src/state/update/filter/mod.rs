@@ -23,7 +23,6 @@ use crate::state::filter::{
     WeightMap,
 };
 use crate::state::session::{Exports, GuideStep, Severity};
-use crate::state::words::count;
 use crate::state::{Document, Effect, State, Task, defaults};
 use std::path::PathBuf;
 
@@ -250,8 +249,9 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
-        if let Some(last) = last {
-            request.curve = Curve::after(&last.curve);
+        // The run begins with the value that the last one ended with.
+        if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
+            request.curve = Curve::after(before);
         }
         if !held.key.lines.same_lines(&key.lines) {
             let whole = held.key.lines.clone();
@@ -278,11 +278,17 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         aim,
         key: running,
         from,
+        before: before(&request.curve),
         curve: request.curve.clone(),
     });
     state.session.status.clear();
     state.session.forget_failures(Slot::Commit);
     effects.push(Effect::Submit(Request::Commit(Box::new(request))));
+}
+
+/// Values that a curve has before its run.
+fn before(curve: &Curve) -> usize {
+    curve.values().len()
 }
 
 /// Fits the others without some streamlines.
@@ -302,7 +308,7 @@ fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
         Lesioned::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
             let name = match chosen.count {
                 1 => "the chosen streamline".to_owned(),
-                many => format!("{} chosen streamlines", count(many as u64)),
+                many => counted(many, "chosen streamline"),
             };
             (name, Without::Marked(chosen.marks.0.clone()))
         }),
@@ -474,7 +480,7 @@ pub fn done(state: &mut State, committed: Committed) {
     if let Some(said) = said {
         state.session.status = match stopped {
             true => format!(
-                "Stopped after {}, weights kept",
+                "Stopped after {}: not converged, weights kept",
                 counted(iterations as usize, "iteration")
             ),
             false => said,

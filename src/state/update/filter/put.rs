@@ -98,11 +98,13 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
     let known = state.document.weighed.get(&id);
     // What some add was told of these streamlines and this model.
     let same = known.filter(|w| w.from == running.from && w.of == lines.id());
+    let before = state.document.without_weights(id, lines.id());
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
     let weighed = Arc::new(Weighed {
         of: weighted.id(),
+        lines: before,
         from: running.from,
         figures: figures(&committed, all),
         curve: committed.curve.clone().into(),

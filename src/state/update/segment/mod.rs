@@ -433,10 +433,10 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     match live.ended {
         Ended::Converged if played => {
-            state.session.status = format!(
-                "The surface stands still after {}",
-                counted(live.step as usize, "step")
-            );
+            let steps = counted(live.step as usize, "step");
+            state
+                .session
+                .follows(format!("The surface is at rest after {steps}"));
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {

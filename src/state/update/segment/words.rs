@@ -82,12 +82,12 @@ fn spheres(from: &[Hand], to: &[Hand]) -> Vec<String> {
     let what = |add: bool| if add { "sphere" } else { "keep-out sphere" };
     let missing = |hands: &[Hand], (number, _): &Hand| hands.iter().all(|(n, _)| n != number);
     let mut words = Vec::new();
-    for (verb, of, others) in [("without", from, to), ("with", to, from)] {
+    for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
         let own: Vec<&Hand> = of.iter().filter(|hand| missing(others, hand)).collect();
         match &*own {
             [] => {}
-            [(_, s)] => words.push(format!("{verb} the {} of {}", what(s.add), mm(s.radius_mm))),
-            many => words.push(format!("{verb} {} spheres", many.len())),
+            [(_, s)] => words.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),
+            many => words.push(format!("{} spheres {done}", many.len())),
         }
     }
     for (number, before) in from {

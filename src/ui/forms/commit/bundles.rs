@@ -4,6 +4,7 @@ use super::act;
 use crate::data::Tractogram;
 use crate::state::bundle::{ByPtr, How, lines_of};
 use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
+use crate::state::words::counted;
 use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
@@ -30,8 +31,8 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-const SUM: &str = "Of the streamlines that the cut keeps. Σ w × mm: sum of weight × length, mm, what the bundle \
-                   explains together, whichever of its near-duplicates have the weight";
+const SUM: &str = "Over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, what the bundle \
+                   explains as a whole";
 
 pub fn show(
     ui: &mut Ui,
@@ -174,7 +175,9 @@ fn one(
     for (place, text) in places.iter().zip([&sum, &weight, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
     }
-    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].left() + 8.0);
+    // The name has the room that the number leaves.
+    let number = paint::width(ui, &shown, font.clone());
+    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - 6.0);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {
@@ -193,13 +196,13 @@ fn one(
             response.on_hover_text(format!("{kept} kept"));
             return;
         }
-        (Of::Group(_), true) => "Click: all streamlines again",
+        (Of::Group(_), true) => "Click to show all streamlines again",
         (Of::Group(_), false) => "Click: this bundle alone",
         (Of::Apart(Apart::Region(_), _), _) => {
-            "All streamlines that pass it, of whichever bundle; click: the region"
+            "All streamlines that pass the region, of any bundle. Click to select the region"
         }
         (Of::Apart(Apart::Filter, _), _) => {
-            "All that the filter of the streamlines leaves, of whichever weight"
+            "All streamlines that pass the filter, whatever their weight"
         }
     };
     response.on_hover_text(format!("{kept} kept\n{words}"));
@@ -287,7 +290,7 @@ pub fn lesions(
         true => without(ui, state, weighed, actions),
         false => {
             let p = theme::palette(ui.style());
-            let text = "For another one the fit has to be in memory: run it again first";
+            let text = "Another virtual lesion needs the fit in memory: run it again first";
             let note = Note::new(p, Severity::Information, text).action("Run again");
             if note.show(ui) == Some(Answer::Taken) {
                 act(actions, FilterAction::Run);
@@ -301,8 +304,8 @@ pub fn lesions(
 
 /// What can be left out.
 fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
-    let help = "Fits the other streamlines without some, and tells how much worse the signal is explained: no \
-                streamline is deleted";
+    let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
+                no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, what: Lesioned| {
@@ -362,7 +365,7 @@ fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) 
     rows::reading(ui, "Streamlines left out", &count(lesion.streamlines));
     let arrow = |[before, after]: [f64; 2]| format!("{} → {}", figures(before), figures(after));
     if let Some(there) = &lesion.there {
-        let name = format!("RMSE in their {} voxels", count(there.voxels));
+        let name = format!("RMSE in their {}", counted(there.voxels as usize, "voxel"));
         rows::reading(ui, &name, &arrow(there.rmse));
     }
     rows::reading(ui, "RMSE in all voxels", &arrow(lesion.rmse));
@@ -374,7 +377,7 @@ fn told(ui: &mut Ui, state: &State, lesion: &Lesion, actions: &mut Vec<Action>) 
     };
     let words = ["Off", "Where worse"];
     let now = usize::from(layer.display.visible);
-    let help = "Unexplained signal without them, less that with them: orange is worse";
+    let help = "Unexplained signal without them minus that with them: orange is worse";
     if let Some(i) = crate::ui::forms::display::segment_row(ui, "Map", help, &words, now) {
         act(actions, FilterAction::ShowMap((i == 1).then_some(map)));
     }

@@ -4,6 +4,7 @@ use super::act;
 use crate::solvers::commit::cylinder::Timing;
 use crate::state::bundle::lines_of;
 use crate::state::filter::{FilterAction, Times};
+use crate::state::words::counted;
 use crate::state::{Action, Content, LayerId, Phase, Recipe, State};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::format::{count, fixed};
@@ -62,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 chosen = Some(FilterAction::Tractogram(layer.id));
             }
         }
-        if live && menu::Item::new("Live ones, kept as a layer").show(ui) {
+        if live && menu::Item::new("Keep the live ones").show(ui) {
             chosen = Some(FilterAction::TakeLive);
         }
         chosen
@@ -83,7 +84,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         act(actions, FilterAction::Scan(id));
     }
     if let Some((_, volume, Some(gradients))) = scan {
-        let fact = format!("{} volumes, {}", volume.frames, gradients.summary());
+        let fact = format!(
+            "{}, {}",
+            counted(volume.frames, "volume"),
+            gradients.summary()
+        );
         rows::hint(ui, &fact);
     }
     mask(ui, state, actions);
@@ -211,7 +216,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         .decimals(1)
         .limits(0.01..=10_000.0)
         .unit("ms")
-        .help("From the begin of the first pulse to that of the second");
+        .help("From the start of the first pulse to the start of the second");
     let between = row.value(ui).map(|(between_ms, phase)| {
         let timing = Timing {
             between_ms,

@@ -90,8 +90,8 @@ fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     ];
     let same = |a: &Intra| std::mem::discriminant(a) == std::mem::discriminant(&params.model.intra);
     let now = all.iter().position(|(_, intra)| same(intra)).unwrap_or(0);
-    let help = "What a fibre looks like in the signal: diffusion along it alone; cylinders that are told apart by \
-                their radii; or one number a segment, as in SIFT2";
+    let help = "Signal model of a fibre: diffusion along it only; cylinders distinguished by their radii; or \
+                one number per segment, as in SIFT2";
     let chosen = select_row(ui, "Fibres", help, all[now].0, |ui| {
         let mut chosen = None;
         for (i, (name, intra)) in all.iter().enumerate() {
@@ -187,7 +187,7 @@ fn list(ui: &mut Ui, name: &str, help: &str, shown: &str, unit: &str) -> Option<
 
 /// Water around fibres, and free water.
 fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &mut Set) {
-    let help = "Water around the fibres, hindered across them, along the peaks";
+    let help = "Hindered water around the fibres, along the peaks";
     let has = usize::from(!params.model.extra.is_empty());
     let words = ["None", "Zeppelin"];
     if let Some(i) = segment_row(ui, "Around them", help, &words, has) {
@@ -200,10 +200,10 @@ fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &m
     }
     let help = match shells {
         0 | 1 => {
-            "Water that diffuses alike in all directions; the scan has one shell, which does not separate it from \
-             the others"
+            "Water that diffuses equally in all directions. One shell does not separate it from the other \
+             compartments"
         }
-        _ => "Water that diffuses alike in all directions",
+        _ => "Water that diffuses equally in all directions",
     };
     let has = usize::from(!params.model.free.is_empty());
     if let Some(i) = segment_row(ui, "Free water", help, &["None", "Ball"], has) {
@@ -336,7 +336,7 @@ fn penalty(
 fn penalties(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     let words = (
         "Sparsity λ",
-        "Share of the smallest penalty that leaves no streamline: higher sets more weights to 0",
+        "Fraction of the smallest penalty that removes all streamlines; higher values set more weights to 0",
     );
     if let Some((lasso, phase)) = penalty(ui, words, params.lasso, None) {
         let params = params.clone();
@@ -347,7 +347,7 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         .filtered()
         .is_some_and(|(_, lines)| !lines.groups.is_empty());
     // One that is on can be switched off.
-    let why = (!groups && params.group == 0.0).then_some("for groups of a TRX");
+    let why = (!groups && params.group == 0.0).then_some("needs groups (TRX)");
     let words = (
         "Bundle penalty",
         "The same for the file's groups, each kept or dropped as one (COMMIT2)",
@@ -370,8 +370,8 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         || format!("{:e}", params.stop.objective),
         |i| SUPERSCRIPTS[i].to_owned(),
     );
-    let help = "The fit ends where the objective, at the rate of the last 50 iterations, falls by less than this \
-                share from there to the end, or the optimality (KKT) is below a tenth of it";
+    let help = "The fit ends when the objective, extrapolated from the last 50 iterations, would fall by less \
+                than this share, or when the optimality (KKT) is below a tenth of it";
     let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
         let mut chosen = None;
         for (i, words) in SUPERSCRIPTS.iter().enumerate() {
@@ -399,7 +399,7 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
     .whole()
     .default(f64::from(usual.stop.iterations))
     .limits(1.0..=1e6)
-    .help("Ends the fit even if it still improves");
+    .help("Ends the fit even if the objective still falls");
     if let Some((n, phase)) = row.value(ui) {
         let mut params = params.clone();
         params.stop.iterations = n as u32;
@@ -454,7 +454,8 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         ("Coarse table", Some(Way::Dense { side: 64 })),
     ];
     let now = ways.iter().position(|(_, way)| *way == params.way);
-    let help = "How the operator is applied: all but the coarse table (directions within 2.4°) give the same";
+    let help = "How the operator is applied. All give the same result except the coarse table, which rounds \
+                directions by up to 2.4°";
     let shown = now.map_or("A table", |i| ways[i].0);
     let chosen = select_row(ui, "Operator", help, shown, |ui| {
         let mut chosen = None;

@@ -1,7 +1,8 @@
 //! How the fit goes: the objective by iterations.
 
 use crate::solvers::commit::solver::Ended;
-use crate::state::filter::{Aim, Running};
+use crate::state::filter::{Aim, Running, Weighed};
+use crate::state::words::counted;
 use crate::state::{Slot, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
@@ -25,14 +26,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         (None, Some(weighed)) if weighed.curve.len() > 1 => {
             let figures = &weighed.figures;
             let took = with_unit(&fixed((figures.prepare_ms + figures.fit_ms) * 1e-3, 1), "s");
-            let iterations = u64::from(figures.iterations);
-            // Of a run that went on from the last weights the curve has those before, too.
-            let more = if weighed.curve.len() as u64 > iterations + 1 {
-                "+"
-            } else {
-                ""
-            };
-            let fact = format!("{more}{} iterations, {took}", count(iterations));
+            let fact = format!("{}, {took}", iterations(weighed));
             section::end(ui);
             section::head_with(ui, "Progress", &fact);
             plot(ui, &weighed.curve, None);
@@ -45,11 +39,12 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     let job = state.session.jobs.iter().find(|j| j.slot == Slot::Commit);
     let progress = job.map(|j| j.control.progress());
     let curve = running.curve.values();
-    let fact = match (&progress, curve.len()) {
-        (Some(progress), 0 | 1) => progress.stage.clone(),
+    let done = running.iterations();
+    let fact = match (&progress, done) {
+        (Some(progress), 0) => progress.stage.clone(),
         (None, _) => "waiting".to_owned(),
         (_, n) => {
-            let iterations = format!("{} iterations", count(n as u64 - 1));
+            let iterations = ran(n, running.before > 0);
             match &running.aim {
                 Aim::Weights | Aim::Again => iterations,
                 Aim::Lesion(_) => format!("virtual lesion, {iterations}"),
@@ -58,13 +53,13 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     };
     section::head_with(ui, "Progress", &fact);
     let most = u64::from(running.from.params.stop.iterations);
-    plot(ui, &curve, Some(most));
+    plot(ui, &curve, Some(most + running.before as u64));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
     let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
-    let share = match curve.len() {
-        0 | 1 => progress.and_then(|p| p.fraction()),
-        n => Some((n - 1) as f32 / expected_end(n as u64 - 1, most) as f32),
+    let share = match done {
+        0 => progress.and_then(|p| p.fraction()),
+        n => Some(n as f32 / expected_end(n, most) as f32),
     };
     let p = theme::palette(ui.style());
     charts::progress(ui.painter(), bar, share, p.b3, p.accent);
@@ -73,6 +68,30 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         ..WidgetInfo::labeled(Role::ProgressIndicator, true, "Fitting weights")
     });
     ui.ctx().request_repaint_after(REPAINT);
+}
+
+/// `12 iterations`; `more`: of a run that goes on from the weights before.
+fn ran(n: u64, more: bool) -> String {
+    let one = if more { "more iteration" } else { "iteration" };
+    counted(n as usize, one)
+}
+
+/// Iterations of the last run.
+fn iterations(weighed: &Weighed) -> String {
+    let n = u64::from(weighed.figures.iterations);
+    ran(n, weighed.curve.len() as u64 > n + 1)
+}
+
+/// Why weights are not those of a converged fit, if they are not.
+pub fn unfinished(weighed: &Weighed) -> Option<String> {
+    let iterations = iterations(weighed);
+    match weighed.figures.ended {
+        Ended::Cancelled => Some(format!("Stopped after {iterations}: not converged")),
+        Ended::Iterations => Some(format!(
+            "Not converged after {iterations}, the most allowed"
+        )),
+        Ended::Objective | Ended::Kkt | Ended::Target => None,
+    }
 }
 
 /// The best guess of the last iteration: what most fits need, and some more than there have been.
@@ -145,7 +164,7 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
         pos2(plot.right(), rect.bottom()),
     );
     let zero = paint::left(painter, texts, "0", font.clone(), p.t3);
-    let end = format!("{} iterations", count(last));
+    let end = counted(last as usize, "iteration");
     let end = paint::right(painter, texts, &end, font, p.t3);
     if most.is_some() && now > 0 {
         let here = count(now as u64);
@@ -162,8 +181,8 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     }
     let value = relative.last().copied().unwrap_or(1.0);
     let spoken = format!(
-        "Objective after {} iterations: {} of that without weights",
-        count(now as u64),
+        "Objective after {}: {} of that without weights",
+        counted(now, "iteration"),
         significant(value)
     );
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
@@ -183,7 +202,7 @@ pub fn ended(ended: Ended) -> &'static str {
         Ended::Objective => "change of the objective",
         Ended::Kkt => "optimality",
         Ended::Target => "target",
-        Ended::Iterations => "most iterations",
-        Ended::Cancelled => "hand",
+        Ended::Iterations => "iteration limit, not converged",
+        Ended::Cancelled => "user, not converged",
     }
 }

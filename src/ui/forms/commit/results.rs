@@ -57,13 +57,24 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
     stale(ui, state, layer, weighed, actions);
-    histogram(ui, state, weighed, all, memory, actions);
+    let unfinished = super::progress::unfinished(weighed);
+    if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
+        let p = theme::palette(ui.style());
+        Note::new(p, Severity::Warning, why).show(ui);
+    }
+    // Neither weights on their way nor those of the fit before are final.
+    let dim = unfinished.is_some() || state.is_filtering();
+    rows::dimmed(ui, dim, |ui| {
+        histogram(ui, state, weighed, all, memory, actions);
+    });
     shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
-    bundles::show(ui, state, layer, memory, actions);
-    bundles::lesions(ui, state, weighed, memory, actions);
+    rows::dimmed(ui, dim, |ui| {
+        bundles::show(ui, state, layer, memory, actions);
+        bundles::lesions(ui, state, weighed, memory, actions);
+    });
     single(ui, memory, actions);
-    figures(ui, weighed, memory);
+    rows::dimmed(ui, dim, |ui| figures(ui, weighed, memory));
 }
 
 /// The streamlines are others than those that were weighed.
@@ -73,8 +84,7 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: 
         return;
     }
     let p = theme::palette(ui.style());
-    let text =
-        "These weights were fitted with streamlines that are gone, or before they were moved";
+    let text = "These weights were fitted before the streamlines were changed or moved";
     let note = Note::new(p, Severity::Warning, text).action("Run again");
     if note.show(ui) == Some(Answer::Taken) {
         act(actions, FilterAction::Run);
@@ -91,8 +101,8 @@ fn histogram(
 ) {
     let zero = all.saturating_sub(weighed.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
-    let help = "Share of the signal at b = 0 that a streamline explains, a mm of its length in a voxel. Of \
-                near-duplicates a single weight is arbitrary: trust sums over bundles";
+    let help = "Share of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
+                between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
     if weighed.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
@@ -147,7 +157,7 @@ fn shown(
         Shown::Difference => all - kept,
     };
     if let Some(seen) = narrowed(state, layer, wanted) {
-        let text = "of them are seen: regions or another filter of the streamlines hide the others";
+        let text = "of these are shown: regions or another filter hide the rest";
         rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
     let (rect, _) = ui.allocate_exact_size(
@@ -161,7 +171,7 @@ fn shown(
     );
     let none = (kept == 0).then_some("The cut leaves none");
     let keep = Button::plain("Keep as layer").disabled(none);
-    let keep = keep.hint("Makes a layer of the streamlines that stay");
+    let keep = keep.hint("New layer from the streamlines above the cut");
     let (responses, _) = panels::button_row(ui, place, vec![keep]);
     if responses[0].clicked() {
         act(actions, FilterAction::Keep);
@@ -232,9 +242,9 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
 fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
     let f = &weighed.figures;
     let left_out = [
-        (f.outside, "lie outside"),
-        (f.single_points, "have one point"),
-        (f.not_finite, "segments end nowhere"),
+        (f.outside, "outside the fitted voxels"),
+        (f.single_points, "with a single point"),
+        (f.not_finite, "segments without finite ends"),
     ];
     let left_out: Vec<String> = left_out
         .iter()
@@ -244,7 +254,7 @@ fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
     if !left_out.is_empty() {
         rows::hint(
             ui,
-            &format!("Weight 0 by themselves: {}", left_out.join(", ")),
+            &format!("Not fitted, weight 0: {}", left_out.join(", ")),
         );
     }
     let (open, clicked) = section::fold(ui, FIGURES, memory.is_open(FIGURES, false));

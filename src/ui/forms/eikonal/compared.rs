@@ -1,6 +1,7 @@
 //! The live pathway beside those of random pairs of the same head.
 
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
+use crate::state::words::counted;
 use crate::state::{Action, Severity, Slot, State};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
@@ -8,8 +9,16 @@ use crate::ui::widgets::rows;
 use egui::Ui;
 
 /// How to read the two figures, on hover.
-const PAIRS: &str = "Random pairs are regions of white matter as large as seed and target. A bundle costs less than \
-    most of them";
+fn help(pairs: usize) -> String {
+    let pairs = match pairs {
+        0 => "random pairs".to_owned(),
+        n => counted(n, "random pair"),
+    };
+    format!(
+        "Compared with the cheapest paths of {pairs} in this head: regions of white matter as large as seed and \
+         target. A bundle costs less than most of them"
+    )
+}
 
 /// The two figures. Their rows are there as long as there is a pathway, so that nothing below them moves when the
 /// figures arrive.
@@ -19,9 +28,9 @@ pub fn show(ui: &mut Ui, state: &State) {
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
     let words = |share: Option<f64>| match share {
-        Some(share) => AmongPairs::cheaper_than(share, pairs),
+        Some(share) => AmongPairs::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),
-        None if compared.is_some() => "too few random pairs are joined".to_owned(),
+        None if compared.is_some() => "too few pairs are joined".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waits for the full result".to_owned(),
@@ -30,12 +39,12 @@ pub fn show(ui: &mut Ui, state: &State) {
         rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
         rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
     });
-    both.response.on_hover_text(PAIRS);
+    both.response.on_hover_text(help(pairs));
 }
 
 /// Why the two figures matter, and the reason when there are none.
 pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let text = "A path exists between almost any two regions: it alone is no sign of a connection";
+    let text = "A path exists between almost any two regions: on its own it is no evidence of a connection";
     rows::hint(ui, text);
     if let Some(why) = &state.session.pathways.not_compared {
         let text = format!("Not compared with random pairs: {why}");

@@ -55,7 +55,8 @@ pub fn on_slices(ui: &mut Ui, settings: &Settings, memory: &mut Memory, set: &mu
         .default(f64::from(EXCESS_SHOWN) * 100.0)
         .limits(limits[0]..=limits[1])
         .unit("%")
-        .help("Cost above E* that is the last colour, on slices and in the cloud; what costs more is not seen");
+        .help("Cost above E* at the end of the colour scale, on slices and in the cloud; higher costs are not \
+               shown");
     if let Some((percent, phase)) = row.value(ui) {
         let range = (percent / 100.0) as f32;
         let settings = settings.clone();
@@ -129,8 +130,8 @@ fn contours(ui: &mut Ui, settings: &Settings, set: &mut Set) {
         .unit(of.name())
         .switch(settings.contours.is_some(), "off")
         .help(
-            "Lines of equal cost from the seed (u₁), or from the target where u₂ is shown, so much apart: 1 is \
-             what 1 mm of tissue without direction costs",
+            "Spacing of lines of equal cost from the seed (u₁), or from the target where u₂ is shown; 1 is the \
+             cost of 1 mm of isotropic tissue",
         );
     let (contours, phase) = match row.show(ui) {
         Some(Change::To(every, phase)) => (Some(every), phase),

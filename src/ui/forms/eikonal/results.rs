@@ -262,7 +262,7 @@ fn row(
                 ui.label(among.words());
             }
         }),
-        None => response.on_hover_text("Its costs are not there: its menu solves it again"),
+        None => response.on_hover_text("Its costs are not in memory: solve it again from its menu"),
     };
 }
 

@@ -45,7 +45,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &m
         .whole()
         .default(usual.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
-        .help("Drawn from the whole seed, in whole fans");
+        .help("Number of rays, started in the seed in whole fans");
     if let Some((all, phase)) = row.value(ui) {
         set(with_count(rays, all as usize, kinds), phase);
     }
@@ -102,7 +102,7 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let same = |kind: &Directions| std::mem::discriminant(kind) == std::mem::discriminant(&now);
     let shown = all.iter().find(|(kind, _)| same(kind));
     let shown = shown.map_or("One direction", |(_, name)| name);
-    let help = "In which rays leave a seed point";
+    let help = "Directions in which rays leave a seed point";
     let chosen = select_row(ui, "Directions", help, shown, |ui| {
         let mut chosen = None;
         for (kind, name) in &all {
@@ -139,7 +139,7 @@ fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
         .whole()
         .default(USUAL as f64)
         .limits(1.0..=65_536.0)
-        .help("Directions of one fan; the number of rays in all stays")
+        .help("Directions per fan; the total number of rays does not change")
         .inactive(single.then_some("one"));
     if let Some((count, phase)) = row.value(ui) {
         let count = count as usize;

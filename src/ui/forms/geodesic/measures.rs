@@ -4,7 +4,7 @@ use crate::render::colour_map::ColourMap;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Seeding;
 use crate::state::session::LiveRays;
-use crate::state::words::mask;
+use crate::state::words::{counted, mask};
 use crate::state::{Action, Live, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
@@ -214,8 +214,8 @@ fn keep(ui: &mut Ui, now: &Rays, live: &LiveRays, kept: usize) -> Option<(Cut, P
 /// Tensors that had to be changed before rays could run through them.
 pub fn repaired(ui: &mut Ui, rays: &LiveRays) {
     if rays.repaired > 0 {
-        let count = format::count(rays.repaired);
-        let text = format!("{count} tensors were repaired: not positive definite");
+        let count = counted(rays.repaired as usize, "tensor");
+        let text = format!("{count} repaired: not positive definite");
         rows::hint(ui, &text);
     }
 }

@@ -5,7 +5,7 @@ use super::results::voxels_ml;
 use crate::solvers::level_set::Cause;
 use crate::state::segment::SegmentAction;
 use crate::state::{Action, Leaked, Severity, State, Task};
-use crate::ui::format::{count, fixed, significant, with_unit};
+use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
 use egui::Ui;
@@ -19,25 +19,20 @@ pub fn leaked(state: &State) -> Option<Leaked> {
     live.leak.filter(|_| state.view.task == Task::Segment)
 }
 
-/// What leaked, why, where, and what to do.
+/// Why it may be a leak, and what to do; where it is the views mark. No more lines than the inputs below are high: the
+/// tools that it names stay in sight.
 pub fn sentence(state: &State, leaked: &Leaked) -> String {
     let why = match leaked.leak.cause {
-        Cause::Background => "the surface reached the background",
-        Cause::Border => "the surface reached the border of the image",
-        Cause::Growth => "the surface grows faster than before",
-        Cause::Change => "the volume multiplied after a change",
+        Cause::Background => "into the background",
+        Cause::Border => "to the border of the image",
+        Cause::Growth => "by growth that set in again",
+        Cause::Change => "after a change",
     };
-    let near = leaked.at.map_or_else(String::new, |at| {
-        let z = with_unit(&fixed(at.z, 0), "mm");
-        let [x, y] = [at.x, at.y].map(|v| fixed(v, 0));
-        format!("; the leak is near {x}, {y}, {z}")
-    });
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(
-        "It leaks: {why}. {before} at step {} became {now}{near}. Go back, then narrow ε, raise the smoothness, or \
-         cut the gap with a sphere; Space lets it go on",
+        "Possible leak {why}: {before} at step {} became {now}. Go back, then narrow ε, smooth more or use Remove",
         count(leaked.leak.from)
     )
 }

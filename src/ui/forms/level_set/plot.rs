@@ -1,6 +1,7 @@
 //! Volume by step: what was gone back from stays as a trace, leaks are marked, a click goes back.
 
 use super::results::voxels_ml;
+use crate::state::words::counted;
 use crate::state::{State, Surfaced};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
@@ -85,7 +86,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
         pos2(plot.right(), rect.bottom()),
     );
     paint::left(painter, texts, "0", font.clone(), p.t3);
-    let steps = format!("{} steps", count(last));
+    let steps = counted(last as usize, "step");
     paint::right(painter, texts, &steps, font.clone(), p.t3);
     let froms = left.iter().filter_map(|l| l.leak).chain(leak);
     let xs = froms
@@ -112,9 +113,8 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     }
     let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
     let spoken = format!(
-        "Volume after {} steps: {now}, plot of {} steps",
-        count(live.step),
-        count(last)
+        "Volume after {}: {now}, plot of {steps}",
+        counted(live.step as usize, "step")
     );
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &spoken));
     let step_at = |x: f32| {
@@ -131,7 +131,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     }
     let clicked = response.clicked();
     if let Some(step) = hovered {
-        response.on_hover_text(format!("Click: back after {} steps", count(step)));
+        response.on_hover_text(format!("Click: back to step {}", count(step)));
     }
     hovered.filter(|_| clicked)
 }

@@ -2,6 +2,7 @@
 
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
+use crate::state::unsaved::size as size_of;
 use crate::state::{Action, Content, Figures, State, Surfaced};
 use crate::ui::Memory;
 use crate::ui::format::{count, fixed, significant, with_unit};
@@ -39,9 +40,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speed_line(ui, state, live);
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
-    panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
-        "Voxels whose middle is inside. The volume above is that within the surface itself",
-    );
+    rows::dimmed(ui, stale, |ui| {
+        panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
+            "Voxels whose middle is inside. The volume above is that within the surface itself",
+        );
+    });
     ui.add_space(4.0);
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
@@ -142,19 +145,16 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
     let rate = with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
     let words = match state.segment_standing() {
         Some(Standing::Running) => format!("Step {}, {rate}", count(live.step)),
-        _ if state.surface_is_stale() => "Run moves it on by the new values".to_owned(),
-        Some(Standing::Converged) => "Stands still".to_owned(),
+        _ if state.surface_is_stale() => "Changed: Run applies the new values".to_owned(),
+        Some(Standing::Converged) => "At rest".to_owned(),
         Some(Standing::Leaked) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
         // Of a session that was opened nobody knows.
         _ if live.steps_per_s < 1.0 => "Paused".to_owned(),
         _ => format!("Paused, {rate} before"),
     };
-    rows::reading(
-        ui,
-        &words,
-        &format!("{} bricks", count(live.size.bricks as u64)),
-    );
+    let bytes = (live.size.bytes + live.size.kept_bytes) as u64;
+    rows::reading(ui, &words, &size_of(bytes));
 }
 
 /// The mask to compare with, where there is one to choose.

@@ -5,6 +5,7 @@ use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Found};
 use crate::state::drawing::measured;
 use crate::state::making::{Labels, Making, Source, region_name};
+use crate::state::words::counted;
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::theme::{self, size, space};
@@ -84,10 +85,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                     actions.push(Action::Make { source, phase });
                 }
             }
-            None => rows::hint(
-                ui,
-                "There is no image with one number a voxel: open one first",
-            ),
+            None => rows::hint(ui, "No scalar image: open one first"),
         }
         return section::end(ui);
     };
@@ -115,7 +113,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
             },
             default: &|| (least + (most - least) * 0.5, most),
             unit: short_unit(shown),
-            help: "Voxels with values from the lower to the higher belong to the region",
+            help: "Voxels with values in this range belong to the region",
             limits: f64::MIN..=f64::MAX,
             waits: false,
         };
@@ -174,19 +172,19 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
             let text = "No voxel is left in the region";
             Note::new(p, Severity::Warning, text).show(ui);
         }
-        let voxels = format::count(mask.count() as u64);
+        let voxels = counted(mask.count(), "voxel");
         let ml = format::with_unit(&format::fixed(mask.volume_ml(), 2), "ml");
-        panels::caption(ui, &region.name, &format!("{voxels} voxels, {ml}"));
+        panels::caption(ui, &region.name, &format!("{voxels}, {ml}"));
     }
     ui.add_space(2.0);
-    rows::hint(ui, "The region follows. Esc keeps it, Ctrl+Z takes it back");
+    rows::hint(ui, "The region updates. Esc keeps it, Ctrl+Z undoes it");
 }
 
 /// Tolerance and limit of flood fills; what was filled last follows.
 pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawing = &state.view.drawing;
     let Some((layer, _)) = measured::image(&state.document) else {
-        return rows::hint(ui, "There is no image with one number a voxel to fill by");
+        return rows::hint(ui, "No scalar image to fill by");
     };
     let (low, high) = layer.display.window;
     let width = (high - low).abs().max(f32::MIN_POSITIVE);
@@ -289,7 +287,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         .default(0.0)
         .limits(-500.0..=500.0)
         .unit("mm")
-        .help("Moves the border outwards, or inwards below 0: by world distance on any voxels");
+        .help("Moves the border outwards by this distance, or inwards if negative");
     if let Some((grow_mm, phase)) = row.value(ui) {
         set(Change { grow_mm, ..now }, phase);
     }
@@ -383,10 +381,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     head(ui, "Regions from labels", actions);
     let p = theme::palette(ui.style());
     let Some(labels) = &state.session.labels else {
-        rows::hint(
-            ui,
-            "There is no image with one number a voxel: open a label map first",
-        );
+        rows::hint(ui, "No scalar image: open a label map first");
         return section::end(ui);
     };
     if let Some(other) = image_row(ui, state, labels.layer) {
@@ -441,7 +436,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 (n, all) if n == all => format!("All {} as regions", format::count(n as u64)),
                 (n, _) => format!("The other {} as regions", format::count(n as u64)),
             };
-            let why = rest.is_empty().then_some("All of them are regions already");
+            let why = rest.is_empty().then_some("All labels are regions already");
             let button = Button::plain(&text).icon(icons::PLUS).disabled(why);
             let height = space::BUTTON + 8.0;
             let wanted = vec2(ui.available_width(), height);

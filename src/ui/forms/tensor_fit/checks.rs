@@ -1,16 +1,15 @@
 //! What was checked: space, gradients, the fit.
 
 use super::overlap::Picture;
-use super::{FIT, axes, describe, grid, orders, shells};
-use crate::data::gradients::{Weighting, volume_numbers};
+use super::{axes, describe, fitted, grid, orders, shells};
+use crate::data::gradients::Weighting;
 use crate::data::turn::Turn;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
-use crate::solvers::tensor_fit::Method;
 use crate::state::recipe::Source;
 use crate::state::space::{Disagreement, Item, What, compared, shares_inside};
-use crate::state::words::mask;
-use crate::state::{Action, Content, Display, Layer, Phase, Recipe, Slot, State};
+use crate::state::words::counted;
+use crate::state::{Action, Content, Display, Layer, Phase, Recipe, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -26,11 +25,14 @@ pub struct Check {
     pub report: Vec<String>,
 }
 
-/// The worst of all verdicts, and the checks in words: `3 of 4 checks passed · 1 not run`.
+/// The worst of all verdicts, and the checks in words: `3 of 4 checks passed · 1 not run`, `fit running`.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
     let wrong = is(&[Verdict::Warning, Verdict::Failed]);
-    let not_run = is(&[Verdict::NotRun]);
+    let (not_run, running) = (is(&[Verdict::NotRun]), is(&[Verdict::Running]));
+    if running > 0 && wrong == 0 {
+        return (Verdict::Running, "fit running".to_owned());
+    }
     let (worst, words) = match (wrong, verdicts.len() - not_run) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
@@ -55,6 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let (icon, colour) = match worst {
         Verdict::Passed | Verdict::Note => (icons::CHECK_CIRCLE, p.ok),
         Verdict::NotRun => (icons::INFORMATION, p.accent),
+        Verdict::Running => (icons::INFORMATION, p.t3),
         Verdict::Warning | Verdict::Failed => (icons::WARNING, p.warning),
     };
     // Of streamlines alone there is nothing to check.
@@ -115,8 +118,8 @@ fn report(ui: &mut Ui, text: &str) {
 }
 
 const SPACE: &str = "Space";
-const MASK: &str = "Brain mask";
-const REPAIRED: &str = "Repaired tensors";
+pub(super) const MASK: &str = "Brain mask";
+pub(super) const REPAIRED: &str = "Repaired tensors";
 const GRADIENTS: &str = "Gradient directions";
 
 fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
@@ -153,7 +156,7 @@ fn checks(state: &State, memory: &mut Memory) -> Vec<Check> {
     checks.extend(space_check(state, memory));
     checks.extend(gradient_check(state));
     checks.extend(orders::check(state));
-    checks.extend(fit_checks(state));
+    checks.extend(fitted::checks(state));
     checks
 }
 
@@ -263,7 +266,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
 
 /// `tracks: 450 streamlines, which name the grid of 91 × 109 × 91 voxels`.
 fn streamlines(name: &str, tractogram: &Tractogram, first: &Grid) -> String {
-    let count = format::count(tractogram.len() as u64);
+    let count = counted(tractogram.len(), "streamline");
     let grid = match tractogram.grid.as_deref() {
         None => "in world mm, without a grid".to_owned(),
         Some(own) if first.matches(own) => "on the first grid".to_owned(),
@@ -273,7 +276,7 @@ fn streamlines(name: &str, tractogram: &Tractogram, first: &Grid) -> String {
             format::spacing(own.spacing())
         ),
     };
-    format!("{name}: {count} streamlines, {grid}")
+    format!("{name}: {count}, {grid}")
 }
 
 fn handedness(grid: &Grid) -> &'static str {
@@ -413,12 +416,13 @@ fn gradient_check(state: &State) -> Option<Check> {
     }
     if !compared {
         report.push(
-            "Nobody can tell from the numbers whether its axes are right: compare them".to_owned(),
+            "The numbers alone do not show whether the axes are right: compare them".to_owned(),
         );
     }
     if without > 0 {
         report.push(format!(
-            "{without} volumes have b above 50 but no direction: left out of the fit"
+            "{} of b above 50 without a direction: left out of the fit",
+            counted(without, "volume")
         ));
     }
     Some(Check {
@@ -469,111 +473,4 @@ fn suspected(state: &State) -> Option<Turn> {
         gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
         _ => None,
     }
-}
-
-fn fit_checks(state: &State) -> Vec<Check> {
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
-    let Some(tensors) = &state.document.tensors else {
-        if running {
-            return vec![Check {
-                verdict: Verdict::NotRun,
-                name: FIT,
-                fact: "running".to_owned(),
-                report: Vec::new(),
-            }];
-        }
-        return Vec::new();
-    };
-    let method = match tensors.key.params.method {
-        Method::Ols => "ordinary",
-        Method::Wls => "weighted",
-        Method::Iwls { .. } => "reweighted",
-    };
-    let fitted = format::count(tensors.fitted as u64);
-    let seconds = format::with_unit(&format::fixed(tensors.wall_ms / 1e3, 2), "s");
-    let mut report = vec![format!("{fitted} voxels of the mask in {seconds}")];
-    if tensors.unfitted > 0 {
-        let n = format::count(tensors.unfitted as u64);
-        report.push(format!(
-            "{n} voxels of the mask have too few usable samples: no tensor there"
-        ));
-    }
-    let given = matches!(&tensors.recipe, Recipe::Fit { fit, .. }
-        if matches!(fit.source, Source::Tensors { .. }));
-    let method = if given { "as in the image" } else { method };
-    let fit = Check {
-        verdict: Verdict::Passed,
-        name: FIT,
-        fact: format!("{method}, {fitted} voxels"),
-        report,
-    };
-    let brain = tensors.mask_found.map(|found| Check {
-        verdict: match found.doubtful() {
-            true => Verdict::Warning,
-            false => Verdict::Passed,
-        },
-        name: MASK,
-        fact: match found.doubtful() {
-            true => "doubtful".to_owned(),
-            false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
-        },
-        report: [format!("Found from the scan: {}", mask::facts(&found))]
-            .into_iter()
-            .chain(mask::doubt(&found))
-            .collect(),
-    });
-    let left_out = left_out(state, &tensors.outside_range);
-    let visible = state
-        .document
-        .layer_named(REPAIRED)
-        .is_some_and(|l| l.display.visible);
-    let overlay = if visible { ", overlay on" } else { "" };
-    let repaired = Check {
-        verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
-        name: REPAIRED,
-        fact: match tensors.repaired {
-            0 => "none needed".to_owned(),
-            n => format!("{} voxels{overlay}", format::count(n as u64)),
-        },
-        report: vec![
-            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
-        ],
-    };
-    [Some(fit), brain, left_out, Some(repaired)]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// Volumes whose b is outside the fit's range.
-fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
-    let scan = state.document.scan()?;
-    let Content::Scan {
-        gradients: Some(gradients),
-        ..
-    } = &scan.content
-    else {
-        return None;
-    };
-    let (first, n) = (volumes.first()?, volumes.len());
-    let b = |v: &usize| gradients.b_s_per_mm2.get(*v).copied().unwrap_or(0.0);
-    let (low, high) = volumes
-        .iter()
-        .map(b)
-        .fold((b(first), b(first)), |(l, h), b| (l.min(b), h.max(b)));
-    let round = |b: f64| format::count((b / 100.0).round() as u64 * 100);
-    let range = if round(low) == round(high) {
-        format!("b{}{}", format::THIN, round(low))
-    } else {
-        format!("b{}{} to {}", format::THIN, round(low), round(high))
-    };
-    Some(Check {
-        verdict: Verdict::Note,
-        name: "Left out of the fit",
-        fact: format!("{n} with {range}"),
-        report: vec![
-            format!("Volumes {}", volume_numbers(volumes)),
-            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
-        ],
-    })
 }

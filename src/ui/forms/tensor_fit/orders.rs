@@ -141,7 +141,7 @@ fn hint(output: &Output, now: Option<TensorLayout>) -> String {
             found.words()
         ),
         (None, _) if output.ranked.is_empty() => {
-            "In none of the known orders these are tensors".to_owned()
+            "These volumes are tensors in none of the known orders".to_owned()
         }
         (None, _) => "Undecided: click the picture that looks like a brain's fibres".to_owned(),
     }

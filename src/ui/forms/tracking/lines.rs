@@ -18,10 +18,10 @@ pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         .decimals(0)
         .default(defaults::REPETITIONS as f64)
         .limits(1.0..=100_000.0)
-        .switch(params.repetitions.is_some(), "off: tensors as they are")
+        .switch(params.repetitions.is_some(), "off: deterministic")
         .help(
-            "Probabilistic: tracks from every seed several times, each time in tensors fitted to the \
-             scan with its residuals' signs changed at random (wild bootstrap)",
+            "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
+             random signs of the residuals (wild bootstrap)",
         );
     let (repetitions, phase) = match row.show(ui) {
         Some(Change::To(v, phase)) => (Some(v as usize), phase),
@@ -47,8 +47,8 @@ fn hint(ui: &mut Ui, state: &State, params: &Params) {
 
 /// Whether the tensor turns the last direction, or gives its own.
 pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
-    let help = "Principal: along the tensor's main direction. Deflected (TEND): the tensor turns the \
-                direction of the step before, which keeps on course where it is flat or fibres cross";
+    let help = "Principal: along the main direction of the tensor. Deflected (TEND): the tensor deflects the \
+                previous direction, which holds the course through planar tensors and crossings";
     let now = usize::from(params.deflection.is_some());
     if let Some(i) = segment_row(ui, "Direction", help, &["Principal", "Deflected"], now) {
         let deflected = i == 1;
@@ -87,7 +87,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         "Deflected g",
         deflection.g,
         usual.g,
-        "Share of the direction that the tensor turned in the rest; what is left keeps straight on",
+        "Share of the deflected direction in the remainder; the rest continues straight",
     );
     let g = g
         .value(ui)

@@ -7,8 +7,8 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
 use crate::state::session::LiveRays;
-use crate::state::words::mask;
-use crate::state::{Action, Live, Method, Phase, Severity, Slot, Standing, State};
+use crate::state::words::{counted, mask, streamlines};
+use crate::state::{Action, Content, Live, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
@@ -89,11 +89,8 @@ pub fn show(
     if let Some(rays) = &live.rays {
         measures::repaired(ui, rays);
     }
-    let dropped = tracks::dropped(output, has_missed_row(live));
-    if !dropped.is_empty() {
-        ui.add_space(4.0);
-        rows::hint(ui, &dropped);
-    }
+    // The line is there with nothing in it, too: what is below stays where it is.
+    rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
     let parts = tracks::stops(output, params, state.view.stop);
     if !parts.is_empty() {
         ui.add_space(2.0);
@@ -103,8 +100,12 @@ pub fn show(
         }
         if open {
             let chosen = state.view.stop;
+            let top = ui.cursor().top();
             let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
             actions.extend(clicked.map(Action::ShowStop));
+            // Reasons come and go while a region is dragged.
+            const ROOM: f32 = 66.0;
+            ui.add_space((top + ROOM - ui.cursor().top()).max(0.0));
         }
     }
     look(ui, state, memory, narrow, actions);
@@ -218,11 +219,23 @@ fn nothing(
     }
 }
 
-fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool) {
+/// Whose lengths they are, where other streamlines are drawn as well.
+fn whose(state: &State) -> &'static str {
+    let others = state.document.layers.iter();
+    let mut others = others.filter(|l| matches!(l.content, Content::Tractogram(_)));
+    let alone = others.all(|l| !l.display.visible);
+    match (state.document.live_display().visible, alone) {
+        (false, _) => "of the live streamlines, hidden",
+        (true, false) => "of the live streamlines only",
+        (true, true) => "",
+    }
+}
+
+fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
     let p = theme::palette(ui.style());
     let mm = |v: f32| format::with_unit(&format::fixed(f64::from(v), 0), "mm");
     let median = format!("median {}", mm(lengths.median));
-    panels::caption(ui, "Length", "");
+    panels::caption(ui, "Length", whose);
     let share = (lengths.median - lengths.low) / (lengths.high - lengths.low);
     // Calmer than what can be clicked.
     let plain = p.accent.lerp_to_gamma(p.b1, 0.4);
@@ -256,13 +269,14 @@ fn tracked_targets(
         return;
     };
     let by_length = state.document.track_display.line_colouring == LineColouring::Length;
-    histogram(ui, lengths, by_length);
+    histogram(ui, lengths, by_length, whose(state));
     let heads = [("Count", 74.0), ("Median", 76.0)];
     table(ui, state, live, &heads, actions, |i, name| {
-        let count = format::count(output.per_target.get(i).copied().unwrap_or(0));
+        let n = output.per_target.get(i).copied().unwrap_or(0);
+        let count = format::count(n);
         let median = lengths.per_target.get(i).copied().unwrap_or(0.0);
         let median = format::with_unit(&format::fixed(f64::from(median), 0), "mm");
-        let spoken = format!("Target {name}, {count} streamlines, median {median}");
+        let spoken = format!("Target {name}, {}, median {median}", streamlines(n));
         (vec![count, median], spoken)
     });
 }
@@ -289,7 +303,8 @@ fn measured_targets(
         let cm = or_none(format::measure(f64::from(found.measure)));
         let mm = format::fixed(f64::from(found.length_mm), 0);
         let mm = or_none(format::with_unit(&mm, "mm"));
-        let spoken = format!("Target {name}, {count} rays, median CM {cm}, median length {mm}");
+        let rays = counted(found.count as usize, "ray");
+        let spoken = format!("Target {name}, {rays}, median CM {cm}, median length {mm}");
         (vec![count, cm, mm], spoken)
     });
 }
@@ -369,12 +384,15 @@ fn table(
         }
     }
     if more > 0 {
-        rows::hint(ui, &format!("and {more} targets that fewer reach"));
+        rows::hint(
+            ui,
+            &format!("and {} that fewer reach", counted(more, "target")),
+        );
     }
 }
 
 fn has_missed_row(live: &Live) -> bool {
-    !live.output.missed.is_empty() && !live.targets.is_empty()
+    !live.targets.is_empty()
 }
 
 /// What missed the targets, with the eye that hides it.

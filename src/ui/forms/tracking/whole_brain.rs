@@ -38,7 +38,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .default(WholeBrain::SEEDS as f64)
         .limits(1.0..=MAX_SEEDS as f64)
         .inactive(same)
-        .help("Seed points drawn from the whole mask");
+        .help("Number of seed points, drawn at random in the mask");
     if let Some((value, phase)) = row.value(ui) {
         let seeds = value as usize;
         set(

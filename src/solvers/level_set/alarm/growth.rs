@@ -1,0 +1,192 @@
+//! How a surface has grown, by windows of steps.
+
+/// Steps whose growth is taken together.
+const WINDOW: usize = 10;
+/// The surface rests once the voxels inside grow by less than this share …
+const REST: f64 = 1e-3;
+/// … within this many windows.
+pub const REST_WINDOWS: usize = 10;
+/// A small surface at rest breathes by this many voxels.
+const FEW: u64 = 5;
+/// Windows of which the median is the recent growth.
+const RECENT: usize = 20;
+/// A leak grows this many times as fast …
+const TIMES: f64 = 5.0;
+/// … in this many windows in succession …
+const SUSTAINED: usize = 3;
+/// … and by this share of the volume within them: less is a surface that settles.
+pub const NOTICED: f64 = 0.01;
+/// Up to this multiple it is taken to be where it was.
+pub const CALM: f64 = 1.1;
+/// The pace is the growth of the volume's cube root within this many windows: a ball that grows freely keeps it.
+const PACE: usize = 5;
+/// Growth sets in where the pace rises beyond this share of that of the leak.
+const SLOWER: f64 = 0.7;
+/// Slower paces count as this one.
+const STILL: f64 = 0.1;
+
+/// A step and the voxels inside after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    pub step: u64,
+    pub inside: u64,
+}
+
+impl Mark {
+    /// Whether two volumes differ by at most this share.
+    pub fn is_about(self, inside: u64, share: f64) -> bool {
+        let (low, high) = (self.inside.min(inside), self.inside.max(inside));
+        high as f64 <= (1.0 + share) * low as f64
+    }
+}
+
+/// Voxels inside at the ends of windows since the last sphere.
+#[derive(Clone, Debug)]
+pub struct Course {
+    first: u64,
+    inside: Vec<u64>,
+}
+
+impl Course {
+    pub fn new(step: u64, inside: u64) -> Self {
+        Self {
+            first: step,
+            inside: vec![inside],
+        }
+    }
+
+    /// Whether a window ends here.
+    pub fn record(&mut self, step: u64, inside: u64) -> bool {
+        let ends = (step - self.first).is_multiple_of(WINDOW as u64);
+        if ends {
+            self.inside.push(inside);
+        }
+        ends
+    }
+
+    /// The voxels inside at the last end of a window up to this step.
+    pub fn at(&self, step: u64) -> u64 {
+        let window = step.saturating_sub(self.first) as usize / WINDOW;
+        self.inside[window.min(self.inside.len() - 1)]
+    }
+
+    /// The change of `of` the voxels inside within this many windows up to now.
+    pub fn change(&self, windows: usize, of: fn(f64) -> f64) -> Option<f64> {
+        let last = self.inside.len() - 1;
+        let before = self.inside[last.checked_sub(windows)?];
+        Some(of(self.inside[last] as f64) - of(before as f64))
+    }
+
+    /// Voxels inside before, and how the cube root has grown since.
+    pub fn pace(&self) -> Option<(u64, f64)> {
+        let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
+        let grown = self.change(PACE, f64::cbrt)?;
+        Some((before, grown.max(STILL)))
+    }
+
+    /// The begin of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
+    /// or after it. A surface that wanders along a structure for long multiplies many times before it leaks.
+    pub fn last_slow(&self, pace: f64) -> Option<Mark> {
+        let root = |k: usize| (self.inside[k] as f64).cbrt();
+        let ends = (PACE..self.inside.len()).rev();
+        let mut begins = ends.map(|k| k - PACE);
+        let begin = begins.find(|&k| root(k + PACE) - root(k) <= SLOWER * pace)?;
+        Some(Mark {
+            step: self.first + (begin * WINDOW) as u64,
+            inside: self.inside[begin],
+        })
+    }
+
+    /// The last end of a window, from a mark on, at which the volume was about that of the mark.
+    pub fn last_about(&self, mark: Mark) -> u64 {
+        let most = CALM * mark.inside as f64;
+        let last = self.inside.iter().rposition(|n| (*n as f64) < most);
+        let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
+        step.max(mark.step)
+    }
+}
+
+/// Growth under the same speeds.
+#[derive(Clone, Debug)]
+pub struct Rest {
+    /// Step of the last change of speeds.
+    first: u64,
+    /// At the ends of the windows.
+    inside: Vec<u64>,
+    steps: usize,
+    /// The window from which on the surface rests.
+    pub from: Option<usize>,
+    /// Windows in succession that grow too fast.
+    over: usize,
+}
+
+impl Rest {
+    pub fn new(first: u64, inside: u64) -> Self {
+        Self {
+            first,
+            inside: vec![inside],
+            steps: 0,
+            from: None,
+            over: 0,
+        }
+    }
+
+    fn last(&self) -> usize {
+        self.inside.len() - 1
+    }
+
+    /// Whether a window ends here.
+    pub fn record(&mut self, inside: u64) -> bool {
+        self.steps += 1;
+        let ends = self.steps.is_multiple_of(WINDOW);
+        if ends {
+            self.inside.push(inside);
+        }
+        ends
+    }
+
+    /// Whether the volume has stayed what it was `REST_WINDOWS` before.
+    pub fn is_still(&self) -> bool {
+        let Some(before) = self.last().checked_sub(REST_WINDOWS) else {
+            return false;
+        };
+        let [before, now] = [self.inside[before], self.inside[self.last()]];
+        now.abs_diff(before) <= FEW.max((REST * before as f64) as u64)
+    }
+
+    /// The change of the voxels inside in `REST_WINDOWS`, as a share.
+    fn change(&self) -> Option<f64> {
+        let before = self.inside[self.last().checked_sub(REST_WINDOWS)?] as f64;
+        Some((self.inside[self.last()] as f64 - before) / before.max(1.0))
+    }
+
+    /// The step before growth set in again; asked at the end of a window.
+    pub fn leaks(&mut self) -> Option<u64> {
+        let last = self.last();
+        let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
+        let Some(rested) = self.from else {
+            if self.change().is_some_and(|change| change < REST) {
+                self.from = Some(last);
+            }
+            return None;
+        };
+        // What is being judged is no part of what is usual.
+        let usual_until = last - self.over;
+        let from = usual_until
+            .saturating_sub(RECENT)
+            .max(rested.saturating_sub(REST_WINDOWS) + 1);
+        let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
+        recent.sort_by(f64::total_cmp);
+        let median = recent.get(recent.len() / 2).copied().unwrap_or(0.0);
+        // Growth at which the surface rests is rest, however small its median.
+        let rest = REST / REST_WINDOWS as f64 * self.inside[last - 1] as f64;
+        if growth(last) > TIMES * median.max(rest) {
+            self.over += 1;
+        } else {
+            self.over = 0;
+        }
+        let before = last.checked_sub(self.over.max(SUSTAINED))?;
+        let risen = self.inside[last] as f64 > (1.0 + NOTICED) * self.inside[before] as f64;
+        (self.over >= SUSTAINED && risen).then(|| self.first + (before * WINDOW) as u64)
+    }
+}

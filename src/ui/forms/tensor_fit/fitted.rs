@@ -1,0 +1,155 @@
+//! Checks of the tensor fit, while it runs and after it.
+
+use super::FIT;
+use super::checks::{Check, MASK, REPAIRED};
+use crate::data::gradients::{Weighting, volume_numbers};
+use crate::solvers::tensor_fit::Method;
+use crate::state::recipe::Source;
+use crate::state::words::{counted, mask};
+use crate::state::{Content, Recipe, Slot, State};
+use crate::ui::format;
+use crate::ui::widgets::rows::Verdict;
+
+/// The checks of the fit.
+pub fn checks(state: &State) -> Vec<Check> {
+    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    let Some(tensors) = &state.document.tensors else {
+        return match running {
+            true => running_fit(state),
+            false => Vec::new(),
+        };
+    };
+    let method = match tensors.key.params.method {
+        Method::Ols => "ordinary",
+        Method::Wls => "weighted",
+        Method::Iwls { .. } => "reweighted",
+    };
+    let fitted = counted(tensors.fitted, "voxel");
+    let seconds = format::with_unit(&format::fixed(tensors.wall_ms / 1e3, 2), "s");
+    let mut report = vec![format!("{fitted} of the mask in {seconds}")];
+    if tensors.unfitted > 0 {
+        let n = counted(tensors.unfitted, "voxel");
+        report.push(format!(
+            "{n} of the mask with too few usable samples: no tensor there"
+        ));
+    }
+    let given = matches!(&tensors.recipe, Recipe::Fit { fit, .. }
+        if matches!(fit.source, Source::Tensors { .. }));
+    let method = if given { "as in the image" } else { method };
+    let fit = Check {
+        verdict: Verdict::Passed,
+        name: FIT,
+        fact: format!("{method}, {fitted}"),
+        report,
+    };
+    let brain = tensors.mask_found.map(|found| Check {
+        verdict: match found.doubtful() {
+            true => Verdict::Warning,
+            false => Verdict::Passed,
+        },
+        name: MASK,
+        fact: match found.doubtful() {
+            true => "doubtful".to_owned(),
+            false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
+        },
+        report: [format!("Found from the scan: {}", mask::facts(&found))]
+            .into_iter()
+            .chain(mask::doubt(&found))
+            .collect(),
+    });
+    let left_out = left_out(state, &tensors.outside_range);
+    let visible = state
+        .document
+        .layer_named(REPAIRED)
+        .is_some_and(|l| l.display.visible);
+    let overlay = if visible { ", overlay on" } else { "" };
+    let repaired = Check {
+        verdict: if tensors.repaired == 0 { Verdict::Passed } else { Verdict::Note },
+        name: REPAIRED,
+        fact: match tensors.repaired {
+            0 => "none needed".to_owned(),
+            n => format!("{}{overlay}", counted(n, "voxel")),
+        },
+        report: vec![
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
+        ],
+    };
+    [Some(fit), brain, left_out, Some(repaired)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The rows of a fit that runs: those that it will have, so that nothing moves when it ends.
+fn running_fit(state: &State) -> Vec<Check> {
+    let row = |name: &'static str, fact: &str| Check {
+        verdict: Verdict::Running,
+        name,
+        fact: fact.to_owned(),
+        report: Vec::new(),
+    };
+    let source = state.document.scan().map(|l| l.source());
+    let given = matches!(
+        source,
+        Some(Source::Phantom { .. } | Source::Tensors { .. })
+    );
+    let found = !given && state.document.chosen_mask().is_none();
+    let mut rows = vec![row(FIT, "running")];
+    if found {
+        rows.push(row(MASK, "waits for the fit"));
+    }
+    rows.extend(left_out(state, &outside_range(state)));
+    rows.push(row(REPAIRED, "waits for the fit"));
+    rows
+}
+
+/// Volumes of the scan whose b is outside the range of the next fit.
+fn outside_range(state: &State) -> Vec<usize> {
+    let scan = state.document.scan().map(|l| &l.content);
+    let Some(Content::Scan {
+        gradients: Some(gradients),
+        ..
+    }) = scan
+    else {
+        return Vec::new();
+    };
+    let (low, high) = state.document.fit.b_range_s_per_mm2;
+    let outside = |v: &usize| {
+        let weighted = gradients.weighting(*v) == Weighting::Diffusion;
+        weighted && !(low..=high).contains(&gradients.b_s_per_mm2[*v])
+    };
+    (0..gradients.len()).filter(outside).collect()
+}
+
+/// Volumes whose b is outside the fit's range.
+fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
+    let scan = state.document.scan()?;
+    let Content::Scan {
+        gradients: Some(gradients),
+        ..
+    } = &scan.content
+    else {
+        return None;
+    };
+    let (first, n) = (volumes.first()?, volumes.len());
+    let b = |v: &usize| gradients.b_s_per_mm2.get(*v).copied().unwrap_or(0.0);
+    let (low, high) = volumes
+        .iter()
+        .map(b)
+        .fold((b(first), b(first)), |(l, h), b| (l.min(b), h.max(b)));
+    let round = |b: f64| format::count((b / 100.0).round() as u64 * 100);
+    let range = if round(low) == round(high) {
+        format!("b{}{}", format::THIN, round(low))
+    } else {
+        format!("b{}{} to {}", format::THIN, round(low), round(high))
+    };
+    Some(Check {
+        verdict: Verdict::Note,
+        name: "Left out of the fit",
+        fact: format!("{n} with {range}"),
+        report: vec![
+            format!("Volumes {}", volume_numbers(volumes)),
+            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+        ],
+    })
+}

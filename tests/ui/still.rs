@@ -1,0 +1,357 @@
+//! Controls stay where they are while results come, become final and are compared; notes and the guide's steps do
+//! not move what is under the pointer; no step of the guide is higher than another.
+
+use super::filter::{weighed, weighing};
+use super::{Window, click, pathways, small_scan, tracking, window};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::solvers::commit::solver::Ended;
+use arcuate::solvers::tensor_fit::MaskReport;
+use arcuate::solvers::tracking::{Fate, StopReason};
+use arcuate::state::filter::Weighed;
+use arcuate::state::pathways::AmongPairs;
+use arcuate::state::session::GuideStep;
+use arcuate::state::{Action, Job, Method, Severity, Slot, State, Task, update};
+use arcuate::ui::theme;
+use arcuate::ui::widgets::rows;
+use egui::{Rect, Shape};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+use std::time::Instant;
+
+const SIZES: [[f32; 2]; 2] = [[1270.0, 770.0], [1920.0, 1080.0]];
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::still::a pathway arrives and is compared", pathway),
+        test("ui::still::streamlines are cut and miss", streamlines),
+        test("ui::still::a fit ends", fit),
+        test("ui::still::what is under the pointer, in every task", under),
+        test("ui::still::steps of the guide are equally high", guide),
+        test("ui::still::the guide ends at its last step", last_step),
+        test("ui::still::the figures of a comparison are whole", figures),
+        test("ui::still::a stopped fit says that it was stopped", stopped),
+    ]
+}
+
+/// Where a control or a heading is; the topmost of that name.
+fn place(window: &Window, name: &str) -> Rect {
+    let all = window.query_all_by_label(name).map(|n| n.rect());
+    let first = all.min_by(|a, b| a.top().total_cmp(&b.top()));
+    first.unwrap_or_else(|| panic!("{name} is there"))
+}
+
+fn pathway() {
+    let mut last = pathways::solved();
+    last.document.regions.truncate(2);
+    let mut coarse = last.clone();
+    let live = coarse.session.pathways.live.as_mut().expect("solved");
+    Arc::make_mut(live).coarse = true;
+    let mut none = last.clone();
+    none.session.pathways.live = None;
+    let mut compared = last.clone();
+    compared.session.pathways.not_compared = None;
+    let steps = [None, Some(GuideStep::Width), Some(GuideStep::Weigh)];
+    for (size, guide) in SIZES.into_iter().flat_map(|s| steps.map(|g| (s, g))) {
+        let mut window = window(none.clone(), size);
+        let mut before = None;
+        for (what, state) in [
+            ("none", &none),
+            ("coarse", &coarse),
+            ("final", &last),
+            ("compared", &compared),
+            ("none again", &none),
+        ] {
+            window.state_mut().state = state.clone();
+            let session = &mut window.state_mut().state.session;
+            session.guide = guide;
+            session.say(Severity::Warning, "Something to be told");
+            window.run();
+            let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
+            let now = names.map(|name| place(&window, name));
+            let results = place(&window, "Results");
+            assert!(
+                now[1].bottom() <= results.top(),
+                "{what} {guide:?} {size:?}: α {:?} is below the fold at {results:?}",
+                now[1]
+            );
+            let before = *before.get_or_insert(now);
+            assert_eq!(now, before, "{what} {guide:?} {size:?}");
+            // Its neighbours stand side by side.
+            assert!(now[1].top() - now[0].bottom() < 16.0, "{now:?}");
+        }
+    }
+}
+
+/// In the narrowest panel, beside the names that they have there.
+fn figures() {
+    fn painted(shape: &Shape, texts: &mut Vec<String>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| painted(s, texts)),
+            Shape::Text(text) => texts.push(text.galley.job.text.clone()),
+            _ => {}
+        }
+    }
+    for share in [0.0, 0.02, 0.5] {
+        let words = AmongPairs::cheaper_in_row(share);
+        let row = words.clone();
+        let harness = Harness::builder().with_size([400.0, 60.0]);
+        let harness = harness.with_context_setup(theme::install);
+        let window = harness.build_ui(move |ui| {
+            ui.set_max_width(311.0);
+            rows::reading(ui, "Weakest stretch", &row);
+        });
+        let mut texts = Vec::new();
+        for clipped in &window.output().shapes {
+            painted(&clipped.shape, &mut texts);
+        }
+        assert!(texts.contains(&words), "{texts:?}");
+    }
+}
+
+fn streamlines() {
+    let full = tracking();
+    let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
+        let mut state = full.clone();
+        let live = state.session.live.as_mut().expect("live");
+        let output = Arc::make_mut(&mut live.output);
+        output.fates = fates;
+        output.stops = Default::default();
+        for (reason, n) in stops {
+            output.stops[*reason as usize] = *n;
+        }
+        live.coarse = coarse;
+        if coarse {
+            // The full result is on its way.
+            state.session.jobs.push(Job {
+                slot: Slot::Live,
+                ticket: 1,
+                label: "Tracking".to_owned(),
+                control: Control::new(),
+                started: Instant::now(),
+            });
+        }
+        state
+    };
+    let mut short = [450, 0, 0, 0, 0, 0];
+    short[Fate::TooShort as usize] = 4;
+    let few = [(StopReason::ReachedTarget, 900)];
+    let many = [
+        (StopReason::ReachedTarget, 450),
+        (StopReason::LowFa, 300),
+        (StopReason::Angle, 20),
+        (StopReason::LeftMask, 7),
+        (StopReason::MaxLength, 1),
+    ];
+    let states = [
+        with([450, 0, 0, 0, 0, 0], &few, true),
+        with(short, &few, true),
+        with([450, 812, 0, 37, 193, 8], &many, false),
+        with([450, 0, 0, 0, 0, 0], &few, false),
+    ];
+    for size in SIZES {
+        let mut window = window(states[0].clone(), size);
+        let mut before = None;
+        for state in &states {
+            window.state_mut().state = state.clone();
+            window.run();
+            let names = ["Step", "Results", "Why ends stopped", "Appearance"];
+            let there = names.map(|name| place(&window, name));
+            let before = *before.get_or_insert(there);
+            assert_eq!(there, before, "{size:?}");
+        }
+    }
+}
+
+fn fit() {
+    let mut ended = small_scan();
+    let tensors = ended.document.tensors.as_mut().expect("tensors");
+    Arc::make_mut(tensors).mask_found = Some(MaskReport {
+        volume_ml: 1300.0,
+        holes: 0,
+        holes_ml: 0.0,
+        largest_hole_ml: 0.0,
+        agreement: 0.97,
+    });
+    let mut runs = ended.clone();
+    runs.document.tensors = None;
+    runs.session.jobs.push(Job {
+        slot: Slot::Fit,
+        ticket: 1,
+        label: "Fitting tensors".to_owned(),
+        control: Control::new(),
+        started: Instant::now(),
+    });
+    for size in SIZES {
+        let mut window = window(runs.clone(), size);
+        let heading = |window: &Window| {
+            let head = window.get_by_role_and_label(egui::Role::Heading, "Results");
+            head.rect()
+        };
+        let measure = |window: &Window| place(window, "Measure");
+        window.get_by_label("fit running");
+        window.get_by_label("Tensor fit, running: running");
+        // The controls of tensors come with the tensors; below the heading nothing moves.
+        let rows = |window: &Window| measure(window).top() - heading(window).top();
+        let before = rows(&window);
+        window.state_mut().state = ended.clone();
+        window.run();
+        assert_eq!(rows(&window), before, "{size:?}");
+    }
+}
+
+/// In the very frame in which something comes, and when all has come to rest.
+fn under() {
+    let mut solved = pathways::solved();
+    solved.document.regions.truncate(2);
+    let mut unsolved = solved.clone();
+    unsolved.session.pathways.live = None;
+    let mut untracked = tracking();
+    untracked.session.live = None;
+    let mut unfitted = small_scan();
+    unfitted.document.tensors = None;
+    let cases: [(Task, &str, Vec<State>); 5] = [
+        (
+            Task::View,
+            "Brightness",
+            vec![small_scan(), unfitted, small_scan()],
+        ),
+        (
+            Task::Track,
+            "Step",
+            vec![untracked.clone(), tracking(), untracked],
+        ),
+        (
+            Task::Pathways,
+            "Sharpening α",
+            vec![unsolved.clone(), solved.clone(), unsolved, solved],
+        ),
+        (
+            Task::Segment,
+            "Further speeds",
+            vec![small_scan(), small_scan()],
+        ),
+        (
+            Task::Filter,
+            "Fibres",
+            vec![weighing(Task::Filter), weighed()],
+        ),
+    ];
+    for (size, (task, name, states)) in SIZES
+        .into_iter()
+        .flat_map(|s| cases.clone().map(|c| (s, c)))
+    {
+        let mut first = states[0].clone();
+        first.view.task = task;
+        let mut window = window(first, size);
+        let Some(control) = window.query_all_by_label(name).next().map(|n| n.rect()) else {
+            panic!("{name} in {task:?}");
+        };
+        window.hover_at(control.center());
+        window.run();
+        let before = place(&window, name);
+        let still = |window: &mut Window, what: &str| {
+            window.step();
+            assert_eq!(
+                place(window, name),
+                before,
+                "{task:?} {size:?}: {what} at once"
+            );
+            window.run();
+            assert_eq!(place(window, name), before, "{task:?} {size:?}: {what}");
+        };
+        for (i, state) in states.iter().enumerate() {
+            window.state_mut().state = state.clone();
+            window.state_mut().state.view.task = task;
+            still(&mut window, &format!("state {i}"));
+            for guide in [Some(GuideStep::Width), Some(GuideStep::Weigh), None] {
+                window.state_mut().state.session.guide = guide;
+                still(&mut window, &format!("state {i}, {guide:?}"));
+            }
+            let session = &mut window.state_mut().state.session;
+            session.say(Severity::Warning, "Something to be told");
+            still(&mut window, &format!("state {i}, a warning"));
+            let session = &mut window.state_mut().state.session;
+            session.say(Severity::Error, "Something that went wrong");
+            still(&mut window, &format!("state {i}, an error"));
+            window.state_mut().state.session.messages.clear();
+            still(&mut window, &format!("state {i}, nothing to tell"));
+        }
+    }
+}
+
+/// Where the guide's card ends, in every task.
+fn guide() {
+    let mut states = vec![small_scan(), tracking(), weighed()];
+    states[0].document.method = Method::Rays;
+    let mut bottoms = Vec::new();
+    for mut state in states {
+        for task in Task::ALL {
+            state.view.task = task;
+            for step in GuideStep::ALL {
+                state.session.guide = Some(step);
+                let window = window(state.clone(), SIZES[0]);
+                let card = window.get_by_label_contains("Guide ·").rect();
+                bottoms.push((card.bottom(), task, step));
+            }
+        }
+    }
+    let (first, ..) = bottoms[0];
+    let other = bottoms.iter().find(|(bottom, ..)| *bottom != first);
+    assert_eq!(other, None, "the first ends at {first}");
+}
+
+/// An export on the way is no last step; the guide begun anew takes its last note away.
+fn last_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = |state: &mut State| {
+        let path = folder.path().join("tracks.tck");
+        update(state, Action::SaveTracks { layer: None, path });
+    };
+    let mut state = tracking();
+    // The steps before are done by the regions that are there.
+    for step in [GuideStep::Width, GuideStep::Weigh, GuideStep::Save] {
+        state.session.guide = Some(step);
+        export(&mut state);
+        let left = Some(step).filter(|s| *s != GuideStep::Save);
+        assert_eq!(state.session.guide, left);
+    }
+    let ends = |state: &State| {
+        let mut all = state.session.messages.iter();
+        all.any(|m| m.text.starts_with("Guide finished"))
+    };
+    assert!(ends(&state), "{:?}", state.session.messages);
+    update(&mut state, Action::StartGuide);
+    assert_eq!(state.session.guide, Some(GuideStep::ClickSlice));
+    assert!(!ends(&state));
+}
+
+fn stopped() {
+    let note = "not converged";
+    let mut state = weighed();
+    let id = *state.document.weighed.keys().next().expect("weights");
+    let converged = super::window(state.clone(), SIZES[1]);
+    assert!(converged.query_by_label_contains(note).is_none());
+    let set = |state: &mut State, ended: Ended, more: usize| {
+        let weighed: &mut Arc<Weighed> = state.document.weighed.get_mut(&id).expect("weights");
+        let weighed = Arc::make_mut(weighed);
+        (weighed.figures.ended, weighed.figures.iterations) = (ended, 1);
+        weighed.curve = vec![1.0; 2 + more].into();
+    };
+    set(&mut state, Ended::Cancelled, 0);
+    let mut window = super::window(state.clone(), [1920.0, 1700.0]);
+    window.get_by_label("Stopped after 1 iteration: not converged");
+    click(&mut window, "Figures of the fit");
+    let figure = window.get_by_label_contains("Ended by").accesskit_node();
+    let words = figure.label().or(figure.value());
+    assert_eq!(words.as_deref(), Some("Ended by user, not converged"));
+    // A run that went on from weights that were there.
+    set(&mut state, Ended::Cancelled, 8);
+    let window = super::window(state.clone(), SIZES[1]);
+    window.get_by_label("Stopped after 1 more iteration: not converged");
+    set(&mut state, Ended::Iterations, 0);
+    let window = super::window(state, SIZES[1]);
+    window.get_by_label_contains("Not converged after 1 iteration");
+}
