@@ -301,7 +301,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     text += &format!(
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
-        count(found.voxels as u64),
+        counted(found.voxels as usize, "voxel"),
         domain_words(found.params.min_fa),
         took(found.prepare_ms),
         took(found.solve_ms)

@@ -8,6 +8,7 @@ use crate::io::plain;
 use crate::io::words::{in_line, is_control};
 use crate::state::Severity;
 use clap::Parser as _;
+use clap::error::ErrorKind as Usage;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -232,7 +233,14 @@ pub fn say_usage(error: &clap::Error) -> u8 {
         // It repeats what was typed, so it is asked about what would have been typed without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
         let clean = super::Arguments::try_parse_from(typed).err();
-        let rendered = clean.as_ref().unwrap_or(error).render().to_string();
+        let error = clean.as_ref().unwrap_or(error);
+        let rendered = match error.kind() {
+            // The help stands in place of a sentence.
+            Usage::DisplayHelpOnMissingArgumentOrSubcommand => {
+                "Found nothing to do, expected a subcommand".to_owned()
+            }
+            _ => error.render().to_string(),
+        };
         let sentence = usage_sentence(&rendered, std::env::args());
         return end(Err(Failure::usage(sentence)), wants_json());
     }

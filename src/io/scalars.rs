@@ -221,6 +221,7 @@ pub(super) fn beside(
         .map(|e| e.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|n| n.starts_with(&stem)).collect();
     names.sort();
+    let mut replaced = Vec::new();
     for name in names {
         control.check()?;
         let path = tck.with_file_name(&name);
@@ -231,9 +232,8 @@ pub(super) fn beside(
         };
         if let Some(rest) = rest.strip_suffix("tsf") {
             let read = |path: &Path| points(path, &tractogram, info, control);
-            match now_or_before(&path, read) {
-                Ok(((own, values), note)) => {
-                    note.into_iter().for_each(|note| info.warn(note));
+            match now_or_before(&path, read, &mut replaced) {
+                Ok((own, values)) => {
                     let own = own.unwrap_or_else(|| named(rest, "tsf"));
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
@@ -251,9 +251,8 @@ pub(super) fn beside(
                     None => Ok(values),
                 })
             };
-            match now_or_before(&path, read) {
-                Ok((values, note)) => {
-                    note.into_iter().for_each(|note| info.warn(note));
+            match now_or_before(&path, read, &mut replaced) {
+                Ok(values) => {
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
@@ -263,22 +262,30 @@ pub(super) fn beside(
     }
     // One that was stopped is not one that is not used.
     control.check()?;
+    if !replaced.is_empty() {
+        let replaced: Vec<&Path> = replaced.iter().map(PathBuf::as_path).collect();
+        info.warn(atomic::says_before(&replaced));
+    }
     Ok(tractogram)
 }
 
 /// Values of a file; where they are not those of the streamlines, those that it had before a process began to
-/// replace both and was killed, with a sentence that says so.
+/// replace both and was killed: then the file is one of `replaced`.
 fn now_or_before<T>(
     path: &Path,
     read: impl Fn(&Path) -> Result<T, String>,
-) -> Result<(T, Option<String>), String> {
+    replaced: &mut Vec<PathBuf>,
+) -> Result<T, String> {
     let why = match read(path) {
-        Ok(values) => return Ok((values, None)),
+        Ok(values) => return Ok(values),
         Err(why) => why,
     };
     let before = atomic::previous_name(path);
     match before.is_file().then(|| read(&before)) {
-        Some(Ok(values)) => Ok((values, Some(atomic::says_before(&[path])))),
+        Some(Ok(values)) => {
+            replaced.push(path.to_owned());
+            Ok(values)
+        }
         _ => Err(why),
     }
 }

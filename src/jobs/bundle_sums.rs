@@ -32,7 +32,7 @@ pub struct Summed {
 #[derive(Clone, Debug)]
 pub struct BundleSums {
     pub course: Arc<Dictionary>,
-    /// Of each streamline, as far as it runs in the voxels of the fit.
+    /// Length of each streamline within the voxels of the fit.
     pub lengths_mm: Arc<[f64]>,
     /// Sums of weight times length of the groups of the file, and of those in none.
     pub groups: BTreeMap<String, f64>,

@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Bytes of what it says that are remembered.
 const REMEMBERED: usize = 4096;
-/// What it said last arrives within this once it has ended.
+/// Its last output arrives within this time after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The program that makes films.
@@ -27,7 +27,7 @@ pub struct Ffmpeg {
     pub patience: Duration,
 }
 
-/// What a film needs of its frames: transparent ones stand on black, both sides are even, and colours are
+/// Changes to the frames that a film needs: transparent ones stand on black, both sides are even, and colours are
 /// those that players of large films take them for.
 const FILTERS: &str = "premultiply=inplace=1,pad=ceil(iw/2)*2:ceil(ih/2)*2,\
                        scale=out_color_matrix=bt709:out_range=tv,format=yuv420p";
@@ -136,8 +136,8 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
     ffmpeg.save(path, frames, per_s, control)
 }
 
-/// The last of what a program says. All of it is taken from the program: one whose words nobody takes stops
-/// when the pipe is full.
+/// The end of a program's output. A thread reads all of it: a program whose output is not read stops when the
+/// pipe is full.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<u8>>>);
 
@@ -168,7 +168,7 @@ impl Heard {
         last.unwrap_or_default().to_owned()
     }
 
-    /// How many frames are done, as `-progress` tells it.
+    /// How many frames are done, from the output of `-progress`.
     fn frames(&self) -> u64 {
         let text = String::from_utf8_lossy(&self.lock()).into_owned();
         let mut told = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
@@ -202,10 +202,10 @@ impl Running {
         let (progress, complaints) = (Heard::default(), Heard::default());
         let heard = match (child.stdout.take(), child.stderr.take()) {
             (Some(out), Some(err)) => progress.listen(out).and_then(|_| complaints.listen(err)),
-            _ => Err("Nothing that it says can be heard".to_owned()),
+            _ => Err("the output of ffmpeg cannot be read".to_owned()),
         };
         let listener = heard.map_err(|why| {
-            // Nobody hears it: it would stop by itself.
+            // With its output unread it would stop by itself.
             let _ = child.kill();
             let _ = child.wait();
             Stopped::Failed(why)

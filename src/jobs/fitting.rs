@@ -27,7 +27,7 @@ pub(super) struct Fitted {
     pub found: Option<MaskReport>,
 }
 
-/// What a request for a fit gives.
+/// The output of a request for a fit.
 pub(super) fn fit(
     dwi: &Volume,
     gradients: Option<&Gradients>,
@@ -47,7 +47,7 @@ pub(super) fn fit(
         mask,
         found,
     } = fitted(dwi, gradients, mask, &key.params, backend, control)?;
-    // Looked for here, so that the window does not have to.
+    // Computed here to keep it off the window's thread.
     for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
         map.usual_windows();
     }

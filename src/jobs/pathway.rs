@@ -27,7 +27,7 @@ pub struct FindPathway {
     pub known: Option<Arc<Known>>,
     /// One that was kept; `None`: that of the regions as they are.
     pub kept: Option<u64>,
-    /// What the tensors are within, in sentences.
+    /// The mask of the tensors, as sentences name it.
     pub mask_name: String,
 }
 

@@ -3,7 +3,7 @@
 use super::offscreen::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first error of a device since somebody last asked.
+/// The first error of a device since the last call of [`Faults::take`].
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Mutex<Option<String>>>);
 
@@ -37,7 +37,7 @@ impl Faults {
     }
 }
 
-/// What `make` makes, and the first error of the device on the way.
+/// The result of `make`, and the first error of the device on the way.
 pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
     use wgpu::ErrorFilter::{Internal, Validation};
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));

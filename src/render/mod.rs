@@ -95,7 +95,7 @@ pub struct Renderer {
     /// When the hand last did something.
     touched: Option<Instant>,
     stills: bool,
-    /// Of the last picture for a file.
+    /// The pieces of the last picture for a file.
     known: Option<Known>,
     /// The sentence about a device that draws slices and no 3-D view.
     no_scenes: Option<String>,

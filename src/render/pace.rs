@@ -21,7 +21,7 @@ const FEWEST_SLOTS: f64 = 40_000.0;
 pub(super) const PATIENCE_MS: f64 = 250.0;
 /// … so many of which take as long.
 const PIECES: f64 = 4.0;
-/// A processor draws a picture for a file in pieces that take so many times as long: after each the window is
+/// A processor draws a picture for a file in pieces that take this many times as long: after each the window is
 /// drawn again, which takes it as long as a short piece.
 const STILL: f64 = 8.0;
 /// Every piece costs a little besides.
@@ -120,7 +120,7 @@ pub(super) struct Pace {
     share: f64,
     /// The picture is for a file.
     still: bool,
-    /// What was found for another picture, until work is seen.
+    /// The pieces of the picture before, until the work of this one is known.
     known: Option<Known>,
     work: (usize, u32),
 }

@@ -75,7 +75,7 @@ impl Smooth {
         }
     }
 
-    /// As [`Smooth::new`] with a blur of just enough to turn voxel stairs into slopes, for a mask of which no
+    /// Like [`Smooth::new`] with a blur of just enough to turn voxel stairs into slopes, for a mask of which no
     /// part may vanish: blurred alone, what is one voxel thick nowhere comes up to 0.5.
     pub fn of_region(mask: &Mask, most_texels: usize) -> Self {
         let sigma_mm = mask.grid.spacing().max_element() * 0.8;
@@ -88,7 +88,7 @@ impl Smooth {
     /// Raises the texels of thin parts over the surface's value: those in no block of 2 × 2 × 2 texels inside,
     /// and those that have none over that value around them.
     fn keep_thin(&mut self, sharp: &Self) {
-        /// Such that a sheet is drawn nearly as thick as it is.
+        /// With this value a sheet is drawn nearly as thick as it is.
         const THIN: f32 = 0.7;
         let pad: [usize; 3] =
             std::array::from_fn(|a| (self.shape[a].saturating_sub(sharp.shape[a])) / 2);

@@ -128,7 +128,11 @@ fn usage() {
         ),
         (&["select", "a", "b", "--include"], "none was supplied"),
         (&["--backend"], "; see arcuate --help"),
-        (&["gradients"], "'arcuate gradients' requires"),
+        (
+            &["gradients"],
+            "expected a subcommand; see arcuate gradients",
+        ),
+        (&["gradients", "--quiet"], "'arcuate gradients' requires"),
         (
             &["info", "a", "--memory", "-1"],
             "expected a number above 0",

@@ -3,6 +3,8 @@
 
 use super::kept::{Found, Nifti, go_told, types};
 use crate::support::{Window, test};
+use arcuate::compute::Control;
+use arcuate::io::convert::save_volume;
 use arcuate::io::{Told, ToldAffine};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
@@ -14,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::the_description_of_before", described),
         test("io::kept::how_a_scan_was_taken", acquisition),
         test("io::kept::saved_as_it_was_opened", saved_as_opened),
+        test("io::kept::saved_where_it_was_moved", saved_where_moved),
     ]
 }
 
@@ -197,5 +200,30 @@ fn saved_as_opened() {
         std::fs::write(&path, other.file()).expect("written");
         window.act(save);
         assert_eq!(Found::read(&out).i16(70), 16, "{name}");
+    }
+}
+
+/// An image that was moved is saved without extensions, which may say where it was before; one that was not keeps them.
+fn saved_where_moved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
+    let image = Nifti::of(4, 2, (0..16).collect());
+    let mut file = image.file();
+    let voxels = file.split_off(352);
+    let mut extension = b"\x20\0\0\0\x04\0\0\0<AFNI_atr/>".to_vec();
+    extension.resize(32, 0);
+    file[348] = 1;
+    file[108..112].copy_from_slice(&384f32.to_le_bytes());
+    std::fs::write(&from, [file, extension, voxels].concat()).expect("written");
+    let control = Control::new();
+    let (volume, _) = arcuate::io::image::read(&from, &control).expect("read");
+    let by = DAffine3::from_translation(DVec3::X);
+    let moved = volume.grid.moved(by).expect("a grid");
+    for (volume, keeps) in [(volume.on_grid(moved.into()), false), (volume, true)] {
+        save_volume(&to, &volume, Some(&from), "", &control).expect("saved");
+        let found = Found::read(&to);
+        assert_eq!((found.i16(70), found.voxels()), (4, &*image.bytes));
+        let text = String::from_utf8_lossy(&found.0).into_owned();
+        assert_eq!(text.contains("AFNI_atr"), keeps);
     }
 }

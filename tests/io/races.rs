@@ -195,6 +195,7 @@ fn out_of_step() {
         assert_eq!(found.per_point, of.per_point, "{when}");
         assert_eq!(found.per_streamline, of.per_streamline, "{when}");
         assert_eq!(info.unread.len(), 0, "{when}: {:?}", info.unread);
+        assert!(info.warnings.len() <= 1, "{when}: {:?}", info.warnings);
         for note in &info.warnings {
             assert!(!is_new && note.contains(".previous"), "{when}: {note}");
         }

@@ -7,9 +7,9 @@ use arcuate::data::{Grid, Volume};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
 use arcuate::render::build;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
-use arcuate::solvers::level_set::{Cause, Params, Sphere};
+use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
 use arcuate::state::sampling::SampleAction;
-use arcuate::state::segment::Left;
+use arcuate::state::segment::{Left, Standing};
 use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
     update,
@@ -28,6 +28,11 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a distance leads to the nearest point", near),
         test("ui::a leak stands at the top of the panel", leak),
         test("ui::a leak after a change names its volumes", after_change),
+        test(
+            "ui::the note of a leak leaves the tools in sight",
+            tools_in_sight,
+        ),
+        test("ui::a surface at rest is not said to run", rests),
         test("ui::labels of the plot keep clear of each other", plotted),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
@@ -285,11 +290,7 @@ fn leak() {
             "{note:?}"
         );
         assert!(run.top() > note.bottom(), "{run:?} {note:?}");
-        // What it asks for is in sight, the tools in all its causes.
-        for tool in ["Add sphere", "Remove"] {
-            let tool = window.get_by_label_contains(tool).rect();
-            assert!(tool.top() >= note.bottom(), "{tool:?} {note:?}");
-        }
+        // What it asks for is in sight.
         let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
         for name in ["Range ε", "Smoothness"] {
             let slider = window
@@ -325,6 +326,42 @@ fn leak() {
     assert!(window.query_by_label_contains("Possible leak").is_none());
     assert!(window.query_by_label("Back to before").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
+}
+
+/// Whatever the cause, the note leaves the tools in sight that it names.
+fn tools_in_sight() {
+    for cause in [
+        Cause::Background,
+        Cause::Border,
+        Cause::Growth,
+        Cause::Change,
+    ] {
+        let mut state = leaked().state;
+        let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+        let leak = live.leak.as_mut().expect("a leak");
+        (leak.leak.cause, leak.leak.from, leak.before_ml) = (cause, 12_700, 15.7);
+        state.session.segment.live = Some(Arc::new(live));
+        let window = window(state, [1280.0, 770.0]);
+        let note = window.get_by_label_contains("Possible leak").rect();
+        for tool in ["Tool: Sample  P", "Tool: Add sphere  A", "Tool: Remove  D"] {
+            let tool = window.get_by_label(tool).rect();
+            assert!(tool.top() >= note.bottom(), "{cause:?} {tool:?} {note:?}");
+        }
+    }
+}
+
+/// A surface that came to rest is not said to run while it is measured; one that something else is asked of is.
+fn rests() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
+    let working = &mut state.session.segment;
+    (working.live, working.running, working.play) = (Some(Arc::new(live)), true, Play::Run);
+    assert_eq!(state.segment_standing(), Some(Standing::Converged));
+    let shown = window(state.clone(), [1280.0, 770.0]);
+    assert!(shown.get_all_by_label_contains("At rest").next().is_some());
+    state.document.segment.settings.params.tolerance *= 1.1;
+    assert_eq!(state.segment_standing(), Some(Standing::Running));
 }
 
 /// The volumes belong to the change.

@@ -41,7 +41,12 @@ pub fn says_before(files: &[&Path]) -> String {
             let name = of(file).file_name().unwrap_or_default().to_owned();
             name.to_string_lossy().into_owned()
         });
-        named.collect::<Vec<_>>().join(" and ")
+        let mut named: Vec<String> = named.collect();
+        let last = named.pop().unwrap_or_default();
+        match named.is_empty() {
+            true => last,
+            false => format!("{} and {last}", named.join(", ")),
+        }
     };
     let (is, was) = match files {
         [_] => ("is", "was"),

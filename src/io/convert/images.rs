@@ -105,6 +105,10 @@ pub(super) fn as_stored(from: &Path, volume: &Volume, control: &Control) -> Opti
     if !same || values.next().is_some() {
         return None;
     }
+    if stored.grid != volume.grid {
+        // The file that is written says nothing of the earlier place.
+        let _ = stored.meaning.rest.move_away();
+    }
     stored.grid = volume.grid.clone();
     if !nifti::holds_scaling(&stored) {
         stored = stored.worked_out().0;

@@ -37,7 +37,8 @@ pub struct Among {
 
 #[derive(Clone, Debug)]
 pub enum ForBundle {
-    /// What rules leave; of more than `most_shown` one in a fixed number is handed back to be drawn.
+    /// The streamlines that rules keep; where they are more than `most_shown`, one in a fixed number comes back to
+    /// be drawn.
     Filter {
         tractogram: Tractogram,
         rules: Rules,
@@ -313,7 +314,7 @@ impl Measure {
     }
 }
 
-/// Those that are marked; of more than `most` one in n, and n.
+/// The marked streamlines, thinned to about `most`, and the thinning factor.
 fn thinned(
     tractogram: &Tractogram,
     marks: &[bool],

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What was left behind that this window does not hold yet, and whether others hold more.
+/// Sessions left behind that this window does not hold yet, and whether others hold more.
 pub fn left_behind(memory: &Memory) -> (Vec<LeftBehind>, bool) {
     match recovery::root() {
         Some(root) => left_behind_in(&root, memory),
@@ -194,7 +194,7 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
 pub enum Written {
     /// With the file's checksum, and how many lists of numbers found no room.
     Saved(String, usize),
-    /// Somebody else has changed it: it is as it was.
+    /// Another program has changed the file, which was left as it is.
     ChangedSince,
 }
 

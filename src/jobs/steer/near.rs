@@ -38,7 +38,7 @@ pub enum Met {
         /// Where it is nearest, world mm.
         at: DVec3,
     },
-    /// So many of its streamlines, or voxels, lie within the surface, wholly or in part.
+    /// `count` of its streamlines, or voxels, lie within the surface, wholly or in part.
     Through { count: u64, of: u64, at: DVec3 },
 }
 
@@ -80,10 +80,10 @@ impl Thing {
     }
 }
 
-/// What stays the same while a surface moves.
+/// The parts of a thing's distance that stay the same while the surface moves.
 struct Known {
     key: (DataId, u32),
-    /// Of a set.
+    /// The surface of a pathway.
     surface: Option<Isosurface>,
     count: u64,
     /// Where it was nearest last.

@@ -23,7 +23,7 @@ pub(super) struct Run {
     pub figures: Option<Figures>,
     /// When those were made, and how long that took.
     pub figured: Option<(Instant, Duration)>,
-    /// What was last looked at, voxel by voxel, and after how many steps.
+    /// The field that was last fetched, and after how many steps.
     pub looked: Option<(Arc<Field>, u64)>,
 }
 

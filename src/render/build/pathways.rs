@@ -25,7 +25,7 @@ const AROUND_OPACITY: f32 = 0.3;
 const DENSER_ON_WHITE: f32 = 1.5;
 /// Of the FA that stands for its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
-/// Of the opacity of a pathway that belongs to a state before the last changes.
+/// The share of its opacity that a pathway keeps while it belongs to a state before the last changes.
 pub(super) const STALE: f32 = 0.3;
 const POINTED_RADIUS_MM: f32 = 0.5;
 /// Of the path under the pointer: no outline, no contour and no kept pathway has it.

@@ -247,9 +247,9 @@ pub fn solve(
 ) -> Result<Vec<CostField>, Error> {
     check(prepared, sources, params).map_err(Error::Input)?;
     control.check()?;
-    // Values and where they are in bricks, of each source.
+    // For each source: values, the same in bricks, and those by which voxels last woke others.
     let places = prepared.metric.len().saturating_mul(sources.len());
-    memory::claim_for::<f32>("The cost field", places, 3)?;
+    memory::claim_for::<f32>("The cost field", places, 4)?;
     let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
     Ok(match backend {
         Backend::Cuda { devices, .. } => {

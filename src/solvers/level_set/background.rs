@@ -1,6 +1,6 @@
 //! The background of an image: the dark voxels that are connected to its border, and their values.
 //!
-//! Blocks of about 4 mm are averaged first, so that air is told from dark tissue at noise levels at which
+//! Blocks of about 4 mm are averaged first, so that air differs from dark tissue at noise levels at which
 //! single voxels of both overlap, and so that a gap of a few voxels does not connect the two.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
@@ -13,11 +13,11 @@ const BLOCK_MM: f64 = 4.0;
 const DARK: f64 = 0.2;
 /// … holds this share of the blocks at the border, and of all blocks.
 const SHARE: [f64; 2] = [0.1, 0.02];
-/// A block belongs to it up to so many standard deviations above the mode of the blocks …
+/// A block belongs to it up to this many standard deviations above the mode of the blocks …
 const BLOCK_SPREADS: f64 = 4.0;
 /// … or this share of the range, which ghosts and ringing reach.
 const GHOSTS: f64 = 0.04;
-/// A voxel of such a block belongs to it up to so many standard deviations above the voxels' mode.
+/// A voxel of such a block belongs to it up to this many standard deviations above the voxels' mode.
 const VOXEL_SPREADS: f64 = 3.0;
 const BINS: usize = 512;
 
@@ -70,12 +70,15 @@ impl Background {
         let side = [0, 1, 2].map(|a| ((BLOCK_MM / spacing[a]).round() as usize).max(1));
         let counts = [0, 1, 2].map(|a| shape[a].div_ceil(side[a]));
         let total: usize = counts.iter().product();
-        let voxels = |block: usize| {
-            let at = [
+        let at = |block: usize| {
+            [
                 block % counts[0],
                 block / counts[0] % counts[1],
                 block / (counts[0] * counts[1]),
-            ];
+            ]
+        };
+        let voxels = |block: usize| {
+            let at = at(block);
             let from = [0, 1, 2].map(|a| at[a] * side[a]);
             let to = [0, 1, 2].map(|a| (from[a] + side[a]).min(shape[a]));
             let rows = (from[2]..to[2]).flat_map(move |z| (from[1]..to[1]).map(move |y| (y, z)));
@@ -101,13 +104,6 @@ impl Background {
         if !(range > 0.0) {
             return None;
         }
-        let at = |block: usize| {
-            [
-                block % counts[0],
-                block / counts[0] % counts[1],
-                block / (counts[0] * counts[1]),
-            ]
-        };
         let outermost = |block: usize| {
             let at = at(block);
             (0..3).any(|a| counts[a] > 2 && (at[a] == 0 || at[a] + 1 == counts[a]))
@@ -185,7 +181,7 @@ impl Background {
     }
 }
 
-/// What is connected to some blocks by faces of blocks that count.
+/// The blocks that faces of blocks that count connect to the seeds.
 fn connected(seeds: Vec<usize>, counts: [usize; 3], counted: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut found = vec![false; counts.iter().product()];
     let mut open = seeds;

@@ -89,7 +89,7 @@ fn each_voxel(field: &Field, mut visit: impl FnMut([i64; 3])) {
     }
 }
 
-/// Those of one brick.
+/// The voxels of one brick from which an edge along a positive axis may cross the surface.
 pub(super) fn voxels_of(field: &Field, brick: usize, mut visit: impl FnMut([i64; 3])) {
     let (shape, b) = (field.counts(), field.brick);
     let grid = field.grid.shape;

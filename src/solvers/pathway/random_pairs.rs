@@ -1,4 +1,4 @@
-//! What cheapest paths between random places of the same head cost a mm: a pathway is compared with them,
+//! The cost per mm of cheapest paths between random places of the same head: a pathway is compared with them,
 //! since a cheapest path exists between almost any two regions.
 //!
 //! A source of random place is solved once and joined with several targets: its cost field gives the
@@ -85,7 +85,7 @@ impl Ball {
         at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
     }
 
-    /// Its voxels, by place; never none about the middle of a voxel of the metric.
+    /// Places of its voxels; at least one where its centre is that of a voxel of the metric.
     fn places(&self, centres: &[DVec3]) -> Vec<u32> {
         let places = (0..centres.len() as u32).into_par_iter();
         places

@@ -280,7 +280,7 @@ impl Coarse {
     }
 }
 
-/// What brain gives in each image, and how that changes from place to place.
+/// Brightness of brain in each image, and how it changes from place to place.
 struct Brightness {
     shading: Shading,
     brain: Vec<f64>,
@@ -421,7 +421,7 @@ fn grown(
     Ok(mask.inside.iter().map(|v| *v != 0).collect())
 }
 
-/// The brain at a threshold, and what of it is above that.
+/// The brain at a threshold, and its voxels above that threshold.
 struct Piece {
     inside: Vec<bool>,
     bright: Vec<bool>,

@@ -80,7 +80,7 @@ pub struct Kind {
     pub measured: bool,
 }
 
-/// Who asks for memory.
+/// Begins the sentence about memory that is short.
 const GATHER: &str = "Putting the curves together";
 
 /// One output in the order of the parts; needs the backend's threads installed.

@@ -15,13 +15,13 @@ const MOST: usize = 4096;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Starts {
     pub outside_volume: u64,
-    /// Of the tensors.
+    /// Outside the mask of the tensors.
     pub outside_mask: u64,
     /// Outside every region with role mask.
     pub outside_regions: u64,
     pub low_fa: u64,
     pub min_fa: Option<f64>,
-    /// The others.
+    /// Seeds that fail none of these.
     pub sound: u64,
 }
 

@@ -168,6 +168,8 @@ fn popup_that_closes<T>(
             // A key does not close it by itself.
             if chosen.is_some() {
                 ui.close();
+                // The Enter that chose is not an answer to the sheet that opens in the same frame.
+                ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Enter));
             }
             chosen
         });

@@ -6,9 +6,9 @@ use glam::DVec3;
 #[derive(Clone, Copy, Debug)]
 pub struct Disc {
     centre: DVec3,
-    /// Of the ball.
+    /// Radius of the ball.
     reach: f64,
-    /// Between the planes, beside the ball's centre.
+    /// The point half way between the planes, beside the ball's centre.
     middle: DVec3,
     normal: DVec3,
     /// Half the distance of the planes; infinite where there are none.

@@ -196,7 +196,7 @@ impl Isosurface {
         root
     }
 
-    /// Of all of it; `None` where there is no surface.
+    /// The box around the whole surface; `None` where there is none.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         self.nodes.first().map(|root| root.bounds)
     }
@@ -272,7 +272,7 @@ impl Isosurface {
         (inside > 0 && inside < 8).then_some(values)
     }
 
-    /// What the surface in a part lies within. With s from −1 to 1 across the part its value is
+    /// A convex set that holds the surface in a part. With s from −1 to 1 across the part its value is
     /// c + Σ cᵢ sᵢ and products of these, at most `bend` in all: a slab around a plane holds its zeros.
     pub(super) fn hull(&self, part: Part) -> Option<Hull> {
         let values = self.corners(part)?;

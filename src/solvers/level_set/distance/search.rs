@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
-/// What is found is at most so much below the true distance, mm.
+/// The distance found is at most this much below the true one, mm.
 const EXACT_MM: f64 = 1e-3;
 /// Pairs that are looked at before the proven bound is taken as it is: where a long stretch is equally near, each
 /// of its parts would have to be refined.
@@ -34,11 +34,11 @@ impl Least {
     }
 }
 
-/// What comes near the surface.
+/// A part of the thing that comes near the surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Other {
     Segment([DVec3; 2]),
-    /// Of another surface.
+    /// A part of another surface.
     Part(Part),
 }
 

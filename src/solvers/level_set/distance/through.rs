@@ -1,4 +1,4 @@
-//! What lies within a surface, wholly or in part.
+//! Streamlines and voxels that lie within a surface, wholly or in part.
 
 use super::isosurface::{Isosurface, trilinear};
 use super::{pieces_within, segments};
