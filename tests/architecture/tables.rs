@@ -200,8 +200,11 @@ pub const RESERVED: &[Reserved] = &[
         &["std", "thread", "Builder"],
         &["compute", "io/mmap", "jobs/film", "cli/signals"],
     ),
-    // A file that was opened is copied after it was shown.
-    only(&["std", "thread"], &["compute/thread", "io/mmap", "jobs"]),
+    // A file that was opened is copied after it was shown; a set waits until another has its names.
+    only(
+        &["std", "thread"],
+        &["compute/thread", "io/mmap", "io/atomic/together", "jobs"],
+    ),
 ];
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];

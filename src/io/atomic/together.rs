@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Leaves room for the rest in the 255 bytes that a name may have.
-const MOST_BYTES: usize = 240;
+const MOST_BYTES: usize = 235;
 
 /// Where the disk has no links, the first of a set has a copy of itself as long as the set gets its names; a larger one
 /// would take too long, and a process that is killed then leaves a set of which nobody can say that it is half.
@@ -20,11 +20,21 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The name that a file of a set has while another takes its place.
 pub fn previous_name(file: &Path) -> PathBuf {
+    second_name(file, "previous")
+}
+
+/// The name of the first file of a set. It is another: a file may be the first of one set and belong to another, with the
+/// same bytes before and after.
+fn first_name(file: &Path) -> PathBuf {
+    second_name(file, "first.previous")
+}
+
+fn second_name(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     // The end tells files of a set apart.
     let start = name.len().saturating_sub(MOST_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);
-    file.with_file_name(format!(".{}.previous", &name[start..]))
+    file.with_file_name(format!(".{}.{ending}", &name[start..]))
 }
 
 /// A file of a set as it was before a process began to replace the set and was killed: `None` where it is that file
@@ -62,7 +72,7 @@ pub fn says_before(files: &[&Path]) -> String {
 
 /// Whether a set has some new files and some old ones: the first is replaced last.
 fn is_half(first: &Path) -> bool {
-    is_same(first, &previous_name(first))
+    is_same(first, &first_name(first))
 }
 
 /// Whether two names have one file, or one's copy: not every disk has links, and who copies a folder seldom keeps them.
@@ -117,12 +127,13 @@ impl Old {
         let failed = |file: &Ready, e: &std::io::Error| Error::writing(&file.path, e);
         let is_half = old.targets.first().is_some_and(|first| is_half(first));
         // The first comes last: as long as its second name is there, so are the others'.
-        for file in files.iter().rev() {
+        for (number, file) in files.iter().enumerate().rev() {
             let name = previous_name(&file.target);
             let taken_back = match is_half && !disk::are_one(&file.target, &name) {
-                true => disk::rename(&name, &file.target),
-                false => remove(&name),
+                true if number > 0 => disk::rename(&name, &file.target),
+                _ => remove(&name),
             };
+            let taken_back = taken_back.and_then(|()| remove(&first_name(&file.target)));
             let is_there = |e: &std::io::Error| e.kind() != ErrorKind::NotFound;
             taken_back
                 .or_else(|e| if is_there(&e) { Err(e) } else { Ok(()) })
@@ -144,7 +155,7 @@ impl Old {
                 true => disk::link_or_copy,
                 false => disk::link,
             };
-            match link(&first.target, &previous_name(&first.target)) {
+            match link(&first.target, &first_name(&first.target)) {
                 Err(e) if is_about_links(&e) => {}
                 linked => linked.map_err(|e| old.given_up(failed(first, &e)))?,
             }
@@ -159,8 +170,12 @@ impl Old {
 
     /// All new ones have their names, or all old ones. The first goes first: without it nobody looks at the others.
     fn forget(&self) {
-        for target in &self.targets {
-            let _ = remove(&previous_name(target));
+        for (number, target) in self.targets.iter().enumerate() {
+            let name = match number {
+                0 => first_name(target),
+                _ => previous_name(target),
+            };
+            let _ = remove(&name);
         }
     }
 
