@@ -401,6 +401,7 @@ fn results() {
     // A TCK holds no weights: the sheet names the file that does.
     click(&mut window, "Export…");
     click(&mut window, &FilterFile::Kept.name());
+    click(&mut window, "Format: TCK");
     window.get_by_label_contains("commit of each streamline: ");
     click(&mut window, "Cancel");
     // The Enter that chooses from the menu does not save as well.
@@ -409,7 +410,7 @@ fn results() {
         window.key_press(key);
         window.run();
     }
-    window.get_by_label_contains("commit of each streamline: ");
+    window.get_by_label("Path");
 }
 
 fn lesion() {

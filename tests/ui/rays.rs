@@ -546,7 +546,7 @@ fn unreached(centre: glam::DVec3) -> State {
 fn out_of_reach() {
     let far = glam::DVec3::new(0.0, 0.0, 500.0);
     let window = window(unreached(far), [1280.0, 800.0]);
-    window.get_by_label_contains("Motor L lies outside the mask");
+    window.get_by_label_contains("Motor L lies outside the scan");
     window.get_by_label("Nothing can reach 'Motor L': it lies outside the mask of the tensors");
     assert!(window.query_by_label("Widen the cone").is_none());
     // Inside: how near they come, and where.
