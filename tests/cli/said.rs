@@ -68,8 +68,8 @@ fn half() {
     let here = folder.path();
     small_head("4", 12, 2, here);
     let at = |name: &str| here.join("head").join(name);
-    for name in ["dwi.nii.gz", "dwi.bvec"] {
-        std::fs::copy(at(name), at(&format!(".{name}.previous"))).expect("copied");
+    for (name, second) in [("dwi.nii.gz", ".first.previous"), ("dwi.bvec", ".previous")] {
+        std::fs::copy(at(name), at(&format!(".{name}{second}"))).expect("copied");
     }
     let vectors = std::fs::read_to_string(at("dwi.bvec")).expect("vectors");
     let turned: Vec<&str> = vectors.lines().rev().collect();
