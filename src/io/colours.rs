@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
     Ok(Labels { table })
 }
 
-/// The labels of an image: told by the user, by a table beside it, by its header or by its
+/// The labels of an image: named by the user, by a table beside it, by its header or by its
 /// name; `None` for other images. A table that the user names must suit.
 pub(super) fn of(
     path: &Path,

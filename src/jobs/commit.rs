@@ -404,7 +404,7 @@ fn difference(now: &Volume, before: &Volume) -> Volume {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReadScheme {
     pub path: PathBuf,
-    /// Those of the scan, which the file has to agree with.
+    /// The scan's, with which the file has to agree.
     pub gradients: Option<Arc<Gradients>>,
 }
 

@@ -76,7 +76,7 @@ impl Demo {
 
     /// Panics never: both grids are constants of this program.
     pub fn new(seed: u64, control: &Control) -> Result<Self, Cancelled> {
-        // As long as each takes; the last is to prepare the views.
+        // Shares of the time that each stage takes; the last prepares the views.
         control.plan(&[0.3, 0.6, 0.1]);
         let head = Head::new(seed);
         let (Some(grid), Some(oblique)) = (scan_grid(2.0), oblique_grid()) else {

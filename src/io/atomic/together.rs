@@ -115,7 +115,7 @@ fn alone(files: &[Ready]) -> Option<disk::File> {
 
 /// Second names of the old files of a set.
 struct Old {
-    /// As in the set.
+    /// In the order of the set.
     targets: Vec<PathBuf>,
 }
 

@@ -170,7 +170,7 @@ impl Rest {
             }
             return None;
         };
-        // What is being judged is no part of what is usual.
+        // The windows being judged are no part of the usual growth.
         let usual_until = last - self.over;
         let from = usual_until
             .saturating_sub(RECENT)

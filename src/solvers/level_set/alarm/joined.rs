@@ -31,12 +31,12 @@ use crate::data::Mask;
 const NEAR: f64 = 1.0 / 3.0;
 /// It is also as at the start where it is not beyond this share of the least or of the largest values there.
 const TAIL: f64 = 0.1;
-/// What joined belongs where it holds at least this multiple of the share of alike voxels before, …
+/// Voxels that joined belong where the share of alike ones is at least this multiple of that before, …
 const ALIKE: f64 = 0.9;
 /// … and at least this multiple of the volume by area.
 const THICKER: f64 = 1.0;
 
-/// What a surface grew by, against what was inside before.
+/// The voxels that joined a surface, against those inside before.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Joined {
     /// Share of voxels with values of the middle of what was inside before, or of the start; 1: as large as before.
@@ -76,7 +76,7 @@ impl Joined {
             near as f64 / values.len().max(1) as f64
         };
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
-        // Of a wide range another tissue is near the middle too, but not near what the user began with.
+        // In a wide range another tissue is near the middle too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
         let as_begun = alike(begun);
         let area = area_mm2(&surface(before));
