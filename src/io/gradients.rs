@@ -383,7 +383,7 @@ pub fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Result<Table, Er
     read_moved(files, grid, grid, volumes)
 }
 
-/// The same table for a scan that was moved from its own grid to another.
+/// Reads a table for a scan that was moved from its own grid to another.
 fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Result<Table, Error> {
     let mut rows = table_rows(files, volumes)?;
     let by = grid.world_from_voxel * own.voxel_from_world;

@@ -124,7 +124,7 @@ impl Acquisition {
 
 impl Stored {
     /// Calls `see` with every value after slope and intercept, and whether double precision holds it: whether the
-    /// stored number can be told from it, a whole one exactly, another to the digits of a float32.
+    /// stored number follows from it, a whole one exactly, another to the digits of a float32.
     pub fn each(&self, mut see: impl FnMut(f64, bool)) {
         let Pixel::Number(number) = self.pixel else {
             return;

@@ -108,7 +108,7 @@ impl Ffmpeg {
         command
             .args(["-nostdin", "-y", "-loglevel", "error"])
             .args(["-progress", "pipe:1"])
-            // Those that decode, then those that filter and those that encode.
+            // Threads that decode, then threads that filter and threads that encode.
             .args(threads)
             .args(["-framerate", &per_s.to_string(), "-i"])
             .arg(folder.join("%06d.png"));

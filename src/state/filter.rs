@@ -219,7 +219,7 @@ pub struct Figures {
 pub struct Lesion {
     pub name: String,
     pub streamlines: u64,
-    /// Before and after, the other weights fitted anew.
+    /// Before and after; the other weights are fitted again.
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
     /// The voxels that they run through.
@@ -242,7 +242,7 @@ impl Lesion {
 pub struct Weighed {
     /// The streamlines that have them; others of the layer are from after it was edited.
     pub of: DataId,
-    /// The same streamlines before they had weights.
+    /// The streamlines before they had weights.
     pub lines: DataId,
     pub from: FitOf,
     pub figures: Figures,

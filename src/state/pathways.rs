@@ -219,7 +219,7 @@ impl AmongPairs {
         format!("cheaper than {percent} of {pairs}")
     }
 
-    /// The same in the room of a panel's row, beside which the number of pairs stands on hover.
+    /// A shorter form that fits a panel's row; the number of pairs is shown on hover.
     pub fn cheaper_in_row(share: f64) -> String {
         let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
         format!("cheaper than {percent} of pairs")

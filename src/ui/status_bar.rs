@@ -146,7 +146,7 @@ fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<
     let open = job.slot == Slot::Commit && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
-        // The same number as in the panel.
+        // The panel shows this number, too.
         progress.done = fit.iterations();
     }
     let share = match open {

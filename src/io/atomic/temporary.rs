@@ -45,7 +45,7 @@ impl Temporary {
         Self::beside_undivided(target, make)
     }
 
-    /// The same as `beside`, for a caller that holds [`ending::undivided`].
+    /// Does what `beside` does, for a caller that holds [`ending::undivided`].
     pub fn beside_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
@@ -112,7 +112,7 @@ impl TemporaryFolder {
         Self::beside_undivided(target)
     }
 
-    /// The same as `beside`, for a caller that holds [`ending::undivided`].
+    /// Does what `beside` does, for a caller that holds [`ending::undivided`].
     pub fn beside_undivided(target: &Path) -> std::io::Result<Self> {
         let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);

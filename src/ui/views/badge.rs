@@ -33,7 +33,7 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         return segment(state);
     }
     if let Some(running) = state.session.filter.running.as_ref() {
-        // The same number as in the panel and the status bar.
+        // The panel and the status bar show this number, too.
         let words = format!("Iteration {}", count(running.iterations()));
         return Some((words, Standing::Updating));
     }
