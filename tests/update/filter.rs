@@ -393,10 +393,9 @@ fn along() {
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::SelectTask(Task::Filter));
     act(&mut window, FilterAction::Lesion(Lesioned::Pathway(None)));
-    let shape = Shape::Mask(mask);
     window.act(Action::PlaceRegion {
         role: Role::Include,
-        shape,
+        shape: Shape::Mask(mask),
     });
     let region = window.state.session.selected_region.expect("a region");
     act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
@@ -406,7 +405,9 @@ fn along() {
     };
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
     assert_eq!(one.streamlines, other.streamlines);
-    assert_eq!(one.objective, other.objective);
+    // Threads add in any order: a fit repeats to rounding, and ends within its stop.
+    let ratio = one.objective[1] / other.objective[1];
+    assert!((ratio - 1.0).abs() < 1e-5, "{ratio}");
 }
 
 fn edited() {

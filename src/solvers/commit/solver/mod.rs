@@ -18,6 +18,9 @@
 //! round with what follows it, and carried on at the rate at which it slows down: many streamlines that are nearly
 //! alike let it fall slowly for long, and a small fall alone left such fits six tolerances above the minimum.
 //!
+//! Sums are in single precision and threads add to them in any order: the same fit again has the same objective
+//! and weights to rounding, not to the bit.
+//!
 //! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
 //! restarts, and nothing after it.
 
