@@ -278,29 +278,32 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
     ) {
         complaints::avoid();
     }
-    let outcome = Runner::new(global).and_then(|mut runner| match command {
-        Command::Info(options) => info::run(&options, &mut runner),
-        Command::Fit(options) => fit::run(&options, &mut runner),
-        Command::Track(options) => track::run(&options, &mut runner),
-        Command::Geodesic(options) => geodesic::run(&options, &mut runner),
-        Command::Cost(options) => cost::run(&options, &mut runner),
-        Command::Segment(options) => segment::run(&options, &mut runner),
-        Command::Gradients(options) => gradients::run(&options, &mut runner),
-        Command::Region(options) => region::run(&options, &mut runner),
-        Command::Convert(options) => convert::run(&options, &mut runner),
-        Command::Replay(options) => replay::run(&options, &mut runner),
-        Command::Methods(options) => methods::run(&options, &mut runner),
-        Command::Select(options) => select::run(&options, &mut runner),
-        Command::Align(options) => align::run(&options, &mut runner),
-        Command::Commit(options) => commit::run(&options, &mut runner),
-        Command::Density(options) => density::run(&options, &mut runner),
-        Command::Table(options) => table::run(&options, &mut runner),
-        Command::Profile(options) => profile::run(&options, &mut runner),
-        Command::Connectome(options) => connectome::run(&options, &mut runner),
-        Command::Render(options) => render::run(&options, &mut runner),
-        Command::Phantom(options) => phantom::run(&options, &mut runner),
-        Command::Demo(options) => demo::run(&options, &mut runner),
-        Command::Bench(options) => bench::run(&options, &mut runner),
+    let outcome = Runner::new(global).and_then(|mut runner| {
+        let outcome = match command {
+            Command::Info(options) => info::run(&options, &mut runner),
+            Command::Fit(options) => fit::run(&options, &mut runner),
+            Command::Track(options) => track::run(&options, &mut runner),
+            Command::Geodesic(options) => geodesic::run(&options, &mut runner),
+            Command::Cost(options) => cost::run(&options, &mut runner),
+            Command::Segment(options) => segment::run(&options, &mut runner),
+            Command::Gradients(options) => gradients::run(&options, &mut runner),
+            Command::Region(options) => region::run(&options, &mut runner),
+            Command::Convert(options) => convert::run(&options, &mut runner),
+            Command::Replay(options) => replay::run(&options, &mut runner),
+            Command::Methods(options) => methods::run(&options, &mut runner),
+            Command::Select(options) => select::run(&options, &mut runner),
+            Command::Align(options) => align::run(&options, &mut runner),
+            Command::Commit(options) => commit::run(&options, &mut runner),
+            Command::Density(options) => density::run(&options, &mut runner),
+            Command::Table(options) => table::run(&options, &mut runner),
+            Command::Profile(options) => profile::run(&options, &mut runner),
+            Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Render(options) => render::run(&options, &mut runner),
+            Command::Phantom(options) => phantom::run(&options, &mut runner),
+            Command::Demo(options) => demo::run(&options, &mut runner),
+            Command::Bench(options) => bench::run(&options, &mut runner),
+        };
+        runner.end(outcome)
     });
     ExitCode::from(output::end(outcome, global.json))
 }
