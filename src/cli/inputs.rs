@@ -2,7 +2,8 @@
 
 use super::options::ToldOptions;
 use super::runner::{Failure, Runner};
-use crate::data::{Tractogram, Volume};
+use crate::data::words::counted;
+use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::io::Format;
 use crate::jobs::{Loaded, Output, Request};
 use std::path::{Path, PathBuf};
@@ -55,6 +56,25 @@ pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Vol
     }
 }
 
+/// An image with one grey value at each place. The first of several volumes is taken, which is said.
+pub fn values(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
+    let volume = image(path, told, runner)?;
+    if volume.kind == VolumeKind::Rgb {
+        return Err(Failure::new(format!(
+            "Found a colour image, expected one grey value at each place; name another: {}",
+            path.display()
+        )));
+    }
+    if volume.frames > 1 {
+        warning!(
+            "The first of {} is taken; extract another to take that: {}",
+            counted(volume.frames, "volume"),
+            path.display()
+        );
+    }
+    Ok(volume)
+}
+
 /// Images with the names of their files, to stand over columns.
 pub fn images(
     paths: &[PathBuf],
@@ -65,7 +85,7 @@ pub fn images(
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        Ok((name.to_owned(), image(path, told, runner)?))
+        Ok((name.to_owned(), values(path, told, runner)?))
     };
     paths.iter().map(one).collect()
 }

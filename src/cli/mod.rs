@@ -126,7 +126,7 @@ const EVERYWHERE: &str = "Options of all commands";
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
     /// Worker threads (default: one per core)
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "N", allow_negative_numbers = true, value_parser = options::whole_from(1, 1024u16))]
     pub threads: Option<u16>,
     /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
     /// an NVIDIA graphics card if there is one that works]

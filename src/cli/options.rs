@@ -101,7 +101,7 @@ pub struct FitOptions {
     #[arg(long, value_enum, default_value = "iwls")]
     pub method: MethodName,
     /// Reweighted solves of iwls (default: 2)
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=50))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_from(1, 50u32))]
     pub iterations: Option<u32>,
     /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = b_range)]
@@ -236,6 +236,22 @@ pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
+}
+
+/// A whole number within limits.
+pub fn whole_from<T>(
+    least: T,
+    most: T,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|n| (least..=most).contains(n));
+        number.ok_or_else(|| {
+            format!("expected a whole number from {least} to {most}, found \"{text}\"")
+        })
+    }
 }
 
 pub fn positive(text: &str) -> Result<f64, String> {

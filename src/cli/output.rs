@@ -213,13 +213,6 @@ pub fn usage_sentence(said: &str, mut words: impl Iterator<Item = String>) -> St
     let mut letters = first.chars();
     let capital = letters.next().map(|c| c.to_uppercase().to_string());
     let mut sentence = capital.unwrap_or_default() + letters.as_str();
-    // Limits in the notation of the program's own language.
-    if let Some((before, limits)) = sentence.split_once(" is not in ")
-        && let Some((least, most)) = limits.split_once("..=")
-    {
-        let found = before.rsplit_once(": ").map_or(before, |(start, _)| start);
-        sentence = format!("{found}: expected a whole number from {least} to {most}");
-    }
     let negative = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     if let Some((name, _)) = sentence
         .strip_prefix("Unexpected argument '-")

@@ -1,6 +1,6 @@
 //! `arcuate phantom`: the built-in head as files, with its truth.
 
-use super::options::{positive, whole};
+use super::options::{positive, whole, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(long, value_name = "B:N,…", value_delimiter = ',', default_value = "1000:30", value_parser = shell)]
     pub shells: Vec<(f64, usize)>,
     /// Volumes with b = 0
-    #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, value_name = "N", default_value = "6", value_parser = whole_from(1, 200u16))]
     pub b0: u16,
     /// Voxel size of the scan, mm
     #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]

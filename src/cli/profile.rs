@@ -1,7 +1,7 @@
 //! `arcuate profile`: values along a bundle.
 
 use super::inputs::{images, must_be_csv, streamlines};
-use super::options::{PassingOptions, RegionOptions, ToldOptions};
+use super::options::{PassingOptions, RegionOptions, ToldOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
@@ -42,7 +42,7 @@ pub struct Options {
         value_name = "N",
         default_value = "100",
         allow_negative_numbers = true,
-        value_parser = clap::value_parser!(u32).range(2..=MOST_NODES as i64)
+        value_parser = whole_from(2, MOST_NODES as u32)
     )]
     pub nodes: u32,
     /// The bundle starts at the end nearer to the middle of this region

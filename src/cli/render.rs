@@ -1,10 +1,11 @@
 //! `arcuate render`: a view, or the whole window, as a PNG.
 
 use super::headless::Headless;
-use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions};
+use super::options::{LookOptions, RegionOptions, ScanOptions, TensorOptions, whole_from};
 use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
+use crate::data::words::number;
 use crate::jobs::{Ffmpeg, Request};
 use crate::state::update::is_session;
 use crate::state::{Action, Content, Convention, Layout, Pane, Task, Told, Turn};
@@ -40,7 +41,7 @@ pub struct Options {
     /// Points; each becomes SCALE × SCALE pixels
     #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
     pub size: DVec2,
-    #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4))]
+    #[arg(long, value_name = "1..4", default_value = "1", value_parser = whole_from(1, 4u32))]
     pub scale: u32,
     /// Slices of the view in rows, MM mm apart
     #[arg(long, value_name = "MM", value_parser = super::options::positive)]
@@ -49,7 +50,7 @@ pub struct Options {
     #[arg(long)]
     pub transparent: bool,
     /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
-    #[arg(long, value_name = "PICTURES", value_parser = clap::value_parser!(u32).range(2..=i64::from(Turn::MOST_FRAMES)))]
+    #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turn::MOST_FRAMES))]
     pub turntable: Option<u32>,
     /// Make NAME.mp4 of the turn as well, by ffmpeg
     #[arg(long, requires = "turntable")]
@@ -222,7 +223,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         window.act(Action::MoveCrosshair(at))?;
         let moved = window.state.view.crosshair;
         if moved != at {
-            let [at, moved] = [at, moved].map(|p| format!("{:.1}, {:.1}, {:.1}", p.x, p.y, p.z));
+            let tenths = |v: f64| number((10.0 * v).round() / 10.0);
+            let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
             warning!(
                 "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
             );

@@ -1,7 +1,9 @@
 //! `arcuate select`: some of a file's streamlines.
 
-use super::inputs::{image, streamlines};
-use super::options::{ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed};
+use super::inputs::{streamlines, values};
+use super::options::{
+    ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed, whole_from,
+};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
@@ -60,7 +62,7 @@ pub struct Options {
     #[arg(long)]
     pub invert: bool,
     /// Keep N of those left, at random
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_from(1, u32::MAX))]
     pub number: Option<u32>,
     #[command(flatten)]
     pub chance: ChanceOptions,
@@ -179,7 +181,7 @@ impl Options {
         let plain = ToldOptions::default();
         let one = |limit: &ImageLimit| {
             Ok(OnImage {
-                volume: image(&limit.file, &plain, runner)?,
+                volume: values(&limit.file, &plain, runner)?,
                 frame: 0,
                 counting: limit.counting,
                 low: limit.low,

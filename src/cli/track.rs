@@ -3,6 +3,7 @@
 use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
+use crate::data::words::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Kept, Output, Request, Resample, Values};
@@ -395,9 +396,9 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "track_ms": tracked.wall_ms,
     });
     let mut text = format!(
-        "Kept {} of {} {curves} in {}\n",
+        "Kept {} of {} in {}\n",
         count(output.kept.len() as u64),
-        count(seeds),
+        counted(seeds as usize, curves.trim_end_matches('s')),
         words::took(tracked.wall_ms)
     );
     let dropped: Vec<String> = fates[1..]

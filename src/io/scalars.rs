@@ -238,7 +238,9 @@ pub(super) fn beside(
                     let name = free_name(&own, &tractogram.per_point);
                     tractogram = tractogram.with_per_point(&name, values);
                 }
-                Err(why) => info.miss(format!("{name} was not used: {why}")),
+                Err(why) => info.miss(format!(
+                    "{name} was not used: {why}; write it again, or move it away"
+                )),
             }
         } else if let Some(rest) = ["weights.txt", "weights.csv"]
             .iter()
@@ -256,7 +258,9 @@ pub(super) fn beside(
                     let name = free_name(&named(rest, "weights"), &tractogram.per_streamline);
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
-                Err(why) => info.miss(format!("{name} was not used: {why}")),
+                Err(why) => info.miss(format!(
+                    "{name} was not used: {why}; write it again, or move it away"
+                )),
             }
         }
     }

@@ -6,6 +6,7 @@
 use super::Error;
 use super::source::read_text;
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
+use crate::data::words::number;
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
@@ -83,7 +84,8 @@ pub fn in_ms(pulse: f64, between: f64) -> Result<([f64; 2], Option<String>), Str
     }
     let [least, most] = BETWEEN_MS;
     Err(format!(
-        "Found Δ = {between:?} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol"
+        "Found Δ = {} ms, expected {least} to {most} ms; take δ and Δ from the scan's protocol",
+        number(between)
     ))
 }
 
