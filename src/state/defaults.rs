@@ -385,4 +385,4 @@ pub fn ray_display() -> Display {
 }
 
 /// Opacity of pictures and figures that belong to earlier controls, as a share of what they have when they are right.
-pub const STALE_OPACITY: f32 = 0.4;
+pub const STALE_OPACITY: f32 = 0.45;
