@@ -27,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
+        test("update::pathways::what_was_said_is_said_there", said_there),
     ]
 }
 
@@ -390,4 +391,15 @@ fn kept_among() {
     }
     keep(&mut window);
     assert_eq!(of(&window, 2), None);
+}
+
+fn said_there() {
+    let mut window = looking();
+    to_alpha(&mut window, 2.0, Phase::Done);
+    let said = window.state.session.status.clone();
+    assert!(said.starts_with("Solved in "), "{said}");
+    window.act(Action::SelectTask(Task::Pathways));
+    assert_eq!(window.state.session.status, said);
+    window.act(Action::SelectTask(Task::Segment));
+    assert_eq!(window.state.session.status, "");
 }
