@@ -445,6 +445,16 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     }
 }
 
+fn field_id() -> egui::Id {
+    egui::Id::unique("palette text")
+}
+
+/// What is typed from now on is the palette's: a field, a button or a view that has the focus would take it
+/// until the palette is shown.
+pub fn take_keys(ui: &Ui) {
+    ui.memory_mut(|m| m.request_focus(field_id()));
+}
+
 /// What was typed in the frame that opens the palette: egui shows a new area without letting anything
 /// in it listen.
 fn first_letters(ui: &Ui) -> String {
@@ -458,7 +468,7 @@ fn first_letters(ui: &Ui) -> String {
 fn field(ui: &mut Ui, palette: &mut Palette) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
     let before = palette.text.clone();
-    let id = egui::Id::unique("palette text");
+    let id = field_id();
     // It has the keys as long as it is there, and those of its first frame.
     ui.memory_mut(|m| m.request_focus(id));
     let edit = TextEdit::singleline(&mut palette.text)
