@@ -25,7 +25,11 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
-    let left = &state.session.segment.left;
+    // What is being gone back from is drawn as it is, until it has been left.
+    let left = match (state.goes_back_to(), &*state.session.segment.left) {
+        (Some(_), [left @ .., _]) => left,
+        (_, left) => left,
+    };
     // The branch that is alive has the whole plot; what was gone back from ends at its edges.
     let last = live.growth.iter().map(|(step, _)| *step).max();
     let most = live.growth.iter().map(|(_, n)| *n).max();
