@@ -440,6 +440,10 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     let outside = response.response.clicked_elsewhere() && palette.settled;
     palette.settled = true;
     memory.palette = (!escape && !outside && run.is_none()).then_some(palette);
+    if memory.palette.is_none() {
+        // The next key is the window's.
+        ui.memory_mut(|m| m.surrender_focus(field_id()));
+    }
     if let Some(entry) = run.and_then(|i| rows.into_iter().nth(i)) {
         carry_out(ui, entry.run, state, memory, actions);
     }

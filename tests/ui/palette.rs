@@ -3,7 +3,7 @@
 use super::{Window, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Tool};
+use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool};
 use arcuate::ui::palette::{fit, names};
 use egui::{Event, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
@@ -248,9 +248,14 @@ fn first_frame() {
         }
         word.push(pressed(Key::Enter, Modifiers::NONE));
         frame(&mut window, word);
+        // The next key is the window's again.
+        frame(&mut window, vec![pressed(Key::Num2, Modifiers::COMMAND)]);
         window.run();
         let done = &window.state().actions[before..];
-        assert!(matches!(done, [Action::ToggleTheme]), "{name}: {done:?}");
+        assert!(
+            matches!(done, [Action::ToggleTheme, Action::SelectTask(Task::Track)]),
+            "{name}: {done:?}"
+        );
         assert!(!window.state().state.document.segment.settings.told);
         assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     }
