@@ -14,6 +14,7 @@ use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
     update,
 };
+use arcuate::ui::theme;
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
 use glam::{DVec3, dvec3};
@@ -36,6 +37,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a surface at rest is not said to run", rests),
         test("ui::a run without a rate is said to start", starting),
         test("ui::labels of the plot keep clear of each other", plotted),
+        test(
+            "ui::the span of a leak is of the branch that is alive",
+            span,
+        ),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
@@ -412,6 +417,28 @@ fn after_change() {
     assert!(window.query_by_label_contains("Possible leak").is_none());
     window.get_by_label_contains(&format!("Going back to step {from}"));
     assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
+}
+
+/// The span of a leak is that of the branch that is alive: another passes the same steps without one.
+fn span() {
+    let state = leaked().state;
+    let spans = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let amber = theme::DARK.warning.gamma_multiply(0.16);
+        let shapes = window.output().shapes.iter();
+        let filled = shapes.filter(|s| matches!(&s.shape, egui::Shape::Rect(r) if r.fill == amber));
+        filled.count()
+    };
+    assert_eq!(spans(&state), 1);
+    let mut state = state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let leak = live.leak.take().expect("a leak").leak.from;
+    state.session.segment.left = vec![Left {
+        growth: live.growth.clone(),
+        leak: Some(leak),
+    }];
+    state.session.segment.live = Some(Arc::new(live));
+    assert_eq!(spans(&state), 0);
 }
 
 /// All texts, and where they are.
