@@ -84,6 +84,7 @@ fn picture_saved() -> Action {
             path: PathBuf::from("/tmp/t-001.png"),
             what: "picture".to_owned(),
             whole: None,
+            losses: Vec::new(),
         })),
     })
 }

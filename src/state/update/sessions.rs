@@ -350,6 +350,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         ),
     };
     say_lost(state);
+    later::recovered_is_saved(state);
     let saving = &mut state.session.saving;
     // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
@@ -538,12 +539,11 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered || moved || missing || !notes.is_empty() {
         super::changed(state);
     }
-    let name = state.document.name.clone();
     state.session.status = if recovered {
         if !whole {
             state.session.say(Severity::Warning, COPY_KEPT);
         }
-        format!("Recovered {name}")
+        later::say_recovered(state, content.document.layers.len())
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);

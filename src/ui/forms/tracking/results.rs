@@ -34,6 +34,7 @@ pub fn show(
     let p = theme::palette(ui.style());
     let Some(live) = &state.session.live else {
         section::head(ui, "Results");
+        super::remarks(ui, state, memory, |_| true, actions);
         match &state.session.live_error {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
@@ -62,6 +63,7 @@ pub fn show(
         _ => tracks::headline(output, what, !live.targets.is_empty()),
     };
     section::head_with(ui, "Results", &headline);
+    super::remarks(ui, state, memory, |_| true, actions);
     if state.stalled() {
         let text = match standing {
             Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",
