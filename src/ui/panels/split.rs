@@ -48,8 +48,8 @@ impl Split {
         Id::unique(("where results begin", task.name()))
     }
 
-    /// `panel`: with the notes above it.
-    pub fn of(ui: &Ui, task: Task, panel: Rect, body: Rect) -> Self {
+    /// `fits`: tensors are fitted here; `panel`: with the notes above it.
+    pub fn of(ui: &Ui, task: Task, fits: bool, panel: Rect, body: Rect) -> Self {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
@@ -61,7 +61,7 @@ impl Split {
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
         // The controls of a map are others than those of a scan: checks at the foot stay where they are when a fit
         // ends.
-        let at_foot = task == Task::View && below.is_finite();
+        let at_foot = task == Task::View && fits && below.is_finite();
         let wanted = match overflows {
             true => below.min(most).min(gives).round(),
             false if at_foot => below.round(),
