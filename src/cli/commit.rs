@@ -329,8 +329,7 @@ impl Options {
         params.lasso = self.lasso;
         params.group = self.group;
         params.stop.iterations = self.iterations;
-        params.stop.objective = self.tolerance;
-        params.stop.kkt = 0.1 * self.tolerance;
+        params.stop = params.stop.within(self.tolerance);
         params.way = match self.operator {
             OperatorName::Auto => None,
             OperatorName::Factorised => Some(Way::Factorised),

@@ -3,7 +3,7 @@
 use super::Window;
 use super::pathways::{A, change, drag, live, looking};
 use super::rays;
-use crate::support::test;
+use crate::support::{begun_before, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
 use arcuate::render::build::{self, Size};
@@ -125,7 +125,7 @@ fn gives_way() {
     let age = |window: &mut Window| {
         let jobs = window.state.session.jobs.iter_mut();
         let of_pathway = jobs.filter(|j| j.slot == Slot::Pathway);
-        of_pathway.for_each(|j| j.started -= 2 * LAG);
+        of_pathway.for_each(|j| j.started = begun_before(2 * LAG));
     };
     to_alpha(&mut window, 2.0, Phase::Live);
     to_alpha(&mut window, 2.2, Phase::Live);
@@ -182,7 +182,7 @@ fn dim() {
     to_alpha(&mut window, 5.5, Phase::Live);
     assert!(!window.state.pathway_is_stale());
     let jobs = window.state.session.jobs.iter_mut();
-    jobs.for_each(|j| j.started -= 2 * LAG);
+    jobs.for_each(|j| j.started = begun_before(2 * LAG));
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.pathway_is_stale());

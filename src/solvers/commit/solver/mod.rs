@@ -61,6 +61,18 @@ pub struct Stop {
     pub target: f64,
 }
 
+impl Stop {
+    /// With this tolerance of the objective's fall, and a tenth of it for the weights: of columns that are nearly one
+    /// they say less.
+    pub fn within(self, tolerance: f64) -> Self {
+        Self {
+            objective: tolerance,
+            kkt: 0.1 * tolerance,
+            ..self
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     Objective,

@@ -384,10 +384,10 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
     if let Some(power) = chosen {
         let mut params = params.clone();
         // The number that is written so, not a power that is nearly it.
-        params.stop.objective = format!("1e-{power}")
-            .parse()
-            .unwrap_or(params.stop.objective);
-        params.stop.kkt = 0.1 * params.stop.objective;
+        let tolerance = format!("1e-{power}").parse();
+        params.stop = params
+            .stop
+            .within(tolerance.unwrap_or(params.stop.objective));
         set(params, Phase::Done);
     }
     let row = SliderRow::new(
