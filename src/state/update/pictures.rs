@@ -57,19 +57,20 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         .clone_into(&mut state.session.status);
 }
 
-/// The next frame of a turn, and the film after the last.
+/// The next frame of a turn, and the film once the last is written.
 pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
     };
-    let (shot, seen) = turning.next(state);
-    effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
-    let done = turning.done + 1;
-    let Turning { turn, .. } = turning;
+    let Turning { turn, done, .. } = turning;
     if done < turn.frames {
+        let (shot, seen) = turning.next(state);
+        effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
+        let done = done + 1;
         state.session.turning = Some(Turning { done, ..turning });
         return;
     }
+    // Its pictures are files now, the last one as well.
     state.session.turning = None;
     state.session.status = format!("{}{OF_A_TURN}", turn.frames);
     if turn.film {
