@@ -55,7 +55,10 @@ fn turn() {
                 if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
         });
         assert_eq!(films.count(), usize::from(film));
-        assert!(state.session.status.starts_with("12 pictures"));
+        assert_eq!(
+            state.session.status,
+            "Saved 12 pictures of a turn, /tmp/t-001.png to t-012.png"
+        );
         assert!(state.session.turning.is_none());
         assert!(update(&mut state, Action::NextFrame).is_empty());
         assert_eq!(state.view.camera.azimuth, began, "the view itself stays");
@@ -119,6 +122,17 @@ fn stopped() {
         Action::CancelJob(Slot::Picture)
     )));
     assert!(state.session.turning.is_none());
+    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
+    // Its present picture has stopped, too: no news.
+    update(
+        &mut state,
+        Action::Event(Event {
+            slot: Slot::Picture,
+            ticket: 1,
+            wall_ms: 1.0,
+            outcome: Outcome::Cancelled,
+        }),
+    );
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = begun(2);
     // First the turn, whose present picture is finished, then that.

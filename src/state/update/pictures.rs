@@ -7,7 +7,6 @@ use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 
 const STOPPED: &str = "Stopped after ";
-const OF_A_TURN: &str = " pictures of a turn";
 
 /// Takes one picture, or begins a turn.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
@@ -72,9 +71,15 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     }
     // Its pictures are files now, the last one as well.
     state.session.turning = None;
-    state.session.status = format!("{}{OF_A_TURN}", turn.frames);
+    let path = &turning.shot.path;
+    let last = turn.path(path, turn.frames - 1);
+    state.session.status = format!(
+        "Saved {} pictures of a turn, {} to {}",
+        turn.frames,
+        turn.path(path, 0).display(),
+        last.file_name().unwrap_or_default().to_string_lossy()
+    );
     if turn.film {
-        let path = &turning.shot.path;
         let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
         effects.push(Effect::Submit(Request::SaveFilm {
             path: Turn::film_path(path),
@@ -103,10 +108,9 @@ pub fn cancelled(state: &mut State) {
     stop(state);
 }
 
-/// Whether the end of a turn is told, which says more than that its last picture was saved.
+/// Whether it is said that a turn was stopped, which says more than that its last picture was saved.
 pub fn turn_is_told(state: &State) -> bool {
-    let status = &state.session.status;
-    status.starts_with(STOPPED) || status.ends_with(OF_A_TURN)
+    state.session.status.starts_with(STOPPED)
 }
 
 /// A picture is drawn; where it could not be, the rest of a turn cannot either.

@@ -71,6 +71,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Failed(why) if event.slot == Slot::Compare => {
             pathways::not_compared(state, Some(why));
         }
+        // The end of the turn says more.
+        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_is_told(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
