@@ -83,9 +83,6 @@ pub fn report() {
         let path = folder.path().join(name).join("kept.arcuate");
         window.save(&path);
         holds_report(&format!("{name}_opened"), &Window::opened(&path));
-        let scan = folder.path().join(name).join("dwi.nii.gz");
-        std::fs::remove_file(&scan).expect("removed");
-        holds_report(&format!("{name}_without_scan"), &Window::opened(&path));
     }
 }
 
