@@ -246,10 +246,17 @@ fn slips(a: &str, b: &str) -> usize {
 }
 
 impl Global {
-    pub fn backend(&self) -> Result<Backend, Failure> {
+    /// The wanted backend; where none is wanted, the graphics card only if there is `work_for_cards`: opening one
+    /// takes half a second and 100 MB.
+    pub fn backend(&self, work_for_cards: bool) -> Result<Backend, Failure> {
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
+        let kind = match self.backend_kind()? {
+            Some(kind) => kind,
+            None if work_for_cards => BackendKind::Auto,
+            None => BackendKind::Cpu,
+        };
         let choice = BackendChoice {
-            kind: self.backend_kind()?.unwrap_or_default(),
+            kind,
             threads: self.threads.map(usize::from),
         };
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
@@ -270,6 +277,22 @@ impl Global {
     }
 }
 
+/// Whether a subcommand runs a solver that has a kernel.
+fn has_work_for_cards(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Info(_)
+            | Command::Region(_)
+            | Command::Convert(_)
+            | Command::Select(_)
+            | Command::Align(_)
+            | Command::Table(_)
+            | Command::Profile(_)
+            | Command::Connectome(_)
+            | Command::Phantom(_)
+    )
+}
+
 /// Runs a subcommand.
 pub fn run(command: Command, global: &Global) -> ExitCode {
     if matches!(
@@ -278,29 +301,30 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
     ) {
         complaints::avoid();
     }
-    let outcome = Runner::new(global).and_then(|mut runner| match command {
-        Command::Info(options) => info::run(&options, &mut runner),
-        Command::Fit(options) => fit::run(&options, &mut runner),
-        Command::Track(options) => track::run(&options, &mut runner),
-        Command::Geodesic(options) => geodesic::run(&options, &mut runner),
-        Command::Cost(options) => cost::run(&options, &mut runner),
-        Command::Segment(options) => segment::run(&options, &mut runner),
-        Command::Gradients(options) => gradients::run(&options, &mut runner),
-        Command::Region(options) => region::run(&options, &mut runner),
-        Command::Convert(options) => convert::run(&options, &mut runner),
-        Command::Replay(options) => replay::run(&options, &mut runner),
-        Command::Methods(options) => methods::run(&options, &mut runner),
-        Command::Select(options) => select::run(&options, &mut runner),
-        Command::Align(options) => align::run(&options, &mut runner),
-        Command::Commit(options) => commit::run(&options, &mut runner),
-        Command::Density(options) => density::run(&options, &mut runner),
-        Command::Table(options) => table::run(&options, &mut runner),
-        Command::Profile(options) => profile::run(&options, &mut runner),
-        Command::Connectome(options) => connectome::run(&options, &mut runner),
-        Command::Render(options) => render::run(&options, &mut runner),
-        Command::Phantom(options) => phantom::run(&options, &mut runner),
-        Command::Demo(options) => demo::run(&options, &mut runner),
-        Command::Bench(options) => bench::run(&options, &mut runner),
-    });
+    let outcome =
+        Runner::new(global, has_work_for_cards(&command)).and_then(|mut runner| match command {
+            Command::Info(options) => info::run(&options, &mut runner),
+            Command::Fit(options) => fit::run(&options, &mut runner),
+            Command::Track(options) => track::run(&options, &mut runner),
+            Command::Geodesic(options) => geodesic::run(&options, &mut runner),
+            Command::Cost(options) => cost::run(&options, &mut runner),
+            Command::Segment(options) => segment::run(&options, &mut runner),
+            Command::Gradients(options) => gradients::run(&options, &mut runner),
+            Command::Region(options) => region::run(&options, &mut runner),
+            Command::Convert(options) => convert::run(&options, &mut runner),
+            Command::Replay(options) => replay::run(&options, &mut runner),
+            Command::Methods(options) => methods::run(&options, &mut runner),
+            Command::Select(options) => select::run(&options, &mut runner),
+            Command::Align(options) => align::run(&options, &mut runner),
+            Command::Commit(options) => commit::run(&options, &mut runner),
+            Command::Density(options) => density::run(&options, &mut runner),
+            Command::Table(options) => table::run(&options, &mut runner),
+            Command::Profile(options) => profile::run(&options, &mut runner),
+            Command::Connectome(options) => connectome::run(&options, &mut runner),
+            Command::Render(options) => render::run(&options, &mut runner),
+            Command::Phantom(options) => phantom::run(&options, &mut runner),
+            Command::Demo(options) => demo::run(&options, &mut runner),
+            Command::Bench(options) => bench::run(&options, &mut runner),
+        });
     ExitCode::from(output::end(outcome, global.json))
 }
