@@ -24,6 +24,7 @@ use arcuate::io::nifti;
 use arcuate::jobs::Jobs;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::tracking::Seeding;
+use arcuate::state::saving::{Found, Opening};
 use arcuate::state::{
     Action, Content, Effect, Leaving, Method, Phase, SessionAction, State, Task, WholeBrain, update,
 };
@@ -247,6 +248,15 @@ impl Window {
 }
 
 /// A mask that is in no file, away from where the streamlines run.
+/// A sentence about each file that is not as it was, with its path.
+fn wrong_files(opening: &Opening) -> Vec<String> {
+    let sentence = |found: &Found| {
+        let why = found.standing.why().expect("it is another");
+        format!("{why}: {}", found.path.display())
+    };
+    opening.wrong().map(|(_, found)| sentence(found)).collect()
+}
+
 fn painted(window: &Window) -> Mask {
     let tensors = window.state.document.tensors.as_ref().expect("fitted");
     let grid = tensors.field.grid.clone();

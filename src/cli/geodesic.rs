@@ -2,7 +2,7 @@
 
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use super::track::{self, CurveOptions, Tracked, check_lengths, key};
+use super::track::{self, CurveOptions, Tracked, key};
 use crate::data::Role;
 use crate::data::words::{agreed, counted};
 use crate::jobs::{Output, Request, Shoot, Shot};
@@ -268,7 +268,7 @@ fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(true, runner)?;
-    check_lengths(&options.params().walk)?;
+    options.params().check().map_err(Failure::usage)?;
     let medium = options.medium();
     if medium.is_too_coarse() {
         warning!(

@@ -4,9 +4,8 @@ use super::output::say;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
-use crate::jobs::session::Found;
+use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Output, Request, Slot};
-use crate::state::update::wrong_files;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,30 @@ use std::path::{Path, PathBuf};
 pub struct Headless<'a> {
     pub state: State,
     runner: &'a mut Runner,
+}
+
+/// A sentence about a file that is not as it was when the session was saved, and what to do.
+fn said(found: &Found) -> String {
+    let remedy = match &found.standing {
+        Standing::Missing(why) => remedy(why),
+        _ => {
+            "put the earlier file back, or open the session in the window, which can go on with this one"
+        }
+    };
+    let why = found.standing.why().unwrap_or_default();
+    format!("{why}: {}; {remedy}", found.path.display())
+}
+
+fn remedy(missing: &Missing) -> &'static str {
+    match missing {
+        Missing::Gone | Missing::LeftOut(_) => "name its folder with --look-in",
+        Missing::Folder => {
+            "put the file back in place of the folder, or name the folder it is in with --look-in"
+        }
+        Missing::Denied => "ask its owner for permission to read it",
+        Missing::Unread(_) => "try again, or name a folder with a copy of it with --look-in",
+        Missing::Beside(_, why) => remedy(why),
+    }
 }
 
 impl<'a> Headless<'a> {
@@ -61,17 +84,8 @@ impl<'a> Headless<'a> {
                 None if opening.wrong().next().is_some() => {
                     let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
                     let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
-                    let all = opening.wrong().zip(wrong_files(&opening));
-                    let said = |((_, found), sentence): ((usize, &Found), String)| match is_missing(
-                        found,
-                    ) {
-                        true => format!("{sentence}; name its folder with --look-in"),
-                        false => format!(
-                            "{sentence}; put the earlier file back, or open the session in the window, \
-                                 which can go on with this one"
-                        ),
-                    };
-                    let mut sentences: Vec<String> = all.map(said).collect();
+                    let all = opening.wrong().map(|(_, found)| said(found));
+                    let mut sentences: Vec<String> = all.collect();
                     let last = if goes_on { None } else { sentences.pop() };
                     let severity = match goes_on {
                         true => Severity::Warning,

@@ -125,7 +125,7 @@ fn describe(
     if file.starts_with("phantom:") {
         let options = ScanOptions::of(file);
         let scan = options.open(runner)?;
-        let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref(), &[]);
+        let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref());
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));
     }
     let path = PathBuf::from(file);
@@ -144,11 +144,12 @@ fn describe(
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
+    remark(file, &notes);
     let (value, text) = match &loaded {
-        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref(), &notes),
-        Loaded::Image(volume) => image(file, volume, None, None, &notes),
+        Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref()),
+        Loaded::Image(volume) => image(file, volume, None, None),
         Loaded::Mask(mask) => {
-            let (mut value, mut text) = grid(&path, &mask.grid, "mask", &notes);
+            let (mut value, mut text) = grid(&path, &mask.grid, "mask");
             value["inside_voxels"] = json!(mask.count());
             value["inside_ml"] = json!(mask.volume_ml());
             let _ = writeln!(
@@ -159,9 +160,16 @@ fn describe(
             );
             (value, text)
         }
-        Loaded::Tractogram(tractogram) => streamlines(&path, tractogram, &notes),
+        Loaded::Tractogram(tractogram) => streamlines(&path, tractogram),
     };
     Ok((value, text, Some(loaded)))
+}
+
+/// Says what reading a file brought up, with its name.
+fn remark(file: &str, notes: &[String]) {
+    for note in notes {
+        warning!("{note}: {file}");
+    }
 }
 
 /// Single precision in a header turns axes by less.
@@ -195,14 +203,16 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         }
     }
     for folder in &found.unreadable {
-        let _ = writeln!(
-            text,
-            "  note        {} cannot be read, so what it holds is missing here; allow reading it",
-            relative(folder)
+        warning!(
+            "This folder cannot be read, so what it holds is missing here; allow reading it: {}",
+            folder.display()
         );
     }
     if found.cut {
-        text += "  note        there is more than is looked at; open one subject's folder\n";
+        warning!(
+            "The folder holds more than is looked at; name one subject's folder: {}",
+            found.path.display()
+        );
     }
     let files: Vec<Value> = found
         .found
@@ -222,7 +232,7 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     (value, text, None)
 }
 
-fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, String) {
+fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
     let [x, y, z] = grid.shape;
     let spacing = grid.spacing();
     let m = grid.world_from_voxel;
@@ -245,7 +255,7 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
         "path": path, "kind": kind, "shape": grid.shape, "spacing_mm": spacing.to_array(),
         "affine": rows, "affine_from": grid.source.name(), "orientation": grid.orientation(),
         "oblique_deg": grid.obliquity_deg(), "handedness": handed, "sheared_deg": grid.shear_deg(),
-        "left_and_right_known": grid.source != AffineSource::Pixdim, "notes": notes,
+        "left_and_right_known": grid.source != AffineSource::Pixdim,
     });
     let mut text = format!(
         "  kind        {kind}\n  grid        {x} × {y} × {z}, {:.3} × {:.3} × {:.3} mm\n",
@@ -277,9 +287,6 @@ fn grid(path: &Path, grid: &Grid, kind: &str, notes: &[String]) -> (Value, Strin
             row[0], row[1], row[2], row[3]
         );
     }
-    for note in notes {
-        let _ = writeln!(text, "  note        {}", one_line(note));
-    }
     (value, text)
 }
 
@@ -295,13 +302,8 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
     let (grid, frames) = (&series.first.grid, series.frames);
     let mut notes = series.warnings.clone();
     let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
-    let (value, text) = image(
-        name,
-        &series.first,
-        Some(&series),
-        gradients.as_deref(),
-        &notes,
-    );
+    remark(name, &notes);
+    let (value, text) = image(name, &series.first, Some(&series), gradients.as_deref());
     Ok(Some((value, text, series.first)))
 }
 
@@ -311,7 +313,6 @@ fn image(
     volume: &Volume,
     series: Option<&Overview>,
     gradients: Option<&Gradients>,
-    notes: &[String],
 ) -> (Value, String) {
     let kind = match (gradients, &volume.labels) {
         (Some(_), _) => "diffusion scan",
@@ -320,7 +321,7 @@ fn image(
         _ if volume.tensors.is_some() => "tensors",
         (None, None) => "image",
     };
-    let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind, notes);
+    let (mut value, mut text) = grid(Path::new(path), &volume.grid, kind);
     let (low, high) = volume.range(0);
     let none_finite = !volume.frame(0).iter().any(|v| v.is_finite());
     let rgb = volume.kind == VolumeKind::Rgb;
@@ -385,7 +386,7 @@ fn image(
     (value, text)
 }
 
-fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value, String) {
+fn streamlines(path: &Path, tractogram: &Tractogram) -> (Value, String) {
     let mut lengths: Vec<f32> = (0..tractogram.len())
         .map(|i| tractogram.length_mm(i))
         .collect();
@@ -425,7 +426,6 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         "grid": grid.map(|g| json!({
             "shape": g.shape, "spacing_mm": g.spacing().to_array(), "orientation": g.orientation(),
         })),
-        "notes": notes,
     });
     let length = match tractogram.is_empty() {
         true => "none".to_owned(),
@@ -470,9 +470,6 @@ fn streamlines(path: &Path, tractogram: &Tractogram, notes: &[String]) -> (Value
         if !names.is_empty() {
             let _ = writeln!(text, "  {what:<11} {}", one_line(&names.join(", ")));
         }
-    }
-    for note in notes {
-        let _ = writeln!(text, "  note        {}", one_line(note));
     }
     (value, text)
 }

@@ -301,8 +301,9 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
     ) {
         complaints::avoid();
     }
-    let outcome =
-        Runner::new(global, has_work_for_cards(&command)).and_then(|mut runner| match command {
+    let for_cards = has_work_for_cards(&command);
+    let outcome = Runner::new(global, for_cards).and_then(|mut runner| {
+        let outcome = match command {
             Command::Info(options) => info::run(&options, &mut runner),
             Command::Fit(options) => fit::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
@@ -325,6 +326,8 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Phantom(options) => phantom::run(&options, &mut runner),
             Command::Demo(options) => demo::run(&options, &mut runner),
             Command::Bench(options) => bench::run(&options, &mut runner),
-        });
+        };
+        runner.end(outcome)
+    });
     ExitCode::from(output::end(outcome, global.json))
 }

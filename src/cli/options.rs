@@ -12,7 +12,7 @@ use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Space, Told, ToldAffine};
-use crate::jobs::{Loaded, Output, Request, UNTIL_THEN};
+use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
 use crate::state::defaults;
 use crate::state::recipe::{FitRecipe, Source};
@@ -443,13 +443,15 @@ impl ScanOptions {
             } => {
                 // A table that is there and cannot be used is the reason, and the only thing to say.
                 let (grid, volumes) = (&dwi.grid, dwi.frames);
-                if let Err(why) = io::gradients::for_scan(&path, &[], grid, volumes) {
-                    return Err(Failure::new(why.to_string()));
-                }
-                // It could not be read then, and can be now.
-                let then = notes.iter().find_map(|n| n.strip_suffix(UNTIL_THEN));
-                if let Some(why) = then {
-                    return Err(Failure::new(format!("{why}: {}", path.display())));
+                match io::gradients::for_scan(&path, &[], grid, volumes) {
+                    Err(why) => return Err(Failure::new(why.to_string())),
+                    Ok(Some(_)) => {
+                        return Err(Failure::new(format!(
+                            "The gradients beside the scan changed while it was opened; try again: {}",
+                            path.display()
+                        )));
+                    }
+                    Ok(None) => {}
                 }
                 if let Some(half) = io::gradients::alone_beside(&path) {
                     return Err(Failure::new(format!("{half}: {}", path.display())));

@@ -28,6 +28,8 @@ const MEMBERS: [&str; 3] = ["notes", "warnings", "errors"];
 struct Said {
     sentences: [Vec<Value>; 3],
     result: Option<Value>,
+    /// The object was given; a signal may come at the very end.
+    given: bool,
 }
 
 impl Said {
@@ -35,6 +37,7 @@ impl Said {
         Self {
             sentences: [Vec::new(), Vec::new(), Vec::new()],
             result: None,
+            given: false,
         }
     }
 }
@@ -146,9 +149,22 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     }
 }
 
+/// Says why the command does not end by itself, and prints the object of `--json` all the same.
+pub fn end_by_signal(sentence: &str) {
+    say(Severity::Error, sentence);
+    if wants_json()
+        && let Some(object) = object(true)
+    {
+        print_json(&object);
+    }
+}
+
 /// The result with all that was said; without a result an object only for a command that failed.
 fn object(failed: bool) -> Option<Value> {
     let mut said = said();
+    if std::mem::replace(&mut said.given, true) {
+        return None;
+    }
     let mut object = match said.result.take() {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),

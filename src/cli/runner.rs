@@ -2,9 +2,11 @@
 
 use super::{Global, output};
 use crate::compute::{Backend, Progress};
+use crate::data::words::count;
 use crate::io;
 use crate::jobs::{Event, Jobs, Outcome, Output, Request};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::Cell;
 use std::fmt;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -47,6 +49,8 @@ pub struct Runner {
     jobs: Jobs,
     bars: bool,
     force: bool,
+    /// The result was given: whatever fails then is about it.
+    reported: Cell<bool>,
 }
 
 impl Runner {
@@ -55,8 +59,12 @@ impl Runner {
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }
+        if let Some(trouble) = backend.trouble() {
+            warning!("{trouble}");
+        }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
+        io::atomic::remember_what_is_written();
         let bars = !global.quiet && std::io::stderr().is_terminal();
         Ok(Self {
             backend,
@@ -64,7 +72,25 @@ impl Runner {
             jobs,
             bars,
             force: global.force,
+            reported: Cell::new(false),
         })
+    }
+
+    /// Says which files stand where a command failed before all were written.
+    pub fn end(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        const SHOWN: usize = 6;
+        let written = io::atomic::written();
+        if outcome.is_err() && !self.reported.get() && !written.is_empty() {
+            let names = written.iter().take(SHOWN).map(|path| output::shown(path));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let more = written.len().saturating_sub(SHOWN);
+            let more = (more > 0).then(|| format!(" and {} more", count(more as u64)));
+            note!(
+                "Files that were written before the error are whole, and stay: {names}{}",
+                more.unwrap_or_default()
+            );
+        }
+        outcome
     }
 
     /// Submits a request as the window would, and waits.
@@ -145,6 +171,7 @@ impl Runner {
 
     /// Gives the result: prints the text, or keeps the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
+        self.reported.set(true);
         match (self.json, text.trim_end()) {
             (true, _) => output::keep(json.clone()),
             // An error follows, and no empty line before it.

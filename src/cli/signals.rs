@@ -52,7 +52,7 @@ fn end(signal: i32) {
     let sentence = format!(
         "{by}: files that were not finished are removed, those that were there before are as they were"
     );
-    super::output::say(crate::state::Severity::Error, &sentence);
+    super::output::end_by_signal(&sentence);
     signal_hook::low_level::exit(128 + signal);
 }
 

@@ -467,11 +467,6 @@ pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Lengths that no curve has are wrong usage.
-pub fn check_lengths(params: &tracking::Params) -> Result<(), Failure> {
-    params.check_lengths().map_err(Failure::usage)
-}
-
 /// The meaning of the numbers in a file, where its format has no place to say so.
 pub fn key(tracked: &Tracked, out: &Path) -> String {
     match Format::named(out) {
@@ -486,7 +481,9 @@ pub fn key(tracked: &Tracked, out: &Path) -> String {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(false, runner)?;
-    check_lengths(&curves.track.params())?;
+    let params = options.params();
+    params.check().map_err(Failure::usage)?;
+    params.check_reach().map_err(Failure::usage)?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     let files = curves.save(&tracked, runner)?;

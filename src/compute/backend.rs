@@ -17,6 +17,8 @@ pub enum Backend {
         pool: Arc<Pool>,
         /// Why no graphics card computes, in words.
         reason: Arc<str>,
+        /// The sentence about a card that should have.
+        trouble: Option<Arc<str>>,
     },
     /// NVIDIA graphics cards, at least one; solvers that have no kernel use the pool.
     Cuda {
@@ -67,6 +69,7 @@ impl Backend {
         let cpu = |pool, reason: &str| Self::Cpu {
             pool,
             reason: reason.into(),
+            trouble: None,
         };
         let which = match choice.kind {
             BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
@@ -78,7 +81,11 @@ impl Backend {
                 pool,
                 devices: devices.into(),
             }),
-            Err(error) if choice.kind == BackendKind::Auto => Ok(cpu(pool, &error.found())),
+            Err(error) if choice.kind == BackendKind::Auto => Ok(Self::Cpu {
+                pool,
+                reason: error.found().into(),
+                trouble: error.trouble().map(Into::into),
+            }),
             Err(error) => Err(BackendError::Cuda(error)),
         }
     }
@@ -90,6 +97,7 @@ impl Backend {
             Self::Cuda { pool, .. } => Self::Cpu {
                 pool: pool.clone(),
                 reason: "no kernel does this".into(),
+                trouble: None,
             },
         }
     }
@@ -103,6 +111,14 @@ impl Backend {
     /// One sentence if the operating system started fewer worker threads than were wanted.
     pub fn shortage(&self) -> Option<&str> {
         self.pool().shortage.as_deref()
+    }
+
+    /// One sentence if a graphics card is there and does not compute, though nobody chose the CPU.
+    pub fn trouble(&self) -> Option<&str> {
+        match self {
+            Self::Cpu { trouble, .. } => trouble.as_deref(),
+            Self::Cuda { .. } => None,
+        }
     }
 
     /// Runs `work` with every rayon call inside it on this backend's threads.

@@ -21,6 +21,14 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
+/// A number as it was given, and in powers of ten where its digits would fill lines.
+pub fn number(value: f64) -> String {
+    match value != 0.0 && value.is_finite() && !(1e-6..1e9).contains(&value.abs()) {
+        true => format!("{value:e}"),
+        false => value.to_string(),
+    }
+}
+
 /// Digits in groups of three.
 pub fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN.len_utf8());

@@ -96,7 +96,7 @@ fn itk(path: &Path, text: &str) -> Result<Affine, Error> {
         return Err(Error::malformed(
             path,
             format!("{count} transforms"),
-            "one; join them to one affine first",
+            ("one", "join them to one affine first"),
         ));
     }
     let after = |name: &str| {

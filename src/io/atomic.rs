@@ -18,6 +18,7 @@ use std::cell::RefCell;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use temporary::{Temporary, folder_of};
 
 /// Links that lead to each other are followed this far, as the system does.
@@ -30,6 +31,28 @@ static KEEPS: AtomicBool = AtomicBool::new(false);
 /// From now on a name that something has is refused at the last step, however late it appeared.
 pub fn keep_what_exists(keeps: bool) {
     KEEPS.store(keeps, Ordering::Relaxed);
+}
+
+/// Files that this process has written, by the paths that were asked for; nothing where nobody asks.
+static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
+
+/// From now on [`written`] knows: a command that fails halfway says what stands.
+pub fn remember_what_is_written() {
+    record().get_or_insert_default();
+}
+
+pub fn written() -> Vec<PathBuf> {
+    record().clone().unwrap_or_default()
+}
+
+fn record() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn has_its_name(path: PathBuf) {
+    if let Some(all) = &mut *record() {
+        all.push(path);
+    }
 }
 
 fn replaces() -> bool {
@@ -62,7 +85,8 @@ impl Ready {
     /// Gives it its name.
     pub fn put(self) -> Result<(), Error> {
         let _whole = ending::undivided();
-        self.put_undivided()
+        let path = self.path.clone();
+        self.put_undivided().map(|()| has_its_name(path))
     }
 
     fn put_undivided(self) -> Result<(), Error> {
@@ -356,7 +380,7 @@ fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
         "a file in place of a folder",
-        "a folder or a name that is free; choose another name",
+        ("a folder or a name that is free", "choose another name"),
     )
 }
 

@@ -54,7 +54,7 @@ pub enum Error {
     Malformed {
         path: PathBuf,
         found: String,
-        expected: String,
+        expected: Expected,
     },
     /// The file ends before what its header announces.
     Short {
@@ -151,6 +151,35 @@ pub enum Error {
     },
 }
 
+/// The content that a file should have, and what to do about one that has other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expected {
+    what: String,
+    /// Where it is not what helps with any damaged file.
+    remedy: Option<String>,
+}
+
+impl From<&str> for Expected {
+    fn from(what: &str) -> Self {
+        what.to_owned().into()
+    }
+}
+
+impl From<String> for Expected {
+    fn from(what: String) -> Self {
+        Self { what, remedy: None }
+    }
+}
+
+impl<W: Into<String>, R: Into<String>> From<(W, R)> for Expected {
+    fn from((what, remedy): (W, R)) -> Self {
+        Self {
+            what: what.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
 /// Whether the folder that a file is to be in is there.
 fn has_folder(path: &Path) -> bool {
     let folder = match path.parent() {
@@ -209,7 +238,7 @@ impl Error {
     pub(super) fn malformed(
         path: &Path,
         found: impl Into<String>,
-        expected: impl Into<String>,
+        expected: impl Into<Expected>,
     ) -> Self {
         Self::Malformed {
             path: path.to_owned(),
@@ -221,7 +250,7 @@ impl Error {
     /// Nothing of a format's own is in the file: it is another's, or what came of it.
     pub(super) fn foreign(path: &Path, found: impl Into<String>, expected: &str) -> Self {
         let then = "copy the file again, or give it the ending of its format";
-        Self::malformed(path, found, format!("{expected}; {then}"))
+        Self::malformed(path, found, (expected, then))
     }
 
     pub(super) fn unsupported(
@@ -303,15 +332,13 @@ impl Error {
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
             Self::Malformed {
                 found, expected, ..
-            } => match expected.contains(';') {
-                true => write!(f, "Found {found}, expected {expected}"),
+            } => {
                 // Damage, or another program's slip: what helps is the same.
-                false => write!(
-                    f,
-                    "Found {found}, expected {expected}; choose another file, or write this one again with the \
-                     program that made it"
-                ),
-            },
+                const USUAL: &str =
+                    "choose another file, or write this one again with the program that made it";
+                let remedy = expected.remedy.as_deref().unwrap_or(USUAL);
+                write!(f, "Found {found}, expected {}; {remedy}", expected.what)
+            }
             Self::Short {
                 found_bytes,
                 expected_bytes,
@@ -401,19 +428,19 @@ impl Error {
                  replace it, or choose another name",
             ),
             Self::TooLarge { .. } => f.write_str(
-                "The file is larger than the disk or your limit (ulimit -f) allows and nothing was changed; \
+                "The file is larger than the disk or your limit (ulimit -f) allows and was not written; \
                  raise the limit or choose another folder",
             ),
             Self::Full { .. } => f.write_str(
-                "The disk is full and nothing was changed; make room or choose another folder",
+                "The disk is full and this file was not written; make room or choose another folder",
             ),
             Self::Unwritable { why, .. } => write!(
                 f,
-                "The file could not be written ({why}) and nothing was changed; choose another folder"
+                "The file could not be written ({why}); choose another folder"
             ),
             Self::Film { why, .. } => write!(
                 f,
-                "The film could not be made ({why}) and nothing was changed; its pictures are there, so close \
+                "The film could not be made ({why}); its pictures are there, so close \
                  other programs, make room for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),

@@ -113,7 +113,7 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
         Err(Error::malformed(
             path,
             format!("a {from} file alone"),
-            format!("the {to} file beside it; name both"),
+            (format!("the {to} file beside it"), "name both"),
         ))
     }
 }
@@ -167,7 +167,10 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
                 return Err(Error::malformed(
                     bval,
                     format!("{found} in place of b-values"),
-                    "one row or one column; exchange the names of the bval and the bvec file",
+                    (
+                        "one row or one column",
+                        "exchange the names of the bval and the bvec file",
+                    ),
                 ));
             }
             b_values(bval)?;
@@ -347,7 +350,7 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
         return Err(Error::malformed(
             path,
             format!("the b-value {} of volume {}", b[i], volume_numbers(&[i])),
-            "a finite number of at least 0; correct it in a text editor",
+            ("a finite number of at least 0", "correct it in an editor"),
         ));
     }
     Ok(Rows {

@@ -253,7 +253,7 @@ fn grid(
         Error::malformed(
             path,
             "voxel axes that are flat or not finite",
-            "three independent axes; convert it again",
+            ("three independent axes", "convert it again"),
         )
     })
 }

@@ -57,8 +57,8 @@ mod whole;
 pub(crate) mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
-pub use error::Error;
 pub(crate) use error::plain;
+pub use error::{Error, Expected};
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
@@ -241,7 +241,10 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
         return Error::malformed(
             path,
             "an empty file",
-            format!("a whole .{} file; copy it again", extension(path)),
+            (
+                format!("a whole .{} file", extension(path)),
+                "copy it again",
+            ),
         );
     }
     match sniff(path) {
@@ -250,7 +253,10 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
             Error::malformed(
                 path,
                 format!("the content of a .{is} file"),
-                format!("that of a .{ending}, as it is named; let its name end in .{is}"),
+                (
+                    format!("that of a .{ending}, as it is named"),
+                    format!("let its name end in .{is}"),
+                ),
             )
         }
         Err(refused @ Error::Unsupported { .. }) => refused,

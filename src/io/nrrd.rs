@@ -274,7 +274,11 @@ fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) ->
         Some(()) => "a sample that is no number of the type that the header names".to_owned(),
         None => format!("{samples} samples"),
     };
-    Error::malformed(path, found, format!("{count} numbers; copy the file again"))
+    Error::malformed(
+        path,
+        found,
+        (format!("{count} numbers"), "copy the file again"),
+    )
 }
 
 /// Numbers that are written out, in the type that the header names.
@@ -391,7 +395,7 @@ impl Layout {
             Error::malformed(
                 path,
                 "space directions that are flat or not finite",
-                "three independent axes; save it again",
+                ("three independent axes", "save it again"),
             )
         };
         let direction = |i: usize| {

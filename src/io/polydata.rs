@@ -74,7 +74,9 @@ impl Polydata {
         told: Option<Space>,
         info: &mut FibreInfo,
     ) -> Result<Tractogram, Error> {
-        let wrong = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
+        let again = "write the file again";
+        let wrong =
+            |found: String, expected: &str| Err(Error::malformed(path, found, (expected, again)));
         let points = self.points.len();
         if self.offsets.is_empty() {
             self.offsets.push(0);
@@ -86,13 +88,13 @@ impl Polydata {
         if !sound {
             return wrong(
                 "lines that do not cut the list of their points".to_owned(),
-                "offsets that rise from 0 to its length; write the file again",
+                "offsets that rise from 0 to its length",
             );
         }
         if let Some(index) = self.connectivity.iter().find(|&i| i >= points) {
             return wrong(
                 format!("a line through point {index} of {points}"),
-                "points that exist; write the file again",
+                "points that exist",
             );
         }
         let arrays = self.of_points.iter().chain(&self.of_cells);
@@ -101,7 +103,7 @@ impl Polydata {
             return Err(Error::malformed(
                 path,
                 format!("{lists} numbers for each point or line"),
-                format!("at most {MOST_LISTS}; leave some out"),
+                (format!("at most {MOST_LISTS}"), "leave some out"),
             ));
         }
         // Lines may use a point often; what that amounts to has a limit.
@@ -111,7 +113,7 @@ impl Polydata {
         if bytes > allowed {
             return wrong(
                 format!("lines that use {points} points {uses} times"),
-                "lines with points of their own; write the file again",
+                "lines with points of their own",
             );
         }
         self.place(told, info);

@@ -143,9 +143,9 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
             return Err(Error::malformed(
                 path,
                 format!("Δ up to {other}"),
-                format!(
-                    "seconds, {} to {}; write Δ and δ of the scan's protocol in seconds",
-                    BETWEEN_S[0], BETWEEN_S[1]
+                (
+                    format!("seconds, {} to {}", BETWEEN_S[0], BETWEEN_S[1]),
+                    "write Δ and δ of the scan's protocol in seconds",
                 ),
             ));
         }
@@ -156,7 +156,10 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         return Err(Error::malformed(
             path,
             format!("gradients of {strongest}"),
-            format!("T/m, {STRONGEST} at most; write the strength of the scan's protocol in T/m"),
+            (
+                format!("T/m, {STRONGEST} at most"),
+                "write the strength of the scan's protocol in T/m",
+            ),
         ));
     }
     if strongest > STRONGEST {

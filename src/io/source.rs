@@ -214,9 +214,10 @@ impl Source {
             return Err(Error::malformed(
                 &self.path,
                 format!("{} packed into {}", size(bytes), size(self.file_bytes)),
-                format!(
-                    "at most {MOST_EXPANSION} times the file; if you trust it, allow as much memory as it needs \
-                     (--memory GB, or the setting)"
+                (
+                    format!("at most {MOST_EXPANSION} times the file"),
+                    "if you trust it, allow as much memory as it needs \
+                     (--memory GB, or the setting)",
                 ),
             ));
         }
@@ -307,7 +308,10 @@ pub(super) fn too_expanded(path: &Path) -> Error {
     Error::malformed(
         path,
         format!("compressed data that unpack to more than {MOST_EXPANSION} times their size"),
-        "a measurement, which does not shrink so far; unpack it yourself if you trust it",
+        (
+            "a measurement, which does not shrink so far",
+            "unpack it yourself if you trust it",
+        ),
     )
 }
 

@@ -55,7 +55,7 @@ pub struct Stored {
     pub pixel: Pixel,
     /// Little-endian, frame slowest, colours of a voxel together.
     pub bytes: Arc<Vec<u8>>,
-    /// Slope and intercept; `None` where values are used as stored.
+    /// Slope and intercept; `None` where values are used as stored, and for colours.
     pub scaling: Option<(f64, f64)>,
     pub meaning: Meaning,
 }
@@ -170,15 +170,8 @@ impl Stored {
     /// Converts the values for a format without slope and intercept: as float32 where that holds all of them,
     /// else as float64. With it a sentence about those that it does not hold.
     pub fn worked_out(&self) -> (Self, Option<String>) {
-        if self.scaling.is_none() || !matches!(self.pixel, Pixel::Number(_)) {
-            let scaling = None;
-            return (
-                Self {
-                    scaling,
-                    ..self.clone()
-                },
-                None,
-            );
+        if self.scaling.is_none() {
+            return (self.clone(), None);
         }
         let (mut single, mut lost) = (true, 0u64);
         self.each(|value, held| {

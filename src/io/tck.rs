@@ -118,7 +118,7 @@ pub(super) fn header_text(
     Err(Error::malformed(
         path,
         "a header without its END line",
-        format!("a whole {kind} file; copy it again"),
+        (format!("a whole {kind} file"), "copy it again"),
     ))
 }
 
@@ -188,7 +188,10 @@ pub(super) fn offset(path: &Path, info: &FibreInfo, header_bytes: u64) -> Result
         None => Err(Error::malformed(
             path,
             format!("“{line}” where the header names the points"),
-            "“. ” and the byte they begin at; points in another file are not read",
+            (
+                "“. ” and the byte they begin at",
+                "write the file again with its points in it, since those in another are not read",
+            ),
         )),
     }
 }

@@ -114,7 +114,7 @@ fn cut(path: &Path, what: &str) -> Error {
     Error::malformed(
         path,
         format!("the end of {what} before its time"),
-        "a whole DSI Studio file; it was cut off, copy it again",
+        ("a whole DSI Studio file", "it was cut off, copy it again"),
     )
 }
 
@@ -211,7 +211,7 @@ fn tracks(
             return Err(Error::malformed(
                 path,
                 format!("{count} coordinates in streamline {line}"),
-                "three for each of its points; copy the file again",
+                ("three for each of its points", "copy the file again"),
             ));
         }
         let steps = behind.split_at_checked(count - 3);

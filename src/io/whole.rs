@@ -185,7 +185,7 @@ impl<'a> Place<'a> {
             ErrorKind::UnexpectedEof => Error::malformed(
                 self.path,
                 "a file that became shorter while it was read",
-                "one that nobody writes into; open it again",
+                ("one that nobody writes into", "open it again"),
             ),
             _ => Error::reading(self.path, &e),
         })

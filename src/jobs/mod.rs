@@ -41,7 +41,6 @@ pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use fitting::MOST_FLOOR_MM2_PER_S;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use open::UNTIL_THEN;
 pub use open::{Loaded, table};
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,

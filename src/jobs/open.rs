@@ -8,9 +8,6 @@ use crate::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Ends the note about a gradient table that cannot be used; the reason stands before it.
-pub const UNTIL_THEN: &str = "; until then the scan has no gradients";
-
 /// An opened file.
 #[derive(Clone, Debug)]
 pub enum Loaded {
@@ -66,7 +63,7 @@ pub fn table(
             let words = path
                 .and_then(|p| sentence.strip_suffix(&p))
                 .unwrap_or(&sentence);
-            notes.push(format!("{words}{UNTIL_THEN}"));
+            notes.push(format!("{words}; until then the scan has no gradients"));
             return Ok((None, Vec::new()));
         }
         table => table.map_err(|e| e.to_string())?,

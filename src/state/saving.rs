@@ -171,6 +171,8 @@ pub struct Saving {
     /// A question is open: that file is not what it was.
     pub changed_since: Option<ChangedSince>,
     pub verified: Option<Verified>,
+    /// The status that opening it left.
+    pub opened_status: String,
     /// What is in that file, or was there when the first file was opened.
     pub base: Arc<Base>,
     /// What will be in a file that is being written.

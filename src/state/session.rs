@@ -45,6 +45,18 @@ pub struct Message {
     pub slot: Option<Slot>,
     /// A graphics card failed it: the CPU is offered.
     pub on_card: bool,
+    /// Something that stays true for a while, until when it is said.
+    pub topic: Option<Topic>,
+}
+
+/// What a message is about that is changed or taken away by more than a click.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    /// Kept results are not here.
+    Away,
+    /// A recovery copy is kept.
+    CopyKept,
+    GuideEnds,
 }
 
 /// What graphics cards failed to do, for the CPU.
@@ -412,12 +424,27 @@ impl Session {
     }
 
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
+        self.put(severity, text.into(), None);
+    }
+
+    /// Says what is changed or taken away once it is no longer true.
+    pub fn say_of(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
+        self.put(severity, text.into(), Some(topic));
+    }
+
+    fn put(&mut self, severity: Severity, text: String, topic: Option<Topic>) {
         self.add(Message {
             severity,
-            text: text.into(),
+            text,
             slot: None,
             on_card: false,
+            topic,
         });
+    }
+
+    /// Takes away what is said of a topic.
+    pub fn forget(&mut self, topic: Topic) {
+        self.messages.retain(|m| m.topic != Some(topic));
     }
 
     /// Whether solvers run on a graphics card.
@@ -432,6 +459,7 @@ impl Session {
             text: why,
             slot: Some(slot),
             on_card: false,
+            topic: None,
         });
     }
 
@@ -442,6 +470,7 @@ impl Session {
             text: why.into(),
             slot: Some(slot),
             on_card: false,
+            topic: None,
         });
     }
 
@@ -452,6 +481,7 @@ impl Session {
             text: why,
             slot: Some(slot),
             on_card: false,
+            topic: None,
         });
     }
 
@@ -464,6 +494,7 @@ impl Session {
             text: failure.found,
             slot: Some(slot),
             on_card: true,
+            topic: None,
         });
     }
 
@@ -496,7 +527,7 @@ impl Session {
 
     /// Begins the guide; its last note of the time before goes.
     pub fn start_guide(&mut self) {
-        self.messages.retain(|m| m.text != GUIDE_ENDS);
+        self.forget(Topic::GuideEnds);
         self.guide = Some(GuideStep::ClickSlice);
     }
 
@@ -505,7 +536,7 @@ impl Session {
         if self.guide == Some(step) {
             self.guide = step.next();
             if self.guide.is_none() {
-                self.say(Severity::Information, GUIDE_ENDS);
+                self.say_of(Topic::GuideEnds, Severity::Information, GUIDE_ENDS);
             }
         }
     }

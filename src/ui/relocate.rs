@@ -110,8 +110,8 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let (why, changed) = match &found.standing {
-        Standing::Missing(why) => (why, false),
-        Standing::Changed(why) => (why, true),
+        Standing::Missing(why) => (why.to_string(), false),
+        Standing::Changed(why) => (why.clone(), true),
         Standing::Same => return,
     };
     let ink = match (changed, answer) {

@@ -378,7 +378,7 @@ fn units() {
         let info = json(&["info", "dwi.nii"], here);
         assert_eq!(info["files"][0]["shells"][1]["b_s_per_mm2"], 1000, "{info}");
         assert!(
-            info["files"][0]["notes"][0]
+            info["warnings"][0]
                 .as_str()
                 .is_some_and(|n| n.contains(words))
         );

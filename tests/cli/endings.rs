@@ -24,6 +24,10 @@ pub fn tests() -> Vec<Trial> {
             test("cli::two programs write one folder", two_programs),
             test("cli::a file above the limit is an error", too_large),
             test("cli::a full standard output is an error", full),
+            test(
+                "cli::files of a command that failed halfway are named",
+                halfway,
+            ),
             test("cli::names change no terminal", names),
         ]);
     }
@@ -108,10 +112,14 @@ fn signals() {
     let here = folder.path();
     large(here);
     let out = here.join("out.trx");
-    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+    for (signal, code, rest) in [
+        ("-INT", 130, &[][..]),
+        ("-TERM", 143, &["--json"]),
+        ("-HUP", 129, &[]),
+    ] {
         // On a busy machine the program may be done before the thread that waits for signals runs.
         let ended = (0..20).find_map(|_| {
-            let child = stopped(here, || convert(&[]));
+            let child = stopped(here, || convert(rest));
             send(signal, &child);
             let output = goes_on(child);
             let done = output.status.success() && std::fs::remove_file(&out).is_ok();
@@ -123,6 +131,15 @@ fn signals() {
         assert_eq!(error.lines().count(), 1, "{error}");
         assert!(error.starts_with("arcuate: "), "{error}");
         assert!(error.contains("are removed"), "{error}");
+        match rest.is_empty() {
+            true => assert_eq!(output.stdout, b""),
+            false => {
+                let object: serde_json::Value =
+                    serde_json::from_slice(&output.stdout).expect("an object");
+                let said = object["errors"][0].as_str().expect("a sentence");
+                assert_eq!(error, format!("arcuate: error: {said}\n"));
+            }
+        }
         assert_eq!(temporary(here), [] as [PathBuf; 0], "{signal}");
         assert!(!out.exists());
     }
@@ -221,6 +238,37 @@ fn too_large() {
     assert!(error.contains("ulimit -f"), "{error}");
     assert_eq!(temporary(here), [] as [PathBuf; 0]);
     assert!(!here.join("out.trx").exists());
+}
+
+/// The first of the files fits below the limit.
+fn halfway() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    super::small_head("4", 12, 2, here);
+    let line = "ulimit -f 12; exec \"$0\" fit head/dwi.nii.gz --maps mask,tensor --out m --json";
+    let output = Command::new("sh")
+        .args(["-c", line, PROGRAM])
+        .current_dir(here)
+        .output()
+        .expect("the shell starts");
+    let error = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(here.join("m/mask.nii.gz").exists() && !here.join("m/tensor.nii.gz").exists());
+    assert!(
+        error.contains(
+            "note: Files that were written before the error are whole, and stay: m/mask.nii.gz\n"
+        ),
+        "{error}"
+    );
+    assert!(
+        error.contains("was not written") && !error.contains("nothing was changed"),
+        "{error}"
+    );
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert!(
+        object["notes"].to_string().contains("m/mask.nii.gz"),
+        "{object}"
+    );
 }
 
 /// A file that is described at once.

@@ -77,7 +77,7 @@ fn wrong_numbers() {
 /// What no data could make right is exit code 2, in our own words, before anything is read.
 fn wrong_rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let cases: [(&str, &[&str], &str); 9] = [
+    let cases: [(&str, &[&str], &str); 21] = [
         ("geodesic", &["--directions", "cone:20,200"], "at most 180°"),
         ("geodesic", &["--directions", "cone:0,30"], "0 directions"),
         ("geodesic", &["--directions", "cone:20,0"], "more than 0°"),
@@ -91,6 +91,34 @@ fn wrong_rays() {
             "largest length, 40 mm",
         ),
         ("track", &["--min-length", "301"], "largest length, 300 mm"),
+        ("track", &["--step", "1e-30"], "The step is 1e-30 mm"),
+        ("geodesic", &["--step", "1e-30"], "The step is 1e-30 mm"),
+        (
+            "track",
+            &["--step", "1e-6"],
+            "1e-6 mm end before the smallest",
+        ),
+        ("geodesic", &["--step", "1e-6"], "1e-6 mm end before"),
+        ("track", &["--fa", "7"], "The FA limit is 7"),
+        ("track", &["--max-steps", "0"], "The step limit is 0"),
+        (
+            "track",
+            &["--seeds", "random:99999999"],
+            "at most 16\u{202F}777\u{202F}216",
+        ),
+        ("track", &["--bootstrap", "999999"], "1 to 100000"),
+        (
+            "track",
+            &["--seed", "sphere:0,0,0,1e300"],
+            "holds 1e300 mm, expected 10000 mm at most",
+        ),
+        ("track", &["--seed", "sphere:1e300,0,0,1"], "holds 1e300 mm"),
+        ("track", &["--seed", "box:0,0,0,1,1,1e5"], "holds 100000 mm"),
+        (
+            "track",
+            &["--deflect", "0.3,0.7", "--integrator", "rk4"],
+            "choose Euler",
+        ),
     ];
     for (command, options, words) in cases {
         let line = [&[command, "none.nii"], options, &["--out", "t.tck"]].concat();

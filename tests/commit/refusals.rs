@@ -137,6 +137,12 @@ fn refusals() {
     };
     says(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
     says(&["radius is 70 µm"], &with(model(cylinder(70.0))));
+    // Sums over so small a cylinder have no numbers left.
+    says(
+        &["radius is 1e-300 µm", "0.001 to 50"],
+        &with(model(cylinder(1e-300))),
+    );
+    says(&["radius is 1e300 µm"], &with(model(cylinder(1e300))));
     says(&["δ = 5 ms and Δ = 3 ms"], &|s| {
         s.timing = vec![Timing {
             pulse_ms: 5.0,

@@ -17,7 +17,21 @@ pub fn tests() -> Vec<Trial> {
         test("io::hostile::every_length", every_length),
         test("io::hostile::packed_text_is_whole_or_refused", packed_text),
         test("io::hostile::flipped_bytes", flipped_bytes),
+        test("io::hostile::a_name_is_no_advice", names),
     ]
+}
+
+/// Whatever a name holds, the sentence ends with what to do.
+fn names() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a; b.img");
+    std::fs::write(&path, [0; 4]).expect("written");
+    let error = io::image::read(&path, &Control::new()).expect_err("one file of a pair");
+    let text = error.to_string();
+    assert!(
+        text.contains("expected a; b.hdr beside it; choose another file"),
+        "{text}"
+    );
 }
 
 fn refused(made: &Made, path: &Path) -> Error {

@@ -2,13 +2,16 @@
 //! its file.
 
 use super::kept::{Found, Nifti, go_told, types};
+use super::made::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
+use arcuate::data::Mask;
 use arcuate::io::convert::save_volume;
-use arcuate::io::{Told, ToldAffine};
+use arcuate::io::{Told, ToldAffine, nifti};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -17,7 +20,161 @@ pub fn tests() -> Vec<Trial> {
         test("io::kept::how_a_scan_was_taken", acquisition),
         test("io::kept::saved_as_it_was_opened", saved_as_opened),
         test("io::kept::saved_where_it_was_moved", saved_where_moved),
+        test("io::kept::extensions_of_a_pair", pairs),
+        test("io::kept::extensions_that_are_left_out", left_out),
+        test("io::kept::scaling_of_colours", scaled_colours),
+        test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
     ]
+}
+
+/// The file of an image with these extensions, by their codes.
+fn extended(image: &Nifti, extensions: &[(i32, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (code, content) in extensions {
+        bytes.extend((8 + content.len() as i32).to_le_bytes());
+        bytes.extend(code.to_le_bytes());
+        bytes.extend(*content);
+    }
+    let mut file = image.file();
+    let header = if image.second { 540 } else { 348 };
+    let voxels = header + 4 + bytes.len();
+    match image.second {
+        true => file[168..176].copy_from_slice(&(voxels as i64).to_le_bytes()),
+        false => file[108..112].copy_from_slice(&(voxels as f32).to_le_bytes()),
+    }
+    file[header] = 1;
+    file.splice(header + 4..header + 4, bytes);
+    file
+}
+
+/// Writes the same as a pair, packed or not.
+fn write_pair(here: &Path, image: &Nifti, extensions: &[(i32, &[u8])], packed: bool) {
+    let mut header = extended(image, extensions);
+    let voxels = header.split_off(header.len() - image.bytes.len());
+    match image.second {
+        true => {
+            header[4..12].copy_from_slice(b"ni2\0\r\n\x1a\n");
+            header[168..176].fill(0);
+        }
+        false => {
+            header[344..348].copy_from_slice(b"ni1\0");
+            header[108..112].fill(0);
+        }
+    }
+    for (ending, bytes) in [("hdr", header), ("img", voxels)] {
+        let (name, bytes) = match packed {
+            true => (format!("p.{ending}.gz"), gzip(&bytes)),
+            false => (format!("p.{ending}"), bytes),
+        };
+        std::fs::write(here.join(name), bytes).expect("written");
+    }
+}
+
+fn pairs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let limit = 1 << 20;
+    let long = vec![b'x'; limit + 8];
+    for (second, packed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let image = Nifti {
+            second,
+            ..Nifti::of(4, 2, (0..16).collect())
+        };
+        let name = if packed { "p.hdr.gz" } else { "p.hdr" };
+        write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
+        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        assert_eq!(done.losses, [""; 0], "{second} {packed}");
+        let found = Found::read(&here.join("a.nii"));
+        assert!(String::from_utf8_lossy(&found.0).contains("<AFNI_atr/>"));
+        assert_eq!(found.voxels(), image.bytes);
+        write_pair(here, &image, &[(4, &long)], packed);
+        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        let bytes = "1\u{202F}048\u{202F}592 bytes are left out";
+        assert!(done.losses.join("; ").contains(bytes), "{:?}", done.losses);
+        let done = go_told(here, name, "a.nrrd", &Told::default(), true).expect("converted");
+        assert!(
+            done.losses.join("; ").contains("extensions"),
+            "{:?}",
+            done.losses
+        );
+        for ending in ["hdr", "img", "hdr.gz", "img.gz"] {
+            let _ = std::fs::remove_file(here.join("p").with_extension(ending));
+        }
+    }
+}
+
+/// Room that the header leaves and fills with nothing is no loss; with something that is no extension, it is.
+fn left_out() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let image = Nifti::of(4, 2, (0..16).collect());
+    let losses = |name: &str, file: Vec<u8>, to: &str| {
+        std::fs::write(here.join(name), file).expect("written");
+        let done = go_told(here, name, to, &Told::default(), true).expect("converted");
+        assert_eq!(Found::read(&here.join("b.nii")).voxels(), image.bytes);
+        done.losses
+    };
+    let mut empty = extended(&image, &[(4, &vec![0; (1 << 20) + 8])]);
+    empty[348] = 0;
+    assert_eq!(losses("a.nii", empty, "b.nii"), [""; 0]);
+    let mut broken = extended(
+        &image,
+        &[(4, b"<AFNI_atr/>*****"), (6, b"a comment letters")],
+    );
+    let second = 352 + 24;
+    broken[second..second + 4].copy_from_slice(&4_000i32.to_le_bytes());
+    let said = losses("a.nii", broken.clone(), "b.nii");
+    assert!(said.len() == 1 && said[0].contains("25 bytes"), "{said:?}");
+    let said = losses("a.nii", broken, "b.nrrd");
+    assert!(said.iter().any(|s| s.contains("here 25 bytes")), "{said:?}");
+}
+
+/// A colour image has no slope and intercept: those of its header are kept where they can be.
+fn scaled_colours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for second in [false, true] {
+        let image = Nifti {
+            second,
+            slope: 2.0,
+            intercept: 1.0,
+            ..Nifti::of(128, 3, (0..24).collect())
+        };
+        std::fs::write(here.join("a.nii"), image.file()).expect("written");
+        let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
+        assert_eq!(done.losses, [""; 0]);
+        assert!(done.notes[0].contains("slope 2"), "{:?}", done.notes);
+        let found = Found::read(&here.join("b.nii"));
+        assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
+        assert_eq!(found.voxels(), image.bytes);
+        let done = go_told(here, "a.nii", "b.nrrd", &Told::default(), true).expect("converted");
+        let said = done.losses.join("; ");
+        assert!(said.contains("no slope 2 and intercept 1"), "{said}");
+    }
+}
+
+/// The remedy that is named is one.
+fn too_far() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let far = Nifti {
+        second: true,
+        affine: DAffine3::from_translation(DVec3::new(1e39, 0.0, 0.0)),
+        ..Nifti::of(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
+    };
+    std::fs::write(here.join("far.nii"), far.file()).expect("written");
+    let error = go_told(here, "far.nii", "b.nii", &Told::default(), true).expect_err("too far");
+    assert!(error.to_string().contains("write .nrrd"), "{error}");
+    go_told(here, "far.nii", "b.nrrd", &Told::default(), true).expect("converted");
+    let control = Control::new();
+    let (volume, _) = arcuate::io::image::read(&here.join("far.nii"), &control).expect("read");
+    let mask = Mask::new(volume.grid.clone(), vec![1; 8]);
+    let error = nifti::save_mask(&here.join("m.nii"), &mask, "", &control).expect_err("too far");
+    let text = error.to_string();
+    assert!(
+        text.contains("repair the affine") && !text.contains("nrrd"),
+        "{text}"
+    );
 }
 
 /// Extensions, the range to show and the times of slices are kept in a NIfTI, and said where they are lost.
@@ -29,8 +186,8 @@ fn rest() {
             second,
             ..Nifti::of(4, 2, (0..16).collect())
         };
-        let mut file = image.file();
-        let header = if second { 540 } else { 348 };
+        let extensions: [(i32, &[u8]); 2] = [(4, b"<AFNI_atr/>*****"), (44, b"sixteen letters.")];
+        let mut file = extended(&image, &extensions);
         let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
         if second {
             put(192, &200f64.to_le_bytes());
@@ -39,7 +196,6 @@ fn rest() {
             put(496, &3i32.to_le_bytes());
             put(232, &1i64.to_le_bytes());
             put(524, &[0x39]);
-            put(168, &(544i64 + 48).to_le_bytes());
         } else {
             put(124, &200f32.to_le_bytes());
             put(128, &10f32.to_le_bytes());
@@ -47,16 +203,7 @@ fn rest() {
             put(122, &[3]);
             put(120, &1i16.to_le_bytes());
             put(39, &[0x39]);
-            put(108, &(352f32 + 48.0).to_le_bytes());
         }
-        put(header, &[1]);
-        let mut extensions = Vec::new();
-        for (code, text) in [(4i32, b"<AFNI_atr/>*****"), (44, b"sixteen letters.")] {
-            extensions.extend(24i32.to_le_bytes());
-            extensions.extend(code.to_le_bytes());
-            extensions.extend(text);
-        }
-        file.splice(header + 4..header + 4, extensions);
         std::fs::write(here.join("a.nii"), &file).expect("written");
         let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
         // 0.05 s is no float32.
@@ -208,13 +355,8 @@ fn saved_where_moved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
     let image = Nifti::of(4, 2, (0..16).collect());
-    let mut file = image.file();
-    let voxels = file.split_off(352);
-    let mut extension = b"\x20\0\0\0\x04\0\0\0<AFNI_atr/>".to_vec();
-    extension.resize(32, 0);
-    file[348] = 1;
-    file[108..112].copy_from_slice(&384f32.to_le_bytes());
-    std::fs::write(&from, [file, extension, voxels].concat()).expect("written");
+    let file = extended(&image, &[(4, b"<AFNI_atr/>*****")]);
+    std::fs::write(&from, file).expect("written");
     let control = Control::new();
     let (volume, _) = arcuate::io::image::read(&from, &control).expect("read");
     let by = DAffine3::from_translation(DVec3::X);

@@ -95,7 +95,7 @@ fn unread() {
         .opening
         .clone()
         .expect("it asks");
-    let sentences = arcuate::state::update::wrong_files(&opening);
+    let sentences = super::wrong_files(&opening);
     assert_eq!(sentences.len(), 1, "{sentences:?}");
     assert!(
         sentences[0].contains("could not be read when"),

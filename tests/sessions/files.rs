@@ -182,7 +182,7 @@ fn changed() {
         let old = change(name, with);
         let window = Window::opened(&path);
         let opening = window.state.session.saving.opening.clone().expect("open");
-        let sentences = arcuate::state::update::wrong_files(&opening);
+        let sentences = super::wrong_files(&opening);
         assert_eq!(sentences.len(), 1, "{sentences:?}");
         assert!(sentences[0].contains(words), "{name}: {sentences:?}");
         std::fs::write(folder.path().join(name), old).expect("written");
@@ -192,7 +192,7 @@ fn changed() {
     std::fs::remove_file(folder.path().join("dwi.bvec")).expect("removed");
     let window = Window::opened(&path);
     let opening = window.state.session.saving.opening.clone().expect("open");
-    let sentences = arcuate::state::update::wrong_files(&opening);
+    let sentences = super::wrong_files(&opening);
     assert!(
         sentences[0].starts_with("dwi.bvec is no longer beside it: put it back"),
         "{sentences:?}"

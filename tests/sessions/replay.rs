@@ -127,6 +127,19 @@ fn replay() {
     }
     let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{said}");
+    // A folder of the scan's name.
+    std::fs::create_dir(here.join("dwi.nii.gz")).expect("a folder");
+    let (code, _, said) = run(&["replay", "s.arcuate"], here);
+    assert_eq!(code, Some(1));
+    let words = "It is a folder now, and was a file";
+    let line = said.lines().find(|l| l.contains(words)).expect("said");
+    assert!(
+        line.contains("dwi.nii.gz; put the file back in place of the folder"),
+        "{said}"
+    );
+    assert!(!said.contains("0 bytes"), "{said}");
+    let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 /// What does not need a missing file is made again.

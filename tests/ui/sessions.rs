@@ -3,7 +3,8 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::jobs::session::{
-    Entry, Found, LeftBehind, Parsed, ReadSession, SessionOutput, SessionRequest, Standing, Store,
+    Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput, SessionRequest,
+    Standing, Store,
 };
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::state::saving::{Changed, Opening};
@@ -200,7 +201,7 @@ fn opening(state: &State) -> Opening {
         computed_on: String::new(),
         files: vec![Found {
             path: PathBuf::from("/data/dwi.nii.gz"),
-            standing: Standing::Missing("There is no such file".to_owned()),
+            standing: Standing::Missing(Missing::Gone),
             suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
             entry,
         }],

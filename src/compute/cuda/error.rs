@@ -98,6 +98,26 @@ impl Error {
         }
     }
 
+    /// The sentence about the CPU in place of a card that is there and should have computed.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let is_trouble = matches!(
+            self,
+            Self::NoAnswer { .. }
+                | Self::WrongAnswer { .. }
+                | Self::Lost { .. }
+                | Self::Launch { .. }
+                | Self::Module { .. }
+                | Self::Driver { .. }
+        );
+        is_trouble.then(|| {
+            format!(
+                "The CPU computes, since {}; {}",
+                self.found(),
+                self.advice()
+            )
+        })
+    }
+
     fn advice(&self) -> String {
         let advice = match self {
             Self::NoDriver | Self::Incomplete { .. } | Self::OldDriver { .. } => {

@@ -2,7 +2,7 @@
 //! a process that is killed in between leaves the old set whole, some of it under these names.
 
 use super::super::{Error, disk, ending};
-use super::{Ready, folder_of};
+use super::{Ready, folder_of, has_its_name};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -213,6 +213,7 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
     let _alone = alone(&files);
     let _whole = ending::undivided();
     let old = Old::keep(&files)?;
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     for (done, file) in files.into_iter().rev().enumerate() {
         if let Err(error) = file.put_undivided() {
             let replaced = old.targets.iter().rev().take(done);
@@ -225,5 +226,6 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
         }
     }
     old.forget();
+    paths.into_iter().for_each(has_its_name);
     Ok(())
 }

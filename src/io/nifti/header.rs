@@ -1,6 +1,7 @@
 //! Headers of both versions as one plain value, checked against the file before anything else
 //! believes them.
 
+use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
 use crate::io::Error;
 use crate::io::numbers::Type;
@@ -299,7 +300,10 @@ impl Header {
                 return Err(Error::malformed(
                     path,
                     "a header of NIfTI-2's size without its mark",
-                    "a NIfTI-2 header; if the file was copied as text, copy it again as binary",
+                    (
+                        "a NIfTI-2 header",
+                        "if the file was copied as text, copy it again as binary",
+                    ),
                 ));
             }
         };
@@ -338,32 +342,42 @@ impl Header {
         })
     }
 
-    /// Passes over the extensions of a single file and keeps the first comment.
+    /// Keeps the extensions, the first comment as the description too, and passes over what is beyond their limit.
     fn read_extensions(&mut self, source: &mut Source) -> Result<(), Error> {
         let header = match self.version {
             Version::Nifti1 => BYTES_1,
             Version::Nifti2 => BYTES_2,
         } as u64;
+        // The voxels of a pair lie elsewhere: all of this file is left, however long it is unpacked.
         let between = match self.single_file {
             true => {
                 source.prove(self.vox_offset)?;
-                self.vox_offset - header
+                Some(self.vox_offset - header)
             }
-            // The voxels of a pair lie elsewhere: all of this file is left.
-            false => source.known_bytes().unwrap_or(0).saturating_sub(header),
+            false => source.known_bytes().map(|b| b.saturating_sub(header)),
         };
-        if between > EXTENSIONS_LIMIT {
-            source.skip(between)?;
-            self.rest.pass_over(between - EXTENDER_BYTES as u64);
+        let mut says = [0; EXTENDER_BYTES];
+        let most = between.map_or(EXTENDER_BYTES, |b| b.min(EXTENDER_BYTES as u64) as usize);
+        let found = source.read(&mut says[..most])?;
+        let left = between.map(|b| b - most as u64);
+        if found < EXTENDER_BYTES || says[0] == 0 {
+            return match self.single_file {
+                true => source.skip(left.unwrap_or(0)).map(drop),
+                false => Ok(()),
+            };
+        }
+        let mut bytes = vec![0; left.unwrap_or(u64::MAX).min(EXTENSIONS_LIMIT + 1) as usize];
+        let found = source.read(&mut bytes)?;
+        bytes.truncate(found);
+        let behind = match left {
+            Some(left) => source.skip(left - found as u64)?,
+            None => source.finish(TAIL_LIMIT)?,
+        };
+        if found as u64 > EXTENSIONS_LIMIT {
+            self.rest.pass_over(found as u64 + behind);
             return Ok(());
         }
-        let mut bytes = vec![0; between as usize];
-        source.read(&mut bytes)?;
-        let extensions = match bytes.split_at_checked(EXTENDER_BYTES) {
-            Some((says, extensions)) if says[0] != 0 => extensions,
-            _ => return Ok(()),
-        };
-        let comment = self.rest.extend(extensions, self.big_endian, COMMENT);
+        let comment = self.rest.extend(&bytes, self.big_endian, COMMENT);
         if let Some(comment) = comment {
             self.description = text(comment);
         }
@@ -473,7 +487,16 @@ impl Raw {
         warnings: &mut Vec<String>,
     ) -> Result<Option<(f64, f64)>, Error> {
         let (slope, inter) = (self.slope, self.inter);
-        if voxel_type.is_colour() || slope == 0.0 || (slope == 1.0 && inter == 0.0) {
+        if slope == 0.0 || (slope == 1.0 && inter == 0.0) {
+            return Ok(None);
+        }
+        if voxel_type.is_colour() {
+            if !slope.is_nan() {
+                warnings.push(format!(
+                    "The header has slope {slope} and intercept {inter}, which colours have not; they were used as \
+                     stored"
+                ));
+            }
             return Ok(None);
         }
         if slope.is_nan() {

@@ -9,6 +9,8 @@ use crate::io::words::counted;
 pub(super) const EXTENSIONS_LIMIT: u64 = 1 << 20;
 /// Size and code before the content of an extension.
 const BEFORE: usize = 8;
+/// NIfTI's codes of RGB24 and RGBA32.
+const COLOURS: [i16; 2] = [128, 2304];
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rest {
@@ -29,6 +31,10 @@ pub struct Rest {
     extensions: Vec<Extension>,
     /// Bytes of extensions that were not read.
     unread: u64,
+    /// Bytes behind the extensions that are none.
+    broken: u64,
+    /// Slope and intercept of colours, which have no meaning.
+    of_colours: Option<[f32; 2]>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -43,6 +49,14 @@ impl Rest {
         let f = fields;
         let small = |at| i64::from(f.i16(at));
         let single = |at| f64::from(f32::from_le_bytes(f.at(at)));
+        let (datatype, scaling) = match version {
+            Version::Nifti1 => (f.i16(70), [single(112), single(116)]),
+            Version::Nifti2 => (f.i16(12), [f.f64(176), f.f64(184)]),
+        };
+        let unusual = scaling[0] != 0.0 && scaling != [1.0, 0.0];
+        let is_said =
+            COLOURS.contains(&datatype) && unusual && scaling.iter().all(|n| n.is_finite());
+        let of_colours = is_said.then(|| scaling.map(|n| n as f32));
         match version {
             Version::Nifti1 => Self {
                 dim_info: f.bytes[39],
@@ -53,6 +67,7 @@ impl Rest {
                 shown: [single(128), single(124)],
                 description: text(&f.bytes[148..228]),
                 aux_file: f.bytes[228..252].to_vec(),
+                of_colours,
                 ..Self::default()
             },
             Version::Nifti2 => Self {
@@ -64,6 +79,7 @@ impl Rest {
                 shown: [f.f64(200), f.f64(192)],
                 description: text(&f.bytes[240..320]),
                 aux_file: f.bytes[320..344].to_vec(),
+                of_colours,
                 ..Self::default()
             },
         }
@@ -81,6 +97,8 @@ impl Rest {
             let (size, code) = (fields.i32(0), fields.i32(4));
             let content = usize::try_from(size).ok().and_then(|n| rest.get(BEFORE..n));
             let Some(content) = content else {
+                let last = rest.iter().rposition(|b| *b != 0);
+                self.broken = last.map_or(0, |last| last as u64 + 1);
                 break;
             };
             self.extensions.push(Extension {
@@ -148,6 +166,12 @@ impl Rest {
                 counted(self.unread as usize, "byte")
             ));
         }
+        if self.broken > 0 {
+            losses.push(format!(
+                "The header ends with {} in a form that is no extension's; they are left out",
+                counted(self.broken as usize, "byte")
+            ));
+        }
         let [low, high] = self.shown;
         let rounds = |v: f64| v.is_finite() && f64::from(v as f32) != v;
         let numbers = [low, high, self.slice_duration, self.time_offset];
@@ -174,8 +198,16 @@ impl Rest {
                 "{format} holds no extensions of a NIfTI's header: {names}"
             ));
         }
-        if self.unread > 0 {
-            losses.push(format!("{format} holds no extensions of a NIfTI's header"));
+        if self.unread + self.broken > 0 {
+            losses.push(format!(
+                "{format} holds no extensions of a NIfTI's header, here {}",
+                counted((self.unread + self.broken) as usize, "byte")
+            ));
+        }
+        if let Some([slope, intercept]) = self.of_colours {
+            losses.push(format!(
+                "{format} holds no slope {slope} and intercept {intercept} of a NIfTI's header"
+            ));
         }
         if self.shown != [0.0; 2] {
             let [low, high] = self.shown;
@@ -212,6 +244,12 @@ impl Rest {
             put(124 + 4 * i, &(number as f32).to_le_bytes());
         }
         put(228, &self.aux_file[..self.aux_file.len().min(24)]);
+        for (at, number) in [112, 116]
+            .into_iter()
+            .zip(self.of_colours.into_iter().flatten())
+        {
+            put(at, &number.to_le_bytes());
+        }
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
         (sform(header), AffineSource::Sform, header.sform_code)
     } else if header.qform_code > 0 {
         let affine = qform(header).map_err(|found| {
-            Error::malformed(path, found, "a rotation; repair the header's qform")
+            Error::malformed(path, found, ("a rotation", "repair the header's qform"))
         })?;
         (affine, AffineSource::Qform, header.qform_code)
     } else {
@@ -111,7 +111,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
                 "numbers in the header's {} that are not finite",
                 source.name()
             ),
-            "an affine of finite numbers; repair the header",
+            ("an affine of finite numbers", "repair the header"),
         ));
     }
     let (mm, units) = unit(header, &affine, &mut warnings);
@@ -120,7 +120,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
         Error::malformed(
             path,
             format!("a header whose {} flattens the image", source.name()),
-            "three independent axes; repair the header",
+            ("three independent axes", "repair the header"),
         )
     })?;
     // A code that means nothing to anybody is the scanner's.

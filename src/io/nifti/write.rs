@@ -206,7 +206,10 @@ fn prepare(
         return Err(Error::unsupported(
             path,
             "an affine with numbers too large or too small for NIfTI-1, which holds them in single precision",
-            "choose .nrrd, or repair the affine",
+            match voxels {
+                Voxels::Stored(_) => "write .nrrd by arcuate convert, or repair the affine",
+                _ => "repair the affine of the image that the grid is from",
+            },
         ));
     }
     let header = header(grid, &further, voxels, description);

@@ -74,9 +74,13 @@ pub fn of(path: &Path, header: &Header) -> Result<Option<Rows>, Error> {
         vectors.extend(std::iter::repeat_n(DVec3::new(x, y, z), repeats));
     }
     if vectors.is_empty() {
-        return Err(wrong(
-            "a b-value without gradients".to_owned(),
-            "“DWMRI_gradient_0000:=x y z” and so on; B matrices are not read",
+        return Err(Error::malformed(
+            path,
+            "a b-value without gradients",
+            (
+                "“DWMRI_gradient_0000:=x y z” and so on",
+                "write the gradients as vectors, since B matrices are not read",
+            ),
         ));
     }
     let longest = vectors.iter().map(|v| v.length()).fold(0.0, f64::max);

@@ -5,6 +5,8 @@ use super::super::words::count;
 use super::super::{Error, checksum, disk, gradients, with_extension};
 use crate::compute::Control;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -29,7 +31,60 @@ pub enum Standing {
     Same,
     /// A sentence without the path.
     Changed(String),
-    Missing(String),
+    Missing(Missing),
+}
+
+impl Standing {
+    /// The sentence about a file that is not the same.
+    pub fn why(&self) -> Option<String> {
+        match self {
+            Self::Same => None,
+            Self::Changed(why) => Some(why.clone()),
+            Self::Missing(why) => Some(why.to_string()),
+        }
+    }
+}
+
+/// Why a file is not the session's: displayed as a sentence without the path.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Missing {
+    Gone,
+    /// A folder has its name.
+    Folder,
+    /// The system does not let us read it.
+    Denied,
+    /// It cannot be read, for this reason.
+    Unread(String),
+    /// A file that belongs to it, by its name, cannot be read.
+    Beside(String, Box<Missing>),
+    /// It has changed, as this sentence says, and the user leaves it out.
+    LeftOut(String),
+}
+
+impl Missing {
+    fn words(&self, it: &str) -> String {
+        match self {
+            Self::Gone => "There is no such file".to_owned(),
+            Self::Folder => format!("{it} is a folder now, and was a file"),
+            Self::Denied => format!("{it} may not be read"),
+            Self::Unread(why) => format!("{it} cannot be read ({why})"),
+            Self::Beside(name, why) => why.words(&beside_it(name)),
+            Self::LeftOut(why) => why.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(IT))
+    }
+}
+
+/// The subject of sentences about a file.
+const IT: &str = "It";
+
+fn beside_it(name: &str) -> String {
+    format!("{name} beside it")
 }
 
 /// File metadata that change whenever the file does, also where its age was set back.
@@ -156,75 +211,83 @@ pub fn check(
     strict: bool,
     control: &Control,
 ) -> Result<Standing, Error> {
-    let own = check_one(path, entry, strict, control)?;
+    let own = check_one(path, entry, IT, strict, control)?;
     if own != Standing::Same {
         return Ok(own);
     }
     for companion in &entry.beside {
         let name = Path::new(&companion.path).file_name().unwrap_or_default();
-        let standing = check_one(&path.with_file_name(name), companion, strict, control)?;
-        let name = name.to_string_lossy();
-        match standing {
+        let beside = path.with_file_name(name);
+        let name = name.to_string_lossy().into_owned();
+        match check_one(&beside, companion, &beside_it(&name), strict, control)? {
             Standing::Same => {}
-            Standing::Missing(why) if why.starts_with(UNREAD) => {
-                let why = why.strip_prefix("It").unwrap_or(&why);
-                return Ok(Standing::Missing(format!("{name} beside it{why}")));
-            }
-            Standing::Missing(_) => {
+            Standing::Missing(Missing::Gone) => {
                 return Ok(Standing::Changed(format!(
                     "{name} is no longer beside it: put it back, or name its folder"
                 )));
             }
-            Standing::Changed(why) => {
-                let why = why.strip_prefix("It").unwrap_or(&why);
-                return Ok(Standing::Changed(format!("{name} beside it{why}")));
+            Standing::Missing(why) => {
+                return Ok(Standing::Missing(Missing::Beside(name, Box::new(why))));
             }
+            changed @ Standing::Changed(_) => return Ok(changed),
         }
     }
     Ok(Standing::Same)
 }
 
-/// The beginning of what is said of a file that is there.
-const UNREAD: &str = "It cannot be read";
-
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// `it`: the subject of a sentence about what has changed.
 fn check_one(
     path: &Path,
     entry: &Entry,
+    it: &str,
     strict: bool,
     control: &Control,
 ) -> Result<Standing, Error> {
     let Some((bytes, modified_ns)) = size_and_age(path) else {
-        return Ok(Standing::Missing("There is no such file".to_owned()));
+        let is_denied = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
+        return Ok(Standing::Missing(
+            match disk::metadata(path).is_err_and(is_denied) {
+                true => Missing::Denied,
+                false => Missing::Gone,
+            },
+        ));
     };
     if entry.sha256.is_empty() {
-        return Ok(Standing::Changed(
-            "It could not be read when the session was saved, which does not know what it held"
-                .to_owned(),
-        ));
+        return Ok(Standing::Changed(format!(
+            "{it} could not be read when the session was saved, so nothing says whether it is the same"
+        )));
     }
     if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
         return Ok(Standing::Same);
     }
+    // Streamlines may be a folder; that has no size of its own.
+    if entry.bytes > 0 && path.is_dir() {
+        return Ok(Standing::Missing(Missing::Folder));
+    }
     if bytes != entry.bytes {
         let (bytes, was) = (count(bytes), count(entry.bytes));
         return Ok(Standing::Changed(format!(
-            "It has {bytes} bytes and had {was} when the session was saved"
+            "{it} has {bytes} bytes and had {was} when the session was saved"
         )));
     }
-    match checksum::of_file(path, control) {
-        Ok(sum) if sum == entry.sha256 => Ok(Standing::Same),
-        Ok(_) => Ok(Standing::Changed(
-            "Its content is not that of when the session was saved".to_owned(),
+    Ok(match checksum::of_file(path, control) {
+        Ok(sum) if sum == entry.sha256 => Standing::Same,
+        Ok(_) => Standing::Changed(format!(
+            "{it} has other content than when the session was saved"
         )),
-        Err(Error::Cancelled) => Err(Error::Cancelled),
-        Err(Error::Unreadable { why, .. }) => Ok(Standing::Missing(format!("{UNREAD} ({why})"))),
-        Err(Error::Denied { .. }) => Ok(Standing::Missing(format!("{UNREAD} (no permission)"))),
-        Err(_) => Ok(Standing::Missing(UNREAD.to_owned())),
-    }
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
+        Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
+        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unread(why)),
+        // A folder of other files.
+        Err(_) => Standing::Changed(format!(
+            "{it} is another folder than when the session was saved"
+        )),
+    })
 }
 
 /// A file that may be the one, in one of these folders: of the same name and size, else of the same

@@ -9,7 +9,7 @@ mod numbers;
 mod store;
 
 pub use compare::{Again, Match, compare};
-pub use entry::{Entry, Stamp, Standing, check, companions, describe, look_for};
+pub use entry::{Entry, Missing, Stamp, Standing, check, companions, describe, look_for};
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, is_stored_name, restore, store, sweep};
@@ -93,7 +93,7 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
         ));
     }
     let why = |e: serde_json::Error| {
-        let expected = format!("{EXPECTED}; open a copy of it");
+        let expected = (EXPECTED, "open a copy of it");
         Error::malformed(path, super::json::found(&e), expected)
     };
     let version = serde_json::from_str::<Version>(text).map_err(why)?;

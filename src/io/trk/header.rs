@@ -52,7 +52,7 @@ impl Header {
             return Err(Error::malformed(
                 path,
                 format!("{} bytes", bytes.len()),
-                "a TRK file, whose header alone has 1000; copy it again",
+                ("a TRK file, whose header alone has 1000", "copy it again"),
             ));
         };
         if !bytes.starts_with(b"TRACK") {

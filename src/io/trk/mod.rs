@@ -204,7 +204,7 @@ fn records(
                     "{} of the {bytes} bytes of streamline {number}",
                     body.len() - at
                 ),
-                "a whole TRK file; it was cut off, copy it again",
+                ("a whole TRK file", "it was cut off, copy it again"),
             )
         };
         let Some(count) = body[at..].first_chunk::<4>() else {
@@ -270,7 +270,10 @@ fn place(
         return Err(Error::malformed(
             path,
             "a vox_to_ras that is flat or not finite",
-            "a map of the voxels to the world; write the file again with its image as reference",
+            (
+                "a map of the voxels to the world",
+                "write the file again with its image as reference",
+            ),
         ));
     };
     let order = if header.voxel_order.is_empty() {

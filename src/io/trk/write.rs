@@ -41,14 +41,20 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         return Err(Error::malformed(
             path,
             format!("a grid of {:?} voxels", grid.shape),
-            "at most 32767 along each axis, which is what TRK can say; choose another format",
+            (
+                "at most 32767 along each axis, which is what TRK can say",
+                "choose another format",
+            ),
         ));
     };
     let Ok(count) = i32::try_from(tractogram.len()) else {
         return Err(Error::malformed(
             path,
             format!("{} streamlines", tractogram.len()),
-            "at most 2147483647, which is what TRK can count; choose TRX",
+            (
+                "at most 2147483647, which is what TRK can count",
+                "choose TRX",
+            ),
         ));
     };
     let room = NAMES;
@@ -81,7 +87,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         return Err(Error::malformed(
             path,
             "more than 32767 numbers for each point or streamline",
-            "fewer; choose TRX",
+            ("fewer", "choose TRX"),
         ));
     }
     let dim = header.dim.map(f64::from);
@@ -120,7 +126,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
                         "a coordinate in streamline {} that is not finite or too large for its grid",
                         i + 1
                     ),
-                    "one that TRK can hold; choose TRX",
+                    ("one that TRK can hold", "choose TRX"),
                 ));
             }
             for v in file.to_array() {

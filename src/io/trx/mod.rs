@@ -18,7 +18,7 @@ pub use write::{means_folder, save};
 use super::fibres::{FibreInfo, MOST_LISTS, free_name};
 use super::numbers::Type;
 use super::words::counted;
-use super::{Error, disk, json};
+use super::{Error, Expected, disk, json};
 use crate::compute::Control;
 use crate::data::tractogram::column_name;
 use crate::data::words::agreed;
@@ -242,7 +242,7 @@ fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error
         Error::malformed(
             path,
             format!("a header.json with {}", json::found(&e)),
-            "a TRX header; write the file again",
+            ("a TRX header", "write the file again"),
         )
     })
 }
@@ -314,7 +314,7 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    fn wrong(&self, found: String, expected: String) -> Error {
+    fn wrong(&self, found: String, expected: impl Into<Expected>) -> Error {
         Error::malformed(self.path, found, expected)
     }
 
@@ -375,11 +375,14 @@ impl<'a> Arrays<'a> {
         }
         Err(self.wrong(
             format!("{} bytes in {}", part.length, part.name),
-            format!(
-                "{count} values of {} {:?}, which the header announces; write the file again",
-                name.columns, name.number
-            )
-            .to_lowercase(),
+            (
+                format!(
+                    "{count} values of {} {}, which the header announces",
+                    name.columns,
+                    name.number.name()
+                ),
+                "write the file again",
+            ),
         ))
     }
 
@@ -387,7 +390,7 @@ impl<'a> Arrays<'a> {
         if name.columns != 3 || !name.number.is_float() {
             return Err(self.wrong(
                 format!("points in {}", part.name),
-                "positions.3.float16, float32 or float64".to_owned(),
+                "positions.3.float16, float32 or float64",
             ));
         }
         self.check(part, name, self.vertices)?;
@@ -398,11 +401,13 @@ impl<'a> Arrays<'a> {
         let wrong = |found: String| {
             self.wrong(
                 found,
-                format!(
-                    "{} whole numbers that rise from 0 to at most {}, which the header announces; write \
-                     the file anew",
-                    self.lines.saturating_add(1),
-                    self.vertices
+                (
+                    format!(
+                        "{} whole numbers that rise from 0 to at most {}, which the header announces",
+                        self.lines.saturating_add(1),
+                        self.vertices
+                    ),
+                    "write the file again",
                 ),
             )
         };
@@ -445,7 +450,10 @@ impl<'a> Arrays<'a> {
         if self.lists > MOST_LISTS {
             return Err(self.wrong(
                 format!("{} numbers for each value of {}", name.columns, part.name),
-                format!("at most {MOST_LISTS} for all values together; leave some out"),
+                (
+                    format!("at most {MOST_LISTS} for all values together"),
+                    "leave some out",
+                ),
             ));
         }
         let (bytes, range) = part.bytes(self.control)?;
@@ -484,7 +492,10 @@ impl<'a> Arrays<'a> {
         let Some(members) = members else {
             return Err(self.wrong(
                 format!("members of {} that are no streamlines", part.name),
-                format!("whole numbers below {}; write the file again", self.lines),
+                (
+                    format!("whole numbers below {}", self.lines),
+                    "write the file again",
+                ),
             ));
         };
         let name = free_name(name.name, &self.groups);
@@ -499,7 +510,7 @@ impl<'a> Arrays<'a> {
             Error::malformed(
                 path,
                 format!("a TRX without {what}"),
-                "positions and offsets; write the file again",
+                ("positions and offsets", "write the file again"),
             )
         };
         let none = self.vertices == 0;

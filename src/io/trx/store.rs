@@ -139,7 +139,7 @@ fn too_many(path: &Path) -> Error {
     Error::malformed(
         path,
         format!("more than {MOST_ARRAYS} arrays"),
-        "at most that many; keep fewer groups and values",
+        ("at most that many", "keep fewer groups and values"),
     )
 }
 
@@ -161,7 +161,7 @@ fn archive(
         Error::malformed(
             path,
             format!("a zip archive that cannot be read ({why})"),
-            "a whole TRX file; copy it again",
+            ("a whole TRX file", "copy it again"),
         )
     };
     // A disk that fails is no damage to the archive.
@@ -202,7 +202,7 @@ fn archive(
                 return Err(Error::malformed(
                     path,
                     format!("an archive that ends within {name}"),
-                    "a whole TRX file; it was cut off, copy it again",
+                    ("a whole TRX file", "it was cut off, copy it again"),
                 ));
             };
             let range = start as usize..end as usize;

@@ -1,9 +1,9 @@
 //! Walking through a legacy VTK file: lines, words, and numbers in the file's form. Of the file no more
 //! than a window is held, so that memory is left for what is in it.
 
-use super::super::Error;
 use super::super::numbers::Type;
 use super::super::source::{CHUNK_BYTES, Source};
+use super::super::{Error, Expected};
 use crate::compute::Control;
 use std::ops::Range;
 use std::path::Path;
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The error that stopped the reading, if any did, else this.
-    pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<String>) -> Error {
+    pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
         let wrong = Error::malformed(self.path, found, expected);
         self.failed.take().unwrap_or(wrong)
     }
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
                 "the end of the file at byte {}, within its data",
                 self.length
             ),
-            "a whole VTK file; it was cut off, copy it again",
+            ("a whole VTK file", "it was cut off, copy it again"),
         )
     }
 

@@ -172,7 +172,7 @@ impl<'a> Text<'a> {
             Error::malformed(
                 path,
                 "appended data that do not begin",
-                "a whole VTP file; it was cut off, copy it again",
+                ("a whole VTP file", "it was cut off, copy it again"),
             )
         };
         let rest = &text.bytes[start..];
@@ -278,7 +278,7 @@ impl<'a> Unpacker<'a> {
         Error::malformed(
             self.path,
             "an array that ends before its time",
-            "a whole VTP file; it was cut off, copy it again",
+            ("a whole VTP file", "it was cut off, copy it again"),
         )
     }
 
@@ -304,7 +304,7 @@ impl<'a> Unpacker<'a> {
                 Error::malformed(
                     self.path,
                     "arrays that lie in each other",
-                    "a place for each; write the file again",
+                    ("a place for each", "write the file again"),
                 )
             })?;
         }

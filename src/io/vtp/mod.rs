@@ -74,7 +74,7 @@ struct Given {
 }
 
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
-    let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
+    let wrong = |found: String, expected: (&str, &str)| Error::malformed(path, found, expected);
     let mut reader = Reader::from_reader(file.xml());
     let mut unpacker = None::<Unpacker>;
     let mut section = String::new();
@@ -93,7 +93,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         let event = reader.read_event().map_err(|e| {
             wrong(
                 format!("XML that cannot be read ({e})"),
-                "a whole VTP file; copy it again",
+                ("a whole VTP file", "copy it again"),
             )
         })?;
         let empty = matches!(event, Event::Empty(_));
@@ -119,7 +119,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                     if counts[0].is_some() {
                         return Err(wrong(
                             "several pieces".to_owned(),
-                            "one; save the file again as a single piece",
+                            ("one", "save the file again as a single piece"),
                         ));
                     }
                     let names = ["Points", "Verts", "Lines", "Strips", "Polys"];
@@ -158,7 +158,11 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             continue;
         };
         let Some(unpacker) = &mut unpacker else {
-            return Err(wrong("an array outside <VTKFile>".to_owned(), "a VTP file"));
+            return Err(Error::malformed(
+                path,
+                "an array outside <VTKFile>",
+                "a VTP file",
+            ));
         };
         if section == "FieldData" {
             if array.name == "SPACE" && array.form == Form::Ascii {
@@ -171,7 +175,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                 Form::Appended => file.at(array.offset).ok_or_else(|| {
                     wrong(
                         format!("an array at {}", array.offset),
-                        "one inside the file; it was cut off, copy it again",
+                        ("one inside the file", "it was cut off, copy it again"),
                     )
                 })?,
             };
@@ -184,7 +188,8 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
                 stated: array.stated,
             });
         } else if !array.is_text {
-            return Err(wrong(
+            return Err(Error::malformed(
+                path,
                 format!("the array {} of an unknown type", array.name),
                 "Float32, Float64 or a whole number type",
             ));
@@ -199,11 +204,11 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     if open > most_open {
         return Err(wrong(
             format!("XML that ends within {open} of its tags"),
-            "a whole VTP file; it was cut off, copy it again",
+            ("a whole VTP file", "it was cut off, copy it again"),
         ));
     }
     if counts[0].is_none() {
-        let expected = "one with points and lines; write the file again";
+        let expected = ("one with points and lines", "write the file again");
         return Err(wrong("polydata without a piece".to_owned(), expected));
     }
     let counts = counts.map(|c| c.unwrap_or(0));
@@ -285,7 +290,10 @@ fn assemble(
             Err(Error::malformed(
                 path,
                 format!("{count} numbers in {} {}", array.section, array.name),
-                format!("{items} times {columns}, which the file announces; write it again"),
+                (
+                    format!("{items} times {columns}, which the file announces"),
+                    "write it again",
+                ),
             ))
         };
         let form = (array.number, big_endian);
@@ -304,7 +312,7 @@ fn assemble(
                     return Err(Error::malformed(
                         path,
                         format!("points of {} coordinates", array.columns),
-                        "three; write the file again",
+                        ("three", "write the file again"),
                     ));
                 }
                 expect(points, 3)?;
@@ -346,7 +354,10 @@ fn assemble(
         return Err(Error::malformed(
             path,
             format!("{} lines and {} points", data.lines(), data.points.len()),
-            format!("{lines} and {points}, which the file announces; copy it again"),
+            (
+                format!("{lines} and {points}, which the file announces"),
+                "copy it again",
+            ),
         ));
     }
     Ok(data)

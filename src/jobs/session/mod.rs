@@ -22,7 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
-pub use crate::io::session::{EXTENSION, Entry, Match, PackedMask, PackedNumbers, Standing, Sum};
+pub use crate::io::session::{
+    EXTENSION, Entry, Match, Missing, PackedMask, PackedNumbers, Standing, Sum,
+};
 
 /// Begins the sentence about kept streamlines whose file is not there.
 pub const GONE: &str = "Its file beside the session is gone";
@@ -359,7 +361,7 @@ pub enum SessionOutput {
     /// How many files were looked at, and those that are not what they were, with why.
     Verified {
         files: usize,
-        differ: Vec<(PathBuf, String)>,
+        differ: Vec<(PathBuf, Standing)>,
     },
     Autosaved {
         revision: u64,

@@ -329,13 +329,13 @@ pub fn read(
 pub fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
-) -> Result<Vec<(PathBuf, String)>, String> {
+) -> Result<Vec<(PathBuf, Standing)>, String> {
     control.begin("Verifying files", files.len() as u64);
     let mut differ = Vec::new();
     for (path, entry) in files {
         let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
-        if let Standing::Changed(why) | Standing::Missing(why) = standing {
-            differ.push((path, why));
+        if standing != Standing::Same {
+            differ.push((path, standing));
         }
         control.advance(1);
     }

@@ -3,6 +3,7 @@
 use super::cylinder::{Gamma, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::samples::{Samples, Shell};
+use crate::data::words::number;
 use crate::solvers::Error;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,9 @@ impl Model {
 
     /// Whether the parameters make sense by themselves.
     pub fn check(&self) -> Result<(), Error> {
+        /// Of smaller cylinders the sums of the signal have no numbers left; no axon is near.
+        const LEAST_RADIUS_UM: f64 = 1e-3;
+        const LEAST_SHAPE: f64 = 0.01;
         let say = |sentence: String| Err(Error::Input(sentence));
         // In mm²/s nothing in a head is faster than 0.01: most likely another unit.
         let sound = |d: f64| d > 0.0 && d <= 0.01;
@@ -99,8 +103,9 @@ impl Model {
         for d in all {
             if !sound(d) {
                 return say(format!(
-                    "A diffusivity is {d} mm²/s, expected above 0 and at most 0.01; water in tissue has \
-                     about 0.0017"
+                    "A diffusivity is {} mm²/s, expected above 0 and at most 0.01; water in tissue has \
+                     about 0.0017",
+                    number(d)
                 ));
             }
         }
@@ -112,21 +117,28 @@ impl Model {
         }
         match &self.intra {
             Intra::Cylinders { radii_um, .. } => {
-                if let Some(r) = radii_um.iter().find(|r| !(**r > 0.0 && **r <= 50.0)) {
+                if let Some(r) = radii_um
+                    .iter()
+                    .find(|r| !(LEAST_RADIUS_UM..=50.0).contains(*r))
+                {
                     return say(format!(
-                        "A radius is {r} µm, expected above 0 and at most 50; axons have 0.2 to 5"
+                        "A radius is {} µm, expected {LEAST_RADIUS_UM} to 50; axons have 0.2 to 5",
+                        number(*r)
                     ));
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
                 let odd = |g: &&Gamma| {
-                    !(g.shape > 0.0 && g.scale_um > 0.0 && g.shape * g.scale_um <= 50.0)
+                    let is_sound = g.shape >= LEAST_SHAPE && g.scale_um >= LEAST_RADIUS_UM;
+                    !(is_sound && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
                     return say(format!(
-                        "A distribution of radii has shape {} and scale {} µm, expected both above 0 and \
-                         a mean of at most 50 µm",
-                        g.shape, g.scale_um
+                        "A distribution of radii has shape {} and scale {} µm, expected a shape of at least \
+                         {LEAST_SHAPE}, a scale of at least {LEAST_RADIUS_UM} µm and a mean of at most 50 µm; \
+                         axons have a mean of 0.2 to 5",
+                        number(g.shape),
+                        number(g.scale_um)
                     ));
                 }
             }

@@ -153,7 +153,8 @@ impl Inputs<'_> {
         }
         if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
             return input(format!(
-                "The blur's radius is {mm} mm, expected above 0 and at most 20; leave it out for none"
+                "The blur's radius is {} mm, expected above 0 and at most 20; leave it out for none",
+                crate::data::words::number(mm)
             ));
         }
         if let Some(mask) = self.mask {

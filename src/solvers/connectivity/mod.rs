@@ -10,7 +10,7 @@ mod ends;
 use super::Error;
 use super::region::Numbers;
 use crate::compute::{Backend, Cancelled, Control, memory};
-use crate::data::words::counted;
+use crate::data::words::{counted, number};
 use crate::data::{Tractogram, Volume};
 use ends::Ends;
 use rayon::prelude::*;
@@ -82,7 +82,8 @@ pub fn connectome(
     }
     if !(0.0..=1000.0).contains(&radius_mm) {
         return Err(Error::Input(format!(
-            "Found a search radius of {radius_mm} mm, expected 0 to 1000 mm; choose 2, say"
+            "Found a search radius of {} mm, expected 0 to 1000 mm; choose 2, say",
+            number(radius_mm)
         )));
     }
     // The labels at the ends and the length of each streamline, twice while they are put together.

@@ -1,6 +1,7 @@
 //! The voxels that maps are made on.
 
 use super::Error;
+use crate::data::words::number;
 use crate::data::{AffineSource, Grid};
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
@@ -55,11 +56,12 @@ impl On {
 }
 
 fn check(edge_mm: f64) -> Result<(), Error> {
-    if edge_mm > 0.0 && edge_mm.is_finite() {
+    if (1e-3..=1e3).contains(&edge_mm) {
         return Ok(());
     }
     Err(Error::Input(format!(
-        "The voxels' edge is {edge_mm} mm, expected a positive number; choose for example 0.5 mm"
+        "The voxels' edge is {} mm, expected 0.001 to 1000 mm; choose for example 0.5 mm",
+        number(edge_mm)
     )))
 }
 

@@ -58,7 +58,11 @@ impl Directions {
     pub fn fan(self, both_ways: bool, axis: DVec3) -> Vec<DVec3> {
         match self {
             Self::Principal => vec![axis],
-            Self::Towards { direction } => vec![DVec3::from_array(direction).normalize()],
+            Self::Towards { direction } => {
+                // By the largest first: the square of a large number may be none.
+                let direction = DVec3::from_array(direction);
+                vec![(direction / direction.abs().max_element()).normalize()]
+            }
             // The same for every seed.
             Self::Sphere { count } => fibonacci(count, 1.0, -1.0),
             Self::Cone {

@@ -164,15 +164,28 @@ pub fn shoot_within(
     }
 }
 
+impl Params {
+    /// One sentence about the first value that no rays take, whatever the scan.
+    pub fn check(&self) -> Result<(), String> {
+        self.walk.check()?;
+        self.directions.check()?;
+        if self.keep_every == 0 {
+            return Err(
+                "One point in 0 is to be kept, expected at least 1; choose for example 1".into(),
+            );
+        }
+        match self.form {
+            Form::Hamiltonian => self.walk.check_reach(),
+            // Its steps are none in mm.
+            Form::Christoffel => Ok(()),
+        }
+    }
+}
+
 /// One sentence about the first thing that makes no sense.
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
     tracking::check(&medium.field, regions, &params.walk)?;
-    params.directions.check()?;
-    if params.keep_every == 0 {
-        return Err(
-            "One point in 0 is to be kept, expected at least 1; choose for example 1".into(),
-        );
-    }
+    params.check()?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(
             "The papers' form knows linear interpolation alone, found cubic B-splines; choose linear \

@@ -68,6 +68,7 @@ pub use super::Error;
 use super::random;
 use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control, memory};
+use crate::data::words::number;
 use crate::data::{Region, Role, Shape, Tensor, TensorField, Tractogram};
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +145,7 @@ pub struct Deflection {
 
 impl Params {
     /// One sentence about lengths that no curve has.
-    pub fn check_lengths(&self) -> Result<(), String> {
+    fn check_lengths(&self) -> Result<(), String> {
         let (shortest, longest) = (self.min_length_mm, self.max_length_mm.unwrap_or(f64::MAX));
         if (0.0..=longest).contains(&shortest) {
             return Ok(());
@@ -152,6 +153,105 @@ impl Params {
         Err(format!(
             "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
              {longest} mm; lower it or raise that"
+        ))
+    }
+    /// One sentence about the first value that no tracking takes, whatever the scan.
+    pub fn check(&self) -> Result<(), String> {
+        /// A shorter one does not move a point in single precision.
+        const LEAST_STEP_MM: f64 = 1e-7;
+        const MAX_STEPS: usize = 100_000_000;
+        let positive = |value: f64, what: &str, example: &str| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(format!(
+                "The {what} is {value} mm, expected a positive number; choose for example {example} mm"
+            ))
+        };
+        positive(self.step_mm, "step", "0.5")?;
+        if self.step_mm < LEAST_STEP_MM {
+            return Err(format!(
+                "The step is {} mm, expected at least {LEAST_STEP_MM:e} mm; choose for example 0.5 mm",
+                number(self.step_mm)
+            ));
+        }
+        if let Seeding::Grid { spacing_mm } = self.seeding {
+            positive(spacing_mm, "spacing of the seeds", "1")?;
+        }
+        if let Seeding::Random { count: 0 } | Seeding::PerVoxel { count: 0 } = self.seeding {
+            return Err("The number of seeds is 0, expected at least 1; ask for some".into());
+        }
+        if let Seeding::Random { count } = self.seeding {
+            seeding::check_count(count)?;
+        }
+        if let Some(angle) = self
+            .max_angle_rad
+            .filter(|a| !(*a > 0.0 && *a <= std::f64::consts::PI))
+        {
+            return Err(format!(
+                "The largest angle is {}°, expected more than 0° and at most 180°; choose for example 45°",
+                (angle.to_degrees() * 1e6).round() / 1e6
+            ));
+        }
+        if let Some(fa) = self.min_fa.filter(|fa| !(0.0..=1.0).contains(fa)) {
+            return Err(format!(
+                "The FA limit is {fa}, expected a number from 0 to 1; choose for example 0.15"
+            ));
+        }
+        if let Some(length) = self.max_length_mm {
+            positive(length, "largest length", "300")?;
+        }
+        self.check_lengths()?;
+        if !(1..=MAX_STEPS).contains(&self.max_steps) {
+            return Err(format!(
+                "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",
+                self.max_steps
+            ));
+        }
+        /// So many are exact in `f32`, and far more than anyone waits for.
+        const MAX_REPETITIONS: usize = 100_000;
+        if let Some(n) = self
+            .repetitions
+            .filter(|n| !(1..=MAX_REPETITIONS).contains(n))
+        {
+            return Err(format!(
+                "{n} repetitions of the bootstrap were asked for, expected 1 to {MAX_REPETITIONS}; choose \
+                 for example 50"
+            ));
+        }
+        if let Some(deflection) = self.deflection {
+            for (name, share) in [("f", deflection.f), ("g", deflection.g)] {
+                if !(0.0..=1.0).contains(&share) {
+                    return Err(format!(
+                        "The deflection's {name} is {share}, expected a number from 0 to 1; choose for \
+                         example 0.3"
+                    ));
+                }
+            }
+            if self.integrator != Integrator::Euler {
+                return Err(format!(
+                    "Deflection was asked for with the integrator {:?}, but its steps are straight; \
+                     choose Euler",
+                    self.integrator
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// One sentence about steps that end before the smallest length.
+    pub fn check_reach(&self) -> Result<(), String> {
+        let halves = if self.both_ways { 2.0 } else { 1.0 };
+        let longest = halves * self.max_steps as f64 * self.step_mm;
+        if longest >= self.min_length_mm {
+            return Ok(());
+        }
+        Err(format!(
+            "{} steps of {} mm end before the smallest length, {} mm; take longer steps or more of them, or lower \
+             that length",
+            words::count(self.max_steps as f64),
+            number(self.step_mm),
+            number(self.min_length_mm)
         ))
     }
 }
@@ -332,6 +432,7 @@ pub fn track_within(
     control: &Control,
 ) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
+    params.check_reach().map_err(Error::Input)?;
     if params.repetitions.is_some() {
         return Err(Error::Input(
             "A bootstrap was asked for without the scan that the tensors are from; open the scan"
@@ -369,6 +470,7 @@ pub fn track_bootstrap(
     control: &Control,
 ) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
+    params.check_reach().map_err(Error::Input)?;
     if !field.grid.matches(residuals.grid()) {
         return Err(Error::Input(
             "The residuals are of another grid than the tensors; fit the scan again".into(),
@@ -413,16 +515,7 @@ pub(super) fn check(
 ) -> Result<(), String> {
     // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
     const MAX_VOXELS: usize = i32::MAX as usize;
-    const MAX_STEPS: usize = 100_000_000;
-    let positive = |value: f64, what: &str, example: &str| {
-        if value > 0.0 && value.is_finite() {
-            return Ok(());
-        }
-        Err(format!(
-            "The {what} is {value} mm, expected a positive number; choose for example {example} mm"
-        ))
-    };
-    positive(params.step_mm, "step", "0.5")?;
+    params.check()?;
     let (low, high) = field.grid.bounds();
     let across = low.distance(high);
     if params.step_mm > across {
@@ -431,67 +524,6 @@ pub(super) fn check(
              0.5 mm",
             words::count(params.step_mm)
         ));
-    }
-    if let Seeding::Grid { spacing_mm } = params.seeding {
-        positive(spacing_mm, "spacing of the seeds", "1")?;
-    }
-    if let Seeding::Random { count: 0 } | Seeding::PerVoxel { count: 0 } = params.seeding {
-        return Err("The number of seeds is 0, expected at least 1; ask for some".into());
-    }
-    if let Seeding::Random { count } = params.seeding {
-        seeding::check_count(count)?;
-    }
-    if let Some(angle) = params
-        .max_angle_rad
-        .filter(|a| !(*a > 0.0 && *a <= std::f64::consts::PI))
-    {
-        return Err(format!(
-            "The largest angle is {}°, expected more than 0° and at most 180°; choose for example 45°",
-            (angle.to_degrees() * 1e6).round() / 1e6
-        ));
-    }
-    if let Some(fa) = params.min_fa.filter(|fa| !(0.0..=1.0).contains(fa)) {
-        return Err(format!(
-            "The FA limit is {fa}, expected a number from 0 to 1; choose for example 0.15"
-        ));
-    }
-    if let Some(length) = params.max_length_mm {
-        positive(length, "largest length", "300")?;
-    }
-    params.check_lengths()?;
-    if !(1..=MAX_STEPS).contains(&params.max_steps) {
-        return Err(format!(
-            "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",
-            params.max_steps
-        ));
-    }
-    /// So many are exact in `f32`, and far more than anyone waits for.
-    const MAX_REPETITIONS: usize = 100_000;
-    if let Some(n) = params
-        .repetitions
-        .filter(|n| !(1..=MAX_REPETITIONS).contains(n))
-    {
-        return Err(format!(
-            "{n} repetitions of the bootstrap were asked for, expected 1 to {MAX_REPETITIONS}; choose \
-             for example 50"
-        ));
-    }
-    if let Some(deflection) = params.deflection {
-        for (name, share) in [("f", deflection.f), ("g", deflection.g)] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(format!(
-                    "The deflection's {name} is {share}, expected a number from 0 to 1; choose for \
-                     example 0.3"
-                ));
-            }
-        }
-        if params.integrator != Integrator::Euler {
-            return Err(format!(
-                "Deflection was asked for with the integrator {:?}, but its steps are straight; \
-                 choose Euler",
-                params.integrator
-            ));
-        }
     }
     if field.tensors.len() > MAX_VOXELS {
         return Err(format!(

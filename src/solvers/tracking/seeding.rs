@@ -3,6 +3,7 @@
 use super::random::Stream;
 use super::{Error, Params, Seeding, words};
 use crate::compute::Control;
+use crate::data::words::number;
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -315,8 +316,9 @@ fn lattice(
     const MAX_CANDIDATES: f64 = 4e8;
     if !(counts.element_product() <= MAX_CANDIDATES) {
         return Err(input(format!(
-            "A {spacing} mm grid over the seed area has {} points, expected at most {}; choose a \
+            "A {} mm grid over the seed area has {} points, expected at most {}; choose a \
              larger spacing",
+            number(spacing),
             words::count(counts.element_product()),
             words::count(MAX_CANDIDATES)
         )));

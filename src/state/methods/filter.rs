@@ -110,7 +110,7 @@ fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) 
 fn without(lesion: &Lesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
-        " Without {} ({}), the other weights fitted anew, the root mean square error was {after:.4} \
+        " Without {} ({}), the other weights fitted again, the root mean square error was {after:.4} \
          in place of {before:.4}.",
         lesion.name,
         counted(lesion.streamlines as usize, "streamline")

@@ -1,9 +1,12 @@
 //! Regions as text.
 
-use crate::data::Shape;
+use crate::data::{Shape, words};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+
+/// No place of a head, and no size of a region, is further from 0.
+const MOST_MM: f64 = 1e4;
 
 /// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -69,7 +72,14 @@ impl std::str::FromStr for ShapeSpec {
         if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
             return Err(format!("\"{text}\" holds the number {n}: {expected}"));
         }
-        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0 && s.is_finite());
+        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0);
+        let far = numbers.iter().find(|n| n.abs() > MOST_MM);
+        if let (Some(far), "sphere" | "box") = (far, kind) {
+            let far = words::number(*far);
+            return Err(format!(
+                "\"{text}\" holds {far} mm, expected {MOST_MM} mm at most"
+            ));
+        }
         match (kind, numbers.as_slice()) {
             ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
                 centre: DVec3::new(x, y, z),

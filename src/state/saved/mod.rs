@@ -446,7 +446,7 @@ pub fn away(document: &Document) -> Option<String> {
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} {AWAY} ({}): make {them} again, or take {them} out, in Layers",
+        "{what} not stored beside the session ({}): make {them} again, or take {them} out, in Layers",
         names.join(", ")
     ))
 }
@@ -457,13 +457,6 @@ pub fn unopened(document: &Document) -> Option<String> {
     let all: Vec<&str> = absent.map(|a| &*a.why).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
-
-/// Whether a sentence is one of [`away`].
-pub fn says_away(sentence: &str) -> bool {
-    sentence.contains(AWAY)
-}
-
-const AWAY: &str = "not stored beside the session";
 
 impl Absent {
     /// Where its file was, if it is of one.

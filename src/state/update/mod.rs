@@ -38,7 +38,7 @@ pub use maps::sent;
 pub use moved::fixed_name;
 pub use pathways::{find as find_pathway, told as pathway_recipe};
 pub use segment::{now as segmented_now, recipe_of as segmented_recipe, told as segment_recipe};
-pub use sessions::{is_session, wrong_files};
+pub use sessions::is_session;
 
 use super::action::{Action, Effect, Phase};
 use super::comparing;

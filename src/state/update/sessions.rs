@@ -3,18 +3,16 @@
 mod checked;
 mod later;
 
-pub use checked::wrong_files;
-
 use super::{edit, fitting, opening};
 use crate::jobs::session::{
-    Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
+    Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
 use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
 use crate::state::saving::{Changed, Leaving, Opening, SessionAction};
-use crate::state::session::{RecentKind, Severity};
+use crate::state::session::{Message, RecentKind, Severity, Topic};
 use crate::state::unsaved::{Base, InFiles, summed};
 use crate::state::words::{counted, some_of};
 use crate::state::{Document, Effect, Recipe, State, View};
@@ -112,19 +110,15 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
 
 /// What a note says of kept results that are not here is true as long as they are not.
 pub fn follow(state: &mut State) {
-    let messages = &mut state.session.messages;
-    if !messages.iter().any(|m| saved::says_away(&m.text)) {
+    let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
+    let mut said = state.session.messages.iter_mut().filter(of_away).peekable();
+    if said.peek().is_none() {
         return;
     }
-    let now = saved::away(&state.document);
-    messages.retain_mut(|message| {
-        if saved::says_away(&message.text)
-            && let Some(now) = &now
-        {
-            message.text.clone_from(now);
-        }
-        now.is_some() || !saved::says_away(&message.text)
-    });
+    match saved::away(&state.document) {
+        Some(now) => said.for_each(|message| message.text.clone_from(&now)),
+        None => state.session.forget(Topic::Away),
+    }
 }
 
 /// Leaves the document, or asks first.
@@ -333,8 +327,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if let Some(session) = state.session.saving.recovered.take() {
-        let messages = &mut state.session.messages;
-        messages.retain(|m| m.text != COPY_KEPT);
+        state.session.forget(Topic::CopyKept);
         submit(effects, SessionRequest::Forget { session });
     }
 }
@@ -459,7 +452,7 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
         if let Standing::Changed(why) = &found.standing
             && answers.get(&index) != Some(&Changed::UseAsItIs)
         {
-            found.standing = Standing::Missing(why.clone());
+            found.standing = Standing::Missing(Missing::LeftOut(why.clone()));
         }
     }
     let (items, absent) = saved::items(&opening.content, &opening.read);
@@ -505,7 +498,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         state.session.say(Severity::Warning, note.clone());
     }
     if let Some(sentence) = saved::away(&document) {
-        state.session.say(Severity::Information, sentence);
+        state
+            .session
+            .say_of(Topic::Away, Severity::Information, sentence);
     }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
@@ -541,7 +536,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let name = state.document.name.clone();
     state.session.status = if recovered {
         if !whole {
-            state.session.say(Severity::Warning, COPY_KEPT);
+            state
+                .session
+                .say_of(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
         format!("Recovered {name}")
     } else {

@@ -3,7 +3,7 @@
 
 use super::{save, submit};
 use crate::jobs::session::{SessionRequest, Standing};
-use crate::state::saving::{ChangedSince, Opening, Verified};
+use crate::state::saving::{ChangedSince, Verified};
 use crate::state::session::Severity;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,7 @@ pub(super) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) {
 /// Files that were taken for those of the session by size and age alone are read in the background.
 pub(super) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut state.session.saving;
+    saving.opened_status.clone_from(&state.session.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
     let same = same.filter(|f| f.standing == Standing::Same);
@@ -46,7 +47,7 @@ pub(super) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, String)]) {
+pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Standing)]) {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -56,31 +57,25 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stri
         true => Verified::Same(files),
         false => Verified::Differ(names),
     };
-    let status = &state.session.status;
-    let recent = ["Opened session", "Recovered"];
-    if differ.is_empty() && recent.iter().any(|r| status.starts_with(r)) {
+    let opened = &state.session.saving.opened_status;
+    // Something else may have been done since.
+    if differ.is_empty() && !opened.is_empty() && state.session.status.starts_with(opened) {
         state.session.status = format!("{} · {}", state.session.status, found.words());
     }
-    for (path, _) in differ {
-        let sentence = format!(
-            "This file has other content than when the session was saved, though its size and date are the same; \
-             the window shows the new content: put the earlier file back and open the session again, or save \
-             the session to keep the new one: {}",
-            path.display()
-        );
+    for (path, standing) in differ {
+        let path = path.display();
+        let sentence = match standing {
+            Standing::Missing(why) => format!(
+                "{why}, so nobody knows whether it is what it was when the session was saved; put it back and open \
+                 the session again: {path}"
+            ),
+            _ => format!(
+                "This file has other content than when the session was saved, though its size and date are the same; \
+                 the window shows the new content: put the earlier file back and open the session again, or save \
+                 the session to keep the new one: {path}"
+            ),
+        };
         state.session.say(Severity::Warning, sentence);
     }
     state.session.saving.verified = Some(found);
-}
-
-/// A sentence about each file of the session that is not as it was, for commands.
-pub fn wrong_files(opening: &Opening) -> Vec<String> {
-    let sentence = |why: &str, path: &Path| format!("{why}: {}", path.display());
-    opening
-        .wrong()
-        .map(|(_, found)| match &found.standing {
-            Standing::Missing(why) | Standing::Changed(why) => sentence(why, &found.path),
-            Standing::Same => String::new(),
-        })
-        .collect()
 }
