@@ -38,7 +38,7 @@ static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
 
 /// From now on [`written`] knows: a command that fails halfway says what stands.
 pub fn remember_what_is_written() {
-    record().get_or_insert_default();
+    *record() = Some(Vec::new());
 }
 
 pub fn written() -> Vec<PathBuf> {
