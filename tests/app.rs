@@ -141,9 +141,13 @@ fn edited() -> State {
 fn clock() {
     let ctx = Context::default();
     // Whether it is time, and when it will be looked at again.
-    let due = |clock: &mut Clock, state: &State| {
+    let start = Instant::now();
+    let due = |clock: &mut Clock, state: &State, s: f64| {
         let mut due = None;
-        let output = ctx.run_ui(RawInput::default(), |ui| due = clock.due(state, ui.ctx()));
+        let now = start + Duration::from_secs_f64(s);
+        let output = ctx.run_ui(RawInput::default(), |ui| {
+            due = clock.due(state, ui.ctx(), now);
+        });
         let delay = output.viewport_output[&ViewportId::ROOT].repaint_delay;
         if let Some(action) = &due {
             let autosave = Action::Session(SessionAction::Autosave);
@@ -155,26 +159,30 @@ fn clock() {
     let mut state = edited();
     // The first frames of a window follow one another for reasons of their own.
     for _ in 0..4 {
-        due(&mut Clock::default(), &State::new(String::new()));
+        due(&mut Clock::default(), &State::new(String::new()), 0.0);
     }
     let mut clock = Clock::default();
-    let (now, again) = due(&mut clock, &state);
+    let (now, again) = due(&mut clock, &state, 0.0);
     assert!(
-        !now && again > seconds(50.0) && again <= seconds(60.0),
+        !now && again > seconds(59.0) && again <= seconds(60.0),
         "{again:?}"
     );
     state.session.saving.autosave_due = true;
-    let (now, again) = due(&mut clock, &state);
-    assert!(!now && again <= seconds(3.0), "{again:?}");
-    std::thread::sleep(seconds(3.1));
+    let (now, again) = due(&mut clock, &state, 1.0);
+    assert!(!now && again <= seconds(2.0), "{again:?}");
     state.session.saving.autosave_due = false;
-    assert!(!due(&mut clock, &state).0, "no job has ended");
+    assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
     state.session.saving.autosave_due = true;
-    assert!(due(&mut clock, &state).0);
+    assert!(due(&mut clock, &state, 3.1).0);
     // Jobs that end in a row are saved together.
-    assert!(!due(&mut clock, &state).0);
+    assert!(!due(&mut clock, &state, 3.2).0);
+    assert!(due(&mut clock, &state, 6.2).0);
+    // Without jobs a change waits for a minute.
+    state.session.saving.autosave_due = false;
+    assert!(!due(&mut clock, &state, 66.1).0);
+    assert!(due(&mut clock, &state, 66.3).0);
     let clean = State::new(String::new());
-    assert!(!due(&mut Clock::default(), &clean).0);
+    assert!(!due(&mut Clock::default(), &clean, 100.0).0);
 }
 
 /// Any job that ends well; one that is for recovery itself asks for nothing.

@@ -4,7 +4,7 @@
 pub mod entries;
 mod seeds;
 
-use crate::support::test;
+use crate::support::{process_time, test};
 use arcuate::io;
 use entries::{ENTRIES, Entry};
 use libtest_mimic::Trial;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tells a process of this program to read all cases: memory is counted for a whole process.
 const CHILD: &str = "ARCUATE_FUZZ_CHILD";
@@ -82,9 +82,9 @@ pub fn child() {
             let bytes = std::fs::read(&case).expect("readable");
             io::forget_peak();
             let before = io::held_bytes();
-            let begun = Instant::now();
+            let begun = process_time();
             entry.run(&here, &bytes);
-            let took = begun.elapsed();
+            let took = process_time() - begun;
             assert!(!PANICKED.load(Ordering::SeqCst), "a worker panicked");
             assert!(took < LONGEST, "it took {took:?}");
             if let Some((before, after)) = before.zip(io::held_bytes()) {

@@ -210,6 +210,65 @@ impl Random {
     }
 }
 
+/// How long a test waits for what another thread or program does. It ends a test that would wait for ever, and says
+/// nothing of speed: other programs may take the processors for minutes.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Asks again until there is an answer, for [`PATIENCE`] at most; `what` is missing then.
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}: not in {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What a clock of this process says.
+#[cfg(unix)]
+fn processor_time(clock: rustix::time::ClockId) -> Duration {
+    let now = rustix::time::clock_gettime(clock);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// How long this thread has worked: other tests and programs that take the processors meanwhile add nothing.
+#[cfg(unix)]
+pub fn thread_time() -> Duration {
+    processor_time(rustix::time::ClockId::ThreadCPUTime)
+}
+
+/// How long all threads of this process have worked together.
+#[cfg(unix)]
+pub fn process_time() -> Duration {
+    processor_time(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// Without such clocks the time that passes.
+#[cfg(not(unix))]
+pub fn thread_time() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+#[cfg(not(unix))]
+pub fn process_time() -> Duration {
+    thread_time()
+}
+
+/// When a job began that is young for as long as the test runs, however slow the machine is.
+pub fn young() -> Instant {
+    Instant::now() + Duration::from_secs(24 * 3600)
+}
+
+/// When a job began that has run for this long at least.
+pub fn begun_before(age: Duration) -> Instant {
+    Instant::now()
+        .checked_sub(age)
+        .expect("a machine that has run for longer")
+}
+
 /// Whether a test that damages files goes on: for a fixed number of them, so that every run reads the same ones,
 /// and for as many seconds as `ARCUATE_FUZZ_SECONDS` says.
 pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {

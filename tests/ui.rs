@@ -26,7 +26,7 @@ mod trial;
 mod volume;
 mod words;
 
-use crate::support::test;
+use crate::support::{begun_before, test, wait_for, young};
 use arcuate::jobs::Request;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
@@ -505,12 +505,10 @@ fn overwriting() {
     click(&mut window, "Export…");
     type_over(&mut window, path.to_str().unwrap());
     // Whether the file exists is asked on a thread.
-    let patience = std::time::Instant::now();
-    while window.query_by_label("Replace").is_none() {
-        assert!(patience.elapsed().as_secs() < 10, "no answer");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    wait_for("the question", || {
         window.run();
-    }
+        window.query_by_label("Replace").map(|_| ())
+    });
     assert!(submitted(&window).is_empty(), "nothing is written unasked");
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
@@ -576,16 +574,16 @@ fn running_job() {
         ticket: 7,
         label: "Fitting tensors".to_owned(),
         control,
-        started: std::time::Instant::now(),
+        started: young(),
     };
-    let ago = |ms| std::time::Instant::now().checked_sub(std::time::Duration::from_millis(ms));
     state.session.jobs = vec![job];
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
         "a short job is not worth a word"
     );
-    window.state_mut().state.session.jobs[0].started = ago(5_000).unwrap();
+    let age = std::time::Duration::from_secs(5);
+    window.state_mut().state.session.jobs[0].started = begun_before(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();

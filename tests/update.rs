@@ -21,7 +21,7 @@ mod told;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, test};
+use crate::support::{Random, test, young};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
@@ -163,7 +163,8 @@ struct Window {
     jobs: Jobs,
     requests: Vec<Request>,
     /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
-    /// come too late, so that every result that can be out of date is.
+    /// come too late, so that every result that can be out of date is. Their jobs are young until a test makes
+    /// them old: how long this machine takes decides nothing.
     holding: bool,
     held: Vec<Event>,
     cancelled: Vec<Slot>,
@@ -213,9 +214,10 @@ impl Window {
                 _ => continue,
             };
             self.requests.push(request.clone());
-            let job = self.jobs.submit(request);
+            let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
             if self.holding {
+                job.started = young();
                 update(&mut self.state, Action::JobStarted(job));
                 self.held.push(event);
             } else {

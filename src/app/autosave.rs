@@ -17,21 +17,22 @@ pub struct Clock(Option<Instant>);
 
 impl Clock {
     /// The action, where it is time for it; else asks for a frame when it will be.
-    pub fn due(&mut self, state: &State, ctx: &Context) -> Option<Action> {
+    pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
         let saving = &state.session.saving;
         let changed = state.has_changed();
         // What was saved needs to be taken away once all is in a file.
         if !changed && saving.autosaved.is_none() {
             return None;
         }
-        let last = *self.0.get_or_insert_with(Instant::now);
+        let last = *self.0.get_or_insert(now);
         let soon = saving.autosave_due || !changed;
-        let left = if soon { AT_LEAST } else { EVERY }.saturating_sub(last.elapsed());
+        let left = if soon { AT_LEAST } else { EVERY };
+        let left = left.saturating_sub(now.duration_since(last));
         if !left.is_zero() {
             ctx.request_repaint_after(left);
             return None;
         }
-        self.0 = Some(Instant::now());
+        self.0 = Some(now);
         ctx.request_repaint_after(EVERY);
         Some(Action::Session(SessionAction::Autosave))
     }
@@ -53,7 +54,9 @@ impl Timers {
 
     /// The actions for which it is time.
     pub fn due(&mut self, state: &State, ctx: &Context) -> Vec<Action> {
-        let look = self.look.due(state, ctx, Instant::now());
-        self.save.due(state, ctx).into_iter().chain(look).collect()
+        let now = Instant::now();
+        let look = self.look.due(state, ctx, now);
+        let save = self.save.due(state, ctx, now);
+        save.into_iter().chain(look).collect()
     }
 }

@@ -254,11 +254,11 @@ pub fn commit(shells: usize) -> commit::Params {
         group: 0.0,
         stop: commit::solver::Stop {
             iterations: 1000,
-            objective: 1e-5,
-            // A tenth: of columns that are nearly one it says less than the objective's fall.
-            kkt: 1e-6,
+            objective: 0.0,
+            kkt: 0.0,
             target: 0.0,
-        },
+        }
+        .within(1e-5),
         way: None,
         precision: commit::operator::Precision::Exact,
         force_model: false,
@@ -383,3 +383,6 @@ pub fn ray_display() -> Display {
         ..line_display()
     }
 }
+
+/// Opacity of pictures and figures that belong to earlier controls, as a share of what they have when they are right.
+pub const STALE_OPACITY: f32 = 0.45;

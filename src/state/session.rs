@@ -13,6 +13,7 @@ use super::sampling::Sample;
 use super::saving::Saving;
 use super::segment;
 use super::settings::Settings;
+use super::view::Task;
 use super::{Document, Recipe};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
@@ -272,6 +273,8 @@ pub struct Session {
     pub status: String,
     /// The status that was about the live result.
     pub said_live: Option<String>,
+    /// What the status said about a result that is seen in one task alone.
+    pub said_in: Option<(Task, String)>,
     pub live: Option<Live>,
     /// The stopped ends of the kept and of the missed curves.
     pub stopped: Derived<StopKey, [Tractogram; 2]>,
@@ -359,6 +362,7 @@ impl Session {
             messages: Vec::new(),
             status: String::new(),
             said_live: None,
+            said_in: None,
             live: None,
             stopped: Derived::default(),
             passing: None,

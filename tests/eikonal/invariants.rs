@@ -1,7 +1,7 @@
 //! What must hold of every field.
 
 use super::{PARAMS, cube, nested, oblique, source, spread, spread_by, swirl};
-use crate::support::{Random, test};
+use crate::support::{Random, test, thread_time};
 use crate::tracking::fields::{backend, cuboid, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape};
@@ -12,7 +12,6 @@ use arcuate::solvers::metric::Metric;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
-use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -186,11 +185,14 @@ fn cancelled() {
     let metric = Metric::from_speed(&grid, |v| apart(v).then_some(DMat3::IDENTITY)).unwrap();
     let backend = backend(1);
     let sources = [Arc::new(source(&metric, "A", &[[4, 4, 4]]))];
+    // The work of the one thread, whatever others do meanwhile.
     let solve = |control: &Control| {
         let prepared = Prepared::new(&metric, LocalSolver::HopfLax26, &backend, control).unwrap();
-        let started = Instant::now();
-        let solved = solve(&prepared, &sources, &PARAMS, &backend, control);
-        (solved, started.elapsed())
+        backend.install(|| {
+            let before = thread_time();
+            let solved = solve(&prepared, &sources, &PARAMS, &backend, control);
+            (solved, thread_time() - before)
+        })
     };
     let (solved, whole) = solve(&Control::new());
     let reached = solved.unwrap()[0]
@@ -199,17 +201,20 @@ fn cancelled() {
         .filter(|v| v.is_finite())
         .count();
     assert_eq!(reached, 1);
-    let control = Control::new();
-    let (solved, early) = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(whole / 5);
-            control.cancel();
+    // A thread that sleeps may be woken late, once or twice.
+    let early = (0..10).any(|_| {
+        let control = Control::new();
+        let (solved, early) = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(whole / 5);
+                control.cancel();
+            });
+            solve(&control)
         });
-        solve(&control)
+        println!("laid out and solved in {whole:.1?}, cancelled in {early:.1?}");
+        solved.is_err_and(|e| e.to_string() == "Cancelled") && early < whole * 4 / 5
     });
-    println!("laid out and solved in {whole:.1?}, cancelled in {early:.1?}");
-    assert_eq!(solved.unwrap_err().to_string(), "Cancelled");
-    assert!(early < whole * 4 / 5);
+    assert!(early, "it is laid out as a whole before anybody looks");
 }
 
 fn symmetry() {

@@ -1,6 +1,6 @@
 //! Films: an ffmpeg that complains at length, stands still or is stopped hangs nobody.
 
-use crate::support::test;
+use crate::support::{PATIENCE, test};
 use arcuate::compute::Control;
 use arcuate::io::Error;
 use arcuate::jobs::Ffmpeg;
@@ -103,14 +103,18 @@ fn few_threads() {
 fn stands_still() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
+    // On a busy machine the shell may need more than a second for its first word.
     let script = "echo frame=7; echo 'waiting for nothing' >&2; exec sleep 600";
-    let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
-    let begun = Instant::now();
-    let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
-    assert!(begun.elapsed() < Duration::from_secs(30));
-    let error = error.to_string();
-    let words = "did not go on for 1 s after 7 pictures and was ended: waiting for nothing";
-    assert!(error.contains(words), "{error}");
+    let stood = (0..5).any(|_| {
+        let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));
+        let begun = Instant::now();
+        let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
+        assert!(begun.elapsed() < PATIENCE);
+        let error = error.to_string();
+        assert!(error.contains("did not go on for 1 s after "), "{error}");
+        error.contains("after 7 pictures and was ended: waiting for nothing")
+    });
+    assert!(stood, "what it did and said is left out");
     assert!(!path.exists());
 }
 
@@ -126,6 +130,6 @@ fn cancelled() {
         other.cancel();
     });
     assert_eq!(save(&ffmpeg, &path, &control), Err(Error::Cancelled));
-    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(begun.elapsed() < PATIENCE);
     stops.join().expect("no panic");
 }

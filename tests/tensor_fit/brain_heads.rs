@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
     let mut all: Vec<Trial> = (0..3).map(part).collect();
     all.extend([
         test("tensor_fit::brain_mask_of_dark_fluid", without_b0),
+        test("tensor_fit::brain_mask_in_noise_is_doubted", in_noise),
         data_test(
             "tensor_fit::brain_mask_with_dark_nuclei",
             "tractograms/arcuate_groups_b0.nii.gz",
@@ -200,12 +201,8 @@ fn heads(first: u64) {
     }
 }
 
-/// Without b = 0 volumes fluid is as dark as air, so that nothing closes the brain off; the reference
-/// is the brain with its sulci. Where the noise covers the weighted signal the mask is doubted.
-fn without_b0() {
-    let mut random = Random::fresh("brain_mask_of_dark_fluid");
-    let head = Scanned::new(1, 0, 2000.0);
-    let brain = head.of(Fractions::brain);
+/// With its sulci.
+fn closed(brain: &Mask) -> Mask {
     let moved = |mask: &Mask, grow_mm: f64| {
         let change = Change {
             grow_mm,
@@ -213,7 +210,16 @@ fn without_b0() {
         };
         region::change(mask, &change, &Control::new()).unwrap()
     };
-    let closed = moved(&moved(&brain, 6.0), -6.0);
+    moved(&moved(brain, 6.0), -6.0)
+}
+
+/// Without b = 0 volumes fluid is as dark as air, so that nothing closes the brain off; the reference
+/// is the brain with its sulci. Where the noise covers the weighted signal the mask is doubted.
+fn without_b0() {
+    let mut random = Random::fresh("brain_mask_of_dark_fluid");
+    let head = Scanned::new(1, 0, 2000.0);
+    let brain = head.of(Fractions::brain);
+    let closed = closed(&brain);
     for snr in [10.0, 20.0, 30.0] {
         let dwi = head.seen(0.35, 1, snr, &mut random);
         let found = found(&dwi, &head.gradients);
@@ -240,6 +246,53 @@ fn without_b0() {
         "Dice {of_closed}: not noisy enough for this test"
     );
     assert!(found.found.doubtful(), "{:?}", found.found);
+}
+
+/// A mask that noise makes wrong is doubted, at any SNR and by any coil.
+fn in_noise() {
+    let mut random = Random::fresh("brain_mask_in_noise");
+    let mut wrong = 0;
+    for (n, (b0_count, b)) in [(2, 1000.0), (1, 2000.0), (0, 1000.0), (1, 3000.0)]
+        .into_iter()
+        .enumerate()
+    {
+        let head = Scanned::new(n as u64 + 1, b0_count, b);
+        let brain = head.of(Fractions::brain);
+        let reference = match b0_count {
+            0 => closed(&brain),
+            _ => head.of(|f| f.brain() + f.of(Tissue::Csf)),
+        };
+        for snr in [2.0, 3.0, 4.0, 5.0] {
+            for kind in 0..3 {
+                let dwi = head.seen(0.35, kind, snr, &mut random);
+                let what = format!("{b0_count} × b 0, b {b}, SNR {snr}, coil {kind}");
+                let found = match tensor_fit::brain_mask(
+                    &dwi,
+                    &head.gradients,
+                    &backend(2),
+                    &Control::new(),
+                ) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        println!("{what}: {error}");
+                        continue;
+                    }
+                };
+                let dice = dice(&found.mask, &reference);
+                println!(
+                    "{what}: Dice {dice:.3}, {} {:?}",
+                    found.found.doubtful(),
+                    found.found
+                );
+                wrong += usize::from(dice < 0.9);
+                assert!(dice >= 0.9 || found.found.doubtful(), "{what}: Dice {dice}");
+            }
+        }
+    }
+    assert!(
+        wrong > 10,
+        "{wrong} masks are wrong: not noisy enough for this test"
+    );
 }
 
 /// The nuclei of this head are so dark at b = 0 that Otsu's threshold cuts them out, with the internal

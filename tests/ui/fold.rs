@@ -2,7 +2,7 @@
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
-use crate::support::test;
+use crate::support::{begun_before, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::GuideStep;
@@ -10,7 +10,7 @@ use arcuate::state::{Action, Job, Phase, Severity, Slot, State, Task, update};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SIZE: [f32; 2] = [1270.0, 770.0];
 /// Where the buttons under the results begin.
@@ -135,7 +135,7 @@ fn first_page() {
         ticket: 1,
         label: "Making the demo head".to_owned(),
         control,
-        started: Instant::now() - Duration::from_secs(1),
+        started: begun_before(Duration::from_secs(1)),
     });
     let mut page = window(state, SIZE);
     let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Making the demo head");

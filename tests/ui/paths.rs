@@ -1,7 +1,7 @@
 //! Paths that are typed where the desktop has no file dialog.
 
 use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
-use crate::support::test;
+use crate::support::{test, wait_for};
 use arcuate::jobs::Request;
 use arcuate::state::State;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -40,12 +40,10 @@ fn text(window: &Window) -> String {
 
 /// The disk is asked on a thread.
 fn wait(window: &mut Window, until: impl Fn(&Window) -> bool) {
-    let patience = std::time::Instant::now();
-    while !until(window) {
-        assert!(patience.elapsed().as_secs() < 10, "no answer");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    wait_for("an answer", || {
         window.run();
-    }
+        until(window).then_some(())
+    });
 }
 
 fn opened() {

@@ -3,7 +3,7 @@
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, small_scan, tracking, window};
-use crate::support::test;
+use crate::support::{test, young};
 use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::tensor_fit::MaskReport;
@@ -19,7 +19,6 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
-use std::time::Instant;
 
 const SIZES: [[f32; 2]; 2] = [[1270.0, 770.0], [1920.0, 1080.0]];
 
@@ -130,7 +129,7 @@ fn streamlines() {
                 ticket: 1,
                 label: "Tracking".to_owned(),
                 control: Control::new(),
-                started: Instant::now(),
+                started: young(),
             });
         }
         state
@@ -182,7 +181,7 @@ fn fit() {
         ticket: 1,
         label: "Fitting tensors".to_owned(),
         control: Control::new(),
-        started: Instant::now(),
+        started: young(),
     });
     for size in SIZES {
         let mut window = window(runs.clone(), size);

@@ -1,7 +1,7 @@
 //! What the window says when something did not go as asked.
 
 use super::{Window, click, small_scan, submitted, tracking, type_over, window};
-use crate::support::test;
+use crate::support::{test, wait_for};
 use arcuate::jobs::Request;
 use arcuate::state::{Severity, Slot};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -58,33 +58,30 @@ fn bad_path() {
     let missing = folder.path().join("missing");
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Export…");
-    let wait_for = |window: &mut Window, text: &str| {
-        let patience = std::time::Instant::now();
-        while window.query_by_label(text).is_none() {
-            assert!(patience.elapsed().as_secs() < 10, "no \"{text}\"");
-            std::thread::sleep(std::time::Duration::from_millis(5));
+    let told = |window: &mut Window, text: &str| {
+        wait_for(text, || {
             window.run();
-        }
+            window.query_by_label(text).map(|_| ())
+        });
     };
     type_over(&mut window, missing.join("t.tck").to_str().unwrap());
     let text = format!("There is no folder {}", missing.display());
-    wait_for(&mut window, &text);
+    told(&mut window, &text);
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Path");
     let kept = field.accesskit_node().value().unwrap_or_default();
     assert!(kept.ends_with("t.tck"), "{kept}");
     type_over(&mut window, folder.path().join("t.nii").to_str().unwrap());
-    wait_for(
+    told(
         &mut window,
         "Expected a name that ends in .tck, .trk, .trx, .vtk, .vtp",
     );
     assert!(submitted(&window).is_empty());
     let good = folder.path().join("t.tck");
     type_over(&mut window, good.to_str().unwrap());
-    let patience = std::time::Instant::now();
-    while submitted(&window).is_empty() {
-        assert!(patience.elapsed().as_secs() < 10, "nothing was saved");
+    wait_for("a save", || {
         window.run();
-    }
+        (!submitted(&window).is_empty()).then_some(())
+    });
 }
 
 fn out_of_range() {

@@ -2,7 +2,7 @@
 
 use super::rays::{measured, rays, shot};
 use super::{App, Window, click, small_scan, submitted, tracking, type_over, window};
-use crate::support::{Random, test};
+use crate::support::{Random, test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::document::LineColouring;
@@ -201,12 +201,10 @@ fn guided() {
 
 /// Whether a file exists is asked on a thread.
 fn asked(window: &mut Window) {
-    let patience = Instant::now();
-    while submitted(window).is_empty() {
-        assert!(patience.elapsed().as_secs() < 10, "no answer");
-        std::thread::sleep(Duration::from_millis(5));
+    wait_for("a save", || {
         window.run();
-    }
+        (!submitted(window).is_empty()).then_some(())
+    });
 }
 
 /// The next export goes where the last one went, in its format.

@@ -8,6 +8,7 @@ use super::super::draw_list::{
 use super::volumes::planes;
 use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::state::FoundPathway;
+use crate::state::defaults::STALE_OPACITY;
 use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, State, Task};
@@ -25,8 +26,6 @@ const AROUND_OPACITY: f32 = 0.3;
 const DENSER_ON_WHITE: f32 = 1.5;
 /// Of the FA that stands for its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
-/// The share of its opacity that a pathway keeps while it belongs to a state before the last changes.
-pub(super) const STALE: f32 = 0.3;
 const POINTED_RADIUS_MM: f32 = 0.5;
 /// Of the path under the pointer: no outline, no contour and no kept pathway has it.
 const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
@@ -43,7 +42,7 @@ pub fn live(state: &State) -> Option<&FoundPathway> {
 /// A share of the live pathway's opacity: it is dim as long as it is not what the controls say.
 fn strength(state: &State) -> f32 {
     match state.pathway_is_stale() {
-        true => STALE,
+        true => STALE_OPACITY,
         false => 1.0,
     }
 }

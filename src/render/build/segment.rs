@@ -5,9 +5,9 @@ use super::super::draw_list::{
     BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
     Transfer, VolumeDraw, VolumeStyle,
 };
-use super::pathways::STALE;
 use super::{Size, volumes};
 use crate::data::Volume;
+use crate::state::defaults::STALE_OPACITY;
 use crate::state::document::Layer;
 use crate::state::segment::LIVE_RGB;
 use crate::state::volume_look::VolumeLook;
@@ -30,7 +30,7 @@ pub fn live(state: &State) -> Option<&Surfaced> {
 /// Opacity of the surface: it is dim as long as other parameters made it than those in sight.
 fn strength(state: &State) -> f32 {
     match state.surface_is_stale() {
-        true => STALE,
+        true => STALE_OPACITY,
         false => 1.0,
     }
 }

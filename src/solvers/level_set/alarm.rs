@@ -73,6 +73,16 @@ impl Cause {
         }
     }
 
+    /// Completes "Possible leak ", where there is room for few words.
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Background => "into the background",
+            Self::Border => "to the border of the image",
+            Self::Growth => "by growth that set in again",
+            Self::Change => "after a change",
+        }
+    }
+
     /// In machine output.
     pub fn key(self) -> &'static str {
         match self {

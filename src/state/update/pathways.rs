@@ -160,6 +160,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
         took(wall_ms),
         with_unit(&fixed(joined, 1), "%"),
     ));
+    state.session.said_in = Some((Task::Pathways, state.session.status.clone()));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     (working.hovered, working.pointed) = (None, None);

@@ -243,6 +243,11 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
             state.session.status.clear();
         }
     }
+    if let Some((_, said)) = state.session.said_in.take_if(|(of, _)| *of != task)
+        && said == state.session.status
+    {
+        state.session.status.clear();
+    }
     if task == Task::Segment {
         segment::entered(state);
     }

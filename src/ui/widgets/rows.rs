@@ -2,6 +2,7 @@
 
 use super::super::theme::{self, radius, size, space};
 use super::paint;
+use crate::state::defaults::STALE_OPACITY;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.
@@ -173,7 +174,7 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
 pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
     ui.scope(|ui| {
         if older {
-            ui.multiply_opacity(0.5);
+            ui.multiply_opacity(STALE_OPACITY);
         }
         add(ui);
     });

@@ -62,8 +62,14 @@ fn left_behind() {
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
     assert!(window.state.document.bundle.sieve.is_none());
+    // It is said there, until something else is looked at.
+    let weighed = |window: &Window| window.state.session.status.ends_with("have a weight");
+    assert!(weighed(&window), "{}", window.state.session.status);
     look(&mut window, Task::Filter);
     assert_eq!(shown(&window), Shown::After);
+    assert!(weighed(&window));
+    look(&mut window, Task::Pathways);
+    assert_eq!(window.state.session.status, "");
 }
 
 /// One that was set elsewhere is the user's, whatever it is about.

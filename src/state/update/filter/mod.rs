@@ -485,6 +485,7 @@ pub fn done(state: &mut State, committed: Committed) {
             ),
             false => said,
         };
+        state.session.said_in = Some((Task::Filter, state.session.status.clone()));
     }
 }
 

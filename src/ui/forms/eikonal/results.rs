@@ -2,6 +2,7 @@
 
 use super::{compared, profile, row_menu};
 use crate::state::FoundPathway;
+use crate::state::defaults::STALE_OPACITY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
 use crate::ui::naming::{self, Named, Renamed};
@@ -77,9 +78,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// Dims figures that belong to earlier controls or regions.
 fn dim(ui: &mut Ui, state: &State) {
-    const STALE: f32 = 0.4;
     if state.pathway_is_stale() {
-        ui.multiply_opacity(STALE);
+        ui.multiply_opacity(STALE_OPACITY);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::act;
 use super::results::voxels_ml;
-use crate::solvers::level_set::Cause;
 use crate::state::segment::SegmentAction;
 use crate::state::{Action, Leaked, Severity, State, Task};
 use crate::ui::format::{count, significant, with_unit};
@@ -22,12 +21,7 @@ pub fn leaked(state: &State) -> Option<Leaked> {
 /// Why it may be a leak, and what to do; where it is the views mark. No more lines than the inputs below are high: the
 /// tools that it names stay in sight.
 pub fn sentence(state: &State, leaked: &Leaked) -> String {
-    let why = match leaked.leak.cause {
-        Cause::Background => "into the background",
-        Cause::Border => "to the border of the image",
-        Cause::Growth => "by growth that set in again",
-        Cause::Change => "after a change",
-    };
+    let why = leaked.leak.cause.short();
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
