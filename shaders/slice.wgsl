@@ -37,6 +37,8 @@ const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
 // The contour is that of φ in bricks.
 const BRICKS: u32 = 256u;
+// Black is shown.
+const BLACK: u32 = 512u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
 @group(0) @binding(1) var image: texture_3d<f32>;
@@ -128,8 +130,8 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     if has(COLOUR_IMAGE) {
         let colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
         // Black says nothing: what lies below is seen.
-        let brightest = max(colour.r, max(colour.g, colour.b));
-        return vec4<f32>(colour, select(alpha, 0.0, brightest < 0.002));
+        let empty = max(colour.r, max(colour.g, colour.b)) < 0.002;
+        return vec4<f32>(colour, select(alpha, 0.0, empty && !has(BLACK)));
     }
     let t = (value.r - layer.window.x) * layer.window.y;
     if has(SINGLE_COLOUR) {

@@ -50,6 +50,7 @@ const CUT_BLACK: u32 = 32;
 const FADES: u32 = 64;
 const CONTOUR: u32 = 128;
 const BRICKS: u32 = 256;
+const BLACK: u32 = 512;
 
 /// A plane in world space: `origin + u * across + v * down`.
 #[derive(Clone, Copy)]
@@ -233,10 +234,10 @@ impl Slices {
                 uniform.cut = plane.in_texels(&cut.texel_from_world);
                 views[2] = cut.view.clone();
             }
-            // Only the bottom image has a background to cut away. Black directions are one within a head, too:
-            // they would stand there as islands, since what is wholly black is left away as it is.
-            if index == 0 && (cut.is_none() || image.volume.0.kind == VolumeKind::Rgb) {
-                uniform.kind[0] |= CUT_BLACK;
+            // Only the bottom image has a background to cut away. Within a head nothing lies below it: places
+            // without a direction are black there, as in the slice views, and no holes onto the canvas.
+            if index == 0 {
+                uniform.kind[0] |= if cut.is_none() { CUT_BLACK } else { BLACK };
             }
             layers.push(self.bind(gpu, textures, uniform, views, None));
         }

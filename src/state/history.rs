@@ -72,6 +72,13 @@ impl History {
         step
     }
 
+    /// Forgets the newest step if it has this label: what it was about did not happen.
+    pub fn forget_newest(&mut self, label: &str) {
+        if self.undo_label() == Some(label) {
+            pop(&mut self.past);
+        }
+    }
+
     /// Whether a drag is in progress.
     pub fn is_open(&self) -> bool {
         self.open.is_some()

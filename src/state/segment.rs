@@ -409,6 +409,14 @@ impl State {
         })
     }
 
+    /// The step of a way back that the surface has yet to go.
+    pub fn goes_back_to(&self) -> Option<u64> {
+        let working = &self.session.segment;
+        let live = working.live.as_ref().filter(|_| working.running)?;
+        let back = working.back.filter(|back| back.number > live.back)?;
+        (back.step < live.step).then_some(back.step)
+    }
+
     /// Whether the surface came about by the parameters and spheres that are asked for.
     fn is_moved_as_asked(&self, live: &Surfaced) -> bool {
         let segment = &self.document.segment;

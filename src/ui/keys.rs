@@ -1,7 +1,7 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
 use super::files::{Place, Purpose};
-use super::palette::Palette;
+use super::palette::{self, Palette};
 use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
@@ -47,7 +47,11 @@ pub fn handle(
     let focused = focused.is_some_and(|id| by_hand != Some(id) && !is_view(id));
     for (key, modifiers) in presses {
         if modifiers.command {
+            let had = memory.palette.is_some();
             command(ui, key, modifiers, state, memory, typing, actions);
+            if !had && memory.palette.is_some() {
+                palette::take_keys(ui);
+            }
             // What follows in a slow frame is typed into what has just been opened.
             if !typing && memory.takes_typing() {
                 memory.typing = true;

@@ -1,7 +1,6 @@
 //! The list of layers.
 
 use super::files::{Place, Purpose, suggestion};
-use super::forms::level_set::volume_ml;
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
@@ -9,14 +8,17 @@ use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::bundle::Drawer;
-use crate::state::segment::{SegmentAction, Settings};
+use crate::state::segment::{LIVE_RGB, SegmentAction, Settings};
 use crate::state::update::sifted_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,
     Task,
 };
-use egui::{Rect, Response, Stroke, Ui, pos2};
+use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
+
+/// Radius of a colour beside a name.
+const DISC: f32 = 5.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let add = section::head_with_add(ui, "Layers", "Add a layer");
@@ -67,14 +69,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-fn icon(layer: &Layer) -> &'static str {
-    match &layer.content {
+fn sign(state: &State, layer: &Layer) -> Sign {
+    if let Some(made) = state.document.segmented.get(&layer.id) {
+        return Sign::Colour(made.colour);
+    }
+    Sign::Icon(match &layer.content {
         Content::Scan { .. } => icons::IMAGE,
         Content::Image(_) if matches!(layer.recipe, Recipe::Fit { .. }) => icons::MAP,
         Content::Image(_) => icons::IMAGE,
         Content::Mask(_) => icons::REGION,
         Content::Tractogram(_) => icons::PATH,
-    }
+    })
 }
 
 /// Volume of what was segmented, opacity, or how many there are.
@@ -96,19 +101,29 @@ fn fact(state: &State, layer: &Layer) -> String {
     }
 }
 
-/// Icon, name and fact; leaves the right end to the eye.
-fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: bool) {
+/// What a row begins with.
+enum Sign {
+    Icon(&'static str),
+    /// A disc in the colour in which the surface is drawn, sRGB.
+    Colour([u8; 3]),
+}
+
+/// Sign, name and fact; leaves the right end to the eye.
+fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: bool) {
     let p = theme::palette(ui.style());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
     let ink = if shown { p.t1 } else { p.t2 };
-    paint::icon(
-        painter,
-        pos2(inner.left() + 8.0, inner.center().y),
-        icon,
-        size::ICON,
-        p.t2,
-    );
+    let at = pos2(inner.left() + 8.0, inner.center().y);
+    match sign {
+        Sign::Icon(icon) => {
+            paint::icon(painter, at, icon, size::ICON, p.t2);
+        }
+        Sign::Colour([r, g, b]) => {
+            let rim = Stroke::new(1.0, p.t2);
+            painter.circle(at, DISC, Color32::from_rgb(r, g, b), rim);
+        }
+    }
     let text = paint::inset(inner, 25.0, 28.0);
     let fact = paint::right(painter, text, fact, theme::regular(size::LABEL), p.t3);
     let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
@@ -118,11 +133,17 @@ fn paint_row(ui: &Ui, rect: Rect, icon: &str, name: &str, fact: &str, shown: boo
 /// The surface that is not kept yet; it is seen where it is made.
 fn surface_row(ui: &mut Ui, state: &State, live: &Surfaced, actions: &mut Vec<Action>) {
     const NAME: &str = "Surface, live";
-    let ml = format::with_unit(&format::fixed(volume_ml(state, live), 2), "ml");
-    let response = rows::list_row(ui, &format!("{NAME}, {ml}"), "surface", false);
+    let fact = live.figures.as_ref().map_or("…".to_owned(), |figures| {
+        let ml = format::with_unit(&format::fixed(figures.measures.volume_ml, 2), "ml");
+        match figures.step == live.step {
+            true => ml,
+            false => format!("{ml} at step {}", format::count(figures.step)),
+        }
+    });
+    let response = rows::list_row(ui, &format!("{NAME}, {fact}"), "surface", false);
     let settings = &state.document.segment.settings;
     let seen = settings.shown && state.view.task == Task::Segment;
-    paint_row(ui, response.rect, icons::REGION, NAME, &ml, seen);
+    paint_row(ui, response.rect, Sign::Colour(LIVE_RGB), NAME, &fact, seen);
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, NAME, settings.shown) {
         let settings = Settings {
@@ -150,7 +171,7 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
     paint_row(
         ui,
         response.rect,
-        icons::PATH,
+        Sign::Icon(icons::PATH),
         name,
         &count,
         display.visible,
@@ -191,7 +212,7 @@ fn row(
             paint_row(
                 ui,
                 response.rect,
-                icon(layer),
+                sign(state, layer),
                 &layer.name,
                 &fact(state, layer),
                 layer.display.visible,

@@ -440,9 +440,23 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     let outside = response.response.clicked_elsewhere() && palette.settled;
     palette.settled = true;
     memory.palette = (!escape && !outside && run.is_none()).then_some(palette);
+    if memory.palette.is_none() {
+        // The next key is the window's.
+        ui.memory_mut(|m| m.surrender_focus(field_id()));
+    }
     if let Some(entry) = run.and_then(|i| rows.into_iter().nth(i)) {
         carry_out(ui, entry.run, state, memory, actions);
     }
+}
+
+fn field_id() -> egui::Id {
+    egui::Id::unique("palette text")
+}
+
+/// What is typed from now on is the palette's: a field, a button or a view that has the focus would take it
+/// until the palette is shown.
+pub fn take_keys(ui: &Ui) {
+    ui.memory_mut(|m| m.request_focus(field_id()));
 }
 
 /// What was typed in the frame that opens the palette: egui shows a new area without letting anything
@@ -458,7 +472,7 @@ fn first_letters(ui: &Ui) -> String {
 fn field(ui: &mut Ui, palette: &mut Palette) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
     let before = palette.text.clone();
-    let id = egui::Id::unique("palette text");
+    let id = field_id();
     // It has the keys as long as it is there, and those of its first frame.
     ui.memory_mut(|m| m.request_focus(id));
     let edit = TextEdit::singleline(&mut palette.text)

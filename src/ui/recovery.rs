@@ -3,7 +3,7 @@
 
 use super::files::{Place, Purpose};
 use super::widgets::note::{Answer, Note};
-use super::{Memory, theme};
+use super::{Memory, icons, theme};
 use crate::state::saved;
 use crate::state::saving::LeftBehind;
 use crate::state::unsaved::{RecipeOnly, summed};
@@ -17,16 +17,20 @@ const OFFERED: usize = 3;
 /// How many layers a note names.
 const NAMED: usize = 4;
 
-fn sentence(left: &LeftBehind) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.map_or(0, |d| d.as_secs());
-    let name = match left.origin.as_ref().and_then(|o| o.file_name()) {
+fn name(left: &LeftBehind) -> String {
+    match left.origin.as_ref().and_then(|o| o.file_name()) {
         Some(file) => file.to_string_lossy().into_owned(),
         None if left.name.is_empty() => "unnamed work".to_owned(),
         None => left.name.clone(),
-    };
+    }
+}
+
+fn sentence(left: &LeftBehind) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |d| d.as_secs());
     format!(
-        "Arcuate ended without saving {name}: {}, {}, from {}",
+        "Arcuate ended without saving {}: {}, {}, from {}",
+        name(left),
         counted(left.layers, "layer"),
         counted(left.regions, "region"),
         ago(now.saturating_sub(left.written_s)),
@@ -56,7 +60,12 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
         let note = note.action("Recover").leave("Discard").dismissable();
-        let answer = ui.push_id(&left.session, |ui| note.show_all(ui)).inner;
+        let shown = |ui: &mut Ui| match state.document.is_empty() {
+            true => note.show_all(ui),
+            // A task needs the room.
+            false => note.show_row(ui, &format!("{} not saved", name(left)), icons::TRASH),
+        };
+        let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();
         actions.extend(answer.map(|answer| {
             Action::Session(match answer {

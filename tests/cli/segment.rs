@@ -335,7 +335,23 @@ pub fn leaks() {
     assert!(leak["from"].as_u64() < leak["noticed"].as_u64(), "{leak}");
     assert_eq!(leak["noticed"], value["steps"]);
     assert_eq!(leak["at_mm"].as_array().map(Vec::len), Some(3), "{leak}");
-    assert!(leak["volume_before_ml"].as_f64().unwrap() < volume_ml(&value));
+    let before = leak["volume_before_ml"].as_f64().unwrap();
+    assert!(before < volume_ml(&value));
+    // Both volumes of the sentence are of whole voxels.
+    let voxels = value["voxels"].as_f64().unwrap();
+    let words = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
+    assert!(error.contains(&words), "{words}: {error}");
+    // As text, how it ended is said in words.
+    for (steps, end) in [
+        ("--steps=3", "3 steps (still moving), "),
+        ("--steps=800", " steps (at rest), "),
+    ] {
+        let mut line = line(&["--out", "words", "--force"]);
+        line.push(steps);
+        let said = arcuate(&line, here);
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert!(said.contains(end), "{said}");
+    }
     assert!(here.join("leaks/labels.nii.gz").exists());
     // Who knows lets it go on.
     let more = ["--tolerance=90", "--ignore-leaks", "--out", "more"];

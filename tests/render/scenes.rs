@@ -293,7 +293,7 @@ fn lightness() {
     }
 }
 
-fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
+pub(super) fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
     let (low, high) = volume.grid.bounds();
     SliceQuad {
         origin: DVec3::new(low.x, 0.0, low.z),
@@ -305,7 +305,7 @@ fn quad(volume: &Volume, cut_out: Option<Mask>) -> SliceQuad {
     }
 }
 
-fn grey_block(value: f32) -> Volume {
+pub(super) fn grey_block(value: f32) -> Volume {
     let origin = DVec3::new(-15.5, -1.0, -15.5);
     let grid = Grid::axis_aligned([32, 3, 32], DVec3::ONE, origin).expect("regular");
     let count = grid.voxel_count();
@@ -405,8 +405,7 @@ fn faint_hollows() {
     );
 }
 
-/// Around a head there is air, whose noise is cut away as black is; the head stays whole. Directions where
-/// there are hardly any are that dark within a head.
+/// Around a head there is air, whose noise is cut away as black is; the head stays whole.
 fn lose_air() {
     let mut random = Random::fresh("air");
     let mut offscreen = offscreen();
@@ -426,10 +425,9 @@ fn lose_air() {
     let nothing = vec![0.0; values.len()];
     let green = [&*nothing, &*values, &*nothing].concat();
     let directions = Volume::new(grid.clone(), 3, VolumeKind::Rgb, green);
-    let around = Mask::new(grid.clone(), vec![1; values.len()]);
     for (block, within, colour) in [
         (Volume::scalar(grid, values), None, [128; 3]),
-        (directions, Some(around), [0, 128, 0]),
+        (directions, None, [0, 128, 0]),
     ] {
         list.slices = vec![quad(&block, within)];
         let picture = offscreen.scene(&list).expect("a picture");

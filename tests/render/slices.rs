@@ -1,6 +1,9 @@
 //! Slice views: where voxels land and which colour they get.
 
-use super::{apart, image, offscreen, pane, plain_grid, random_grid, voxel_centre, world};
+use super::scenes::{grey_block, quad};
+use super::{
+    apart, ball, image, offscreen, pane, plain_grid, random_grid, scene, voxel_centre, world,
+};
 use crate::support::{Random, test};
 use arcuate::data::{Volume, VolumeKind};
 use arcuate::render::colour_map::ColourMap;
@@ -20,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
         test("render::colour_images_and_brightness", colour_images),
         test("render::hidden_below_fa", hidden_below),
         test("render::single_colour_masks", single_colour),
+        test(
+            "render::directions_have_no_holes_within_the_head",
+            black_within,
+        ),
     ]
 }
 
@@ -307,4 +314,38 @@ fn single_colour() {
             }
         }
     }
+}
+
+/// A slice of directions has no holes within the head: black is seen there, and nothing outside.
+fn black_within() {
+    let mut offscreen = offscreen();
+    let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
+    list.background = [255; 3];
+    let grid = grey_block(0.0).grid.clone();
+    let voxels = grid.voxel_count();
+    // Green at the patient's right alone, dim next to it, and nothing at the left.
+    let green = (0..voxels).map(|i| match grid.voxel(i)[0] {
+        0..14 => 0.5,
+        14..18 => 0.03,
+        _ => 0.0,
+    });
+    let green: Vec<f32> = green.collect();
+    let nothing = vec![0.0; voxels];
+    let values = [&*nothing, &*green, &*nothing].concat();
+    let directions = Volume::new(grid, 3, VolumeKind::Rgb, values);
+    list.slices = vec![quad(&directions, Some(ball(10.0, 1.0)))];
+    let picture = offscreen.scene(&list).expect("a picture");
+    let mut seen = [0; 2];
+    for (x, y) in (0..160u32).flat_map(|y| (0..160u32).map(move |x| (x, y))) {
+        let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
+        let found = picture.pixel(x, y);
+        if mm < 8.5 {
+            assert!(found[0].max(found[2]) <= 1, "{x} {y} {found:?}");
+            assert!(found[1] <= 129, "{x} {y} {found:?}");
+            seen[usize::from(found[1] > 100)] += 1;
+        } else if mm > 12.0 {
+            assert_eq!(apart(found, [255; 3]), 0, "{x} {y} {found:?}");
+        }
+    }
+    assert!(seen[0] > 1000 && seen[1] > 1000, "{seen:?}");
 }

@@ -3,9 +3,10 @@
 use super::{Window, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Tool};
+use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool};
 use arcuate::ui::palette::{fit, names};
-use egui::{Key, Modifiers};
+use egui::{Event, Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -14,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::palette::does what keys do", does),
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
         test("ui::palette::all of it within one frame", one_frame),
+        test(
+            "ui::palette::it has the keys from its first frame",
+            first_frame,
+        ),
     ]
 }
 
@@ -204,4 +209,54 @@ fn one_frame() {
     }
     assert_eq!(window.state().state.view.light_theme, dark, "twice");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+}
+
+/// One frame with all of these.
+fn frame(window: &mut Window, events: Vec<Event>) {
+    window.input_mut().events.extend(events);
+    window.step();
+}
+
+fn pressed(key: Key, modifiers: Modifiers) -> Event {
+    Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers,
+    }
+}
+
+/// The frame behind Ctrl+K holds a word and Enter, and something else has the focus: a field, a button.
+fn first_frame() {
+    for (role, name) in [
+        (egui::Role::TextInput, "Target T"),
+        (egui::Role::Button, "Layouts"),
+    ] {
+        let mut window = window(small_scan(), [1280.0, 800.0]);
+        super::click(&mut window, "Segment");
+        let widget = window.get_by_role_and_label(role, name);
+        widget.focus();
+        window.run();
+        let before = window.state().actions.len();
+        frame(&mut window, vec![pressed(Key::K, Modifiers::COMMAND)]);
+        let mut word = Vec::new();
+        for letter in "light or dark".chars() {
+            let name = letter.to_string();
+            let key = Key::from_name(&name).unwrap_or(Key::Space);
+            word.extend([pressed(key, Modifiers::NONE), Event::Text(name)]);
+        }
+        word.push(pressed(Key::Enter, Modifiers::NONE));
+        frame(&mut window, word);
+        // The next key is the window's again.
+        frame(&mut window, vec![pressed(Key::Num2, Modifiers::COMMAND)]);
+        window.run();
+        let done = &window.state().actions[before..];
+        assert!(
+            matches!(done, [Action::ToggleTheme, Action::SelectTask(Task::Track)]),
+            "{name}: {done:?}"
+        );
+        assert!(!window.state().state.document.segment.settings.told);
+        assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    }
 }

@@ -14,6 +14,8 @@ use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
     update,
 };
+use arcuate::ui::theme;
+use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -33,7 +35,12 @@ pub fn tests() -> Vec<Trial> {
             tools_in_sight,
         ),
         test("ui::a surface at rest is not said to run", rests),
+        test("ui::a run without a rate is said to start", starting),
         test("ui::labels of the plot keep clear of each other", plotted),
+        test(
+            "ui::the span of a leak is of the branch that is alive",
+            span,
+        ),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
@@ -343,6 +350,8 @@ fn tools_in_sight() {
         state.session.segment.live = Some(Arc::new(live));
         let window = window(state, [1280.0, 770.0]);
         let note = window.get_by_label_contains("Possible leak").rect();
+        let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        assert!(note.bottom() <= heading.rect().top(), "{cause:?} {note:?}");
         for tool in ["Tool: Sample  P", "Tool: Add sphere  A", "Tool: Remove  D"] {
             let tool = window.get_by_label(tool).rect();
             assert!(tool.top() >= note.bottom(), "{cause:?} {tool:?} {note:?}");
@@ -364,6 +373,30 @@ fn rests() {
     assert_eq!(state.segment_standing(), Some(Standing::Running));
 }
 
+/// A run without a rate has just begun; figures that are not there yet are not those of whole voxels.
+fn starting() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
+    let working = &mut state.session.segment;
+    (working.running, working.play) = (true, Play::Run);
+    for (rate, words) in [
+        (0.0, "Starting"),
+        (0.31, "Step 0, 0.310\u{202F}steps/s"),
+        (603.2, "Step 0, 603\u{202F}steps/s"),
+    ] {
+        live.steps_per_s = rate;
+        live.figures = live.figures.filter(|_| rate > 0.0);
+        state.session.segment.live = Some(Arc::new(live.clone()));
+        let window = window(state.clone(), [1280.0, 770.0]);
+        assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
+        let (badge, _) = badge::words(&state).expect("a badge");
+        assert_eq!(badge.contains("steps/s"), rate > 0.0, "{badge}");
+        let unknown = window.query_by_label_contains("Volume …").is_some();
+        assert_eq!(unknown, live.figures.is_none());
+    }
+}
+
 /// The volumes belong to the change.
 fn after_change() {
     let mut state = leaked().state;
@@ -374,6 +407,50 @@ fn after_change() {
     state.session.segment.live = Some(Arc::new(live));
     let window = window(state, [1920.0, 1080.0]);
     window.get_by_label_contains("Possible leak after a change: 6.67");
+    // The way back has begun: nothing is said of what is being left, nor counted twice.
+    let mut state = leaked().state;
+    let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let from = from.expect("a leak").leak.from;
+    update(&mut state, Action::Segment(SegmentAction::Rewind(from)));
+    let mut window = self::window(state, [1920.0, 1080.0]);
+    window.run();
+    assert!(window.query_by_label_contains("Possible leak").is_none());
+    window.get_by_label_contains(&format!("Going back to step {from}"));
+    assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
+}
+
+/// The span of a leak is that of the branch that is alive: another passes the same steps without one.
+fn span() {
+    let state = leaked().state;
+    let spans = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let amber = theme::DARK.warning.gamma_multiply(0.16);
+        let shapes = window.output().shapes.iter();
+        let filled = shapes.filter(|s| matches!(&s.shape, egui::Shape::Rect(r) if r.fill == amber));
+        filled.count()
+    };
+    assert_eq!(spans(&state), 1);
+    let mut state = state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let leak = live.leak.take().expect("a leak").leak.from;
+    state.session.segment.left = vec![Left {
+        growth: live.growth.clone(),
+        leak: Some(leak),
+    }];
+    state.session.segment.live = Some(Arc::new(live));
+    assert_eq!(spans(&state), 0);
+}
+
+/// All texts, and where they are.
+fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
+    let texts = window.output().shapes.iter().filter_map(|clipped| {
+        let egui::Shape::Text(text) = &clipped.shape else {
+            return None;
+        };
+        let words = text.galley.job.text.clone();
+        Some((words, text.visual_bounding_rect()))
+    });
+    texts.collect()
 }
 
 /// Two leaks just before the end of the plot.
@@ -390,13 +467,7 @@ fn plotted() {
         leak: Some(1560),
     }];
     let window = window(state, [1920.0, 1080.0]);
-    let mut texts = Vec::new();
-    for clipped in &window.output().shapes {
-        if let egui::Shape::Text(text) = &clipped.shape {
-            let words = text.galley.job.text.clone();
-            texts.push((words, text.visual_bounding_rect()));
-        }
-    }
+    let texts = painted(&window);
     let find = |end: &str| {
         let found = texts.iter().filter(|(words, _)| words.ends_with(end));
         let found: Vec<_> = found.collect();

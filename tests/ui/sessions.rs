@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the question names what would be lost", named),
         test("ui::large layers are stored on request", store_too),
         test("ui::what was left behind is offered", recovery),
+        test("ui::beside a scan that takes one row", recovery_in_a_task),
         test("ui::missing files of a session are named", missing),
         test("ui::changed files of a session are decided about", changed),
         test("ui::the file menu and its keys", file_menu),
@@ -180,6 +181,37 @@ fn recovery() {
         };
         update(&mut state, Action::Event(event));
         assert_eq!(state.session.saving.offered().count(), usize::from(read));
+    }
+}
+
+/// Beside a scan the same takes one row, which leaves the task its room.
+fn recovery_in_a_task() {
+    for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
+        for (answer, read) in [("Recover", true), ("Discard", false)] {
+            let mut state = small_scan();
+            let session = PathBuf::from("/home/me/recovery/1/session.arcuate");
+            state.session.saving.left_behind.push(LeftBehind {
+                session: session.clone(),
+                written_s: 0,
+                name: "sub-01_ses-02_acq-mb3dir97".to_owned(),
+                regions: 2,
+                layers: 1,
+                origin: None,
+            });
+            let mut window = window(state, size);
+            let note = window.get_by_role(egui::Role::Note).rect();
+            assert!(note.height() < 40.0, "{note:?}");
+            for name in ["Recover", "Discard"] {
+                let button = window.get_by_label(name).rect();
+                assert!(note.contains_rect(button), "{name} {button:?}");
+            }
+            click(&mut window, answer);
+            match sessions(&window)[..] {
+                [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
+                [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
+                ref requests => panic!("{requests:?}"),
+            }
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What the window says about a surface: every figure of one step, nothing that moves under the pointer, the
 //! surface in the list of layers, slices that do not hide it.
 
-use super::{Window, click, small_scan, submitted, window};
+use super::segment::leaked;
+use super::{Window, click, click_with, small_scan, submitted, window};
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
+use arcuate::jobs::session::LeftBehind;
 use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
 use arcuate::render::build::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
@@ -25,6 +27,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::surface::the plot has the branch that is alive", plot),
         test("ui::surface::tools say that they stay", tools),
         test("ui::surface::nothing moves under the pointer", anchored),
+        test(
+            "ui::surface::a note that goes moves nothing below",
+            note_gone,
+        ),
         test("ui::surface::bars of whole values", bars),
         test("ui::surface::a unit leaves the slider its room", units),
         test("ui::surface::it stands in the list of layers", listed),
@@ -244,6 +250,35 @@ fn anchored() {
         note.top() >= 0.0 && note.bottom() < before.top(),
         "{note:?}"
     );
+}
+
+/// The note of a leak goes with the pointer on it, another note stays: the controls stay where they are.
+fn note_gone() {
+    for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
+        let mut state = leaked().state;
+        state.session.saving.left_behind.push(LeftBehind {
+            session: "/home/me/recovery/1/session.arcuate".into(),
+            written_s: 0,
+            name: "sub-01".to_owned(),
+            regions: 2,
+            layers: 1,
+            origin: None,
+        });
+        let mut window = window(state, size);
+        let back = window.get_by_label("Back to before").rect().center();
+        window.hover_at(back);
+        window.run();
+        let run = |window: &Window| window.get_by_label("Run").rect();
+        let before = run(&window);
+        click_with(&mut window, back, egui::Modifiers::NONE);
+        for _ in 0..4 {
+            window.run();
+            assert_eq!(run(&window), before);
+        }
+        assert!(window.query_by_label_contains("Possible leak").is_none());
+        carry_out(&mut window);
+        assert_eq!(run(&window), before);
+    }
 }
 
 fn bars() {

@@ -33,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
 pub(super) const RADIUS_MM: f64 = 11.0;
 
 /// A ball of 100 in 20, with noise of 4.
-fn image() -> Volume {
+pub(super) fn image() -> Volume {
     let grid = Grid::axis_aligned([28, 28, 28], DVec3::splat(1.5), DVec3::splat(-20.25));
     let grid = grid.expect("a grid");
     let mut random = Random::fresh("segment");

@@ -6,7 +6,7 @@ use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{ForSegment, Request, Slot};
+use arcuate::jobs::{ForSegment, Outcome, Request, Slot};
 use arcuate::solvers::level_set::What;
 use arcuate::state::recipe::segment::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
@@ -28,6 +28,18 @@ pub fn tests() -> Vec<Trial> {
         test(
             "update::segment::a_drag_that_leaks_is_gone_back_from_whole",
             drag,
+        ),
+        test(
+            "update::segment::a_sphere_that_is_refused_leaves_no_step",
+            refused,
+        ),
+        test(
+            "update::segment::a_way_back_is_said_until_it_is_gone",
+            goes_back,
+        ),
+        test(
+            "update::segment::what_is_compared_leaves_the_measures",
+            measured,
         ),
     ];
     own.into_iter().chain(near::tests()).collect()
@@ -312,4 +324,109 @@ fn camera() {
     sphere(&mut window, true, at + 12.0, 6.0);
     act(&mut window, SegmentAction::Play);
     assert_eq!(window.state.view.camera, moved);
+}
+
+/// A sphere beyond the image, and one that cuts all of the surface away: said, and nothing to undo.
+fn refused() {
+    let far = dvec3(90.0, 0.0, 0.0);
+    let steps = |window: &Window| {
+        let undo = window.state.history.undo_label().map(str::to_owned);
+        (window.state.document.segment.spheres.len(), undo)
+    };
+    for begun in [false, true] {
+        let mut window = ready();
+        if begun {
+            act(&mut window, SegmentAction::Step);
+        }
+        for (add, centre, radius_mm, why) in [
+            (true, far, 5.0, "holds no voxel of the image"),
+            (false, far, 5.0, "holds no voxel of the image"),
+            (false, DVec3::ZERO, 40.0, "without a voxel|no voxel left"),
+        ] {
+            // An earlier step of the same name stays.
+            sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
+            let before = steps(&window);
+            assert_eq!(before.1.as_deref(), Some("Remove sphere"));
+            let recorded = window.state.history.recorded();
+            let shown = live(&window).inside;
+            sphere(&mut window, add, centre, radius_mm);
+            let said = messages(&window);
+            assert!(why.split('|').any(|w| said.contains(w)), "{said}");
+            assert_eq!(steps(&window), before, "{begun} {why}");
+            assert_eq!(live(&window).inside, shown, "the surface is kept");
+            let asked = window.state.history.recorded() - recorded;
+            assert_eq!(asked, u64::from(centre == DVec3::ZERO));
+            window.state.session.messages.clear();
+            window.act(Action::Undo);
+            assert_eq!(window.state.document.segment.spheres.len() + 1, before.0);
+        }
+    }
+    // Nothing has begun: it is not on a list that nobody checks.
+    let mut window = opened(super::segment::image());
+    sphere(&mut window, false, far, 5.0);
+    assert!(messages(&window).contains("holds no voxel of the image"));
+    assert_eq!(steps(&window), (0, None));
+}
+
+/// Until the surface is there it is on its way; the plot and the alarm are those of what is left.
+fn goes_back() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    for (x, radius_mm) in [(8.0, 2.0), (-8.0, 3.0)] {
+        sphere(&mut window, false, dvec3(x, 0.0, 0.0), radius_mm);
+    }
+    assert_eq!(window.state.goes_back_to(), None);
+    let way = Action::Segment(SegmentAction::Rewind(10));
+    let effects = arcuate::state::update(&mut window.state, way);
+    assert_eq!(window.state.goes_back_to(), Some(10));
+    let said = &window.state.session.status;
+    assert!(said.contains("2 keep-out spheres deleted"), "{said}");
+    for effect in effects {
+        if let Effect::Submit(request) = effect {
+            let job = window.jobs.submit(request);
+            let event = window.jobs.wait(&job, |_| {});
+            window.act(Action::Event(event));
+        }
+    }
+    assert_eq!(
+        (live(&window).step, window.state.goes_back_to()),
+        (10, None)
+    );
+}
+
+/// Another reference is compared with what was measured of the surface: at no moment is there another volume,
+/// or none.
+fn measured() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Play);
+    act(&mut window, SegmentAction::Keep);
+    let mask = window.state.document.layers.last().expect("kept").id;
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    act(&mut window, SegmentAction::Play);
+    assert_eq!(window.state.segment_standing(), Some(Standing::Converged));
+    let volume = |window: &Window| {
+        let figures = live(window).figures.as_ref();
+        figures.map(|f| (f.measures.volume_ml, f.agreement.is_some()))
+    };
+    let (ml, compared) = volume(&window).expect("measured");
+    assert!(!compared);
+    let reference = Action::Segment(SegmentAction::Reference(Some(mask)));
+    let effects = arcuate::state::update(&mut window.state, reference);
+    let asked = effects.into_iter().find_map(|effect| match effect {
+        Effect::Submit(request) => Some(request),
+        _ => None,
+    });
+    window.jobs.submit(asked.expect("asked for"));
+    let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
+    while seen.last().is_none_or(|(_, done)| !done) {
+        for event in window.jobs.poll() {
+            let done = !matches!(event.outcome, Outcome::Partial(_));
+            arcuate::state::update(&mut window.state, Action::Event(event));
+            seen.push((volume(&window).map(|v| v.0), done));
+        }
+        std::thread::sleep(std::time::Duration::from_micros(50));
+    }
+    assert!(seen.iter().all(|(now, _)| *now == Some(ml)), "{seen:?}");
+    assert_eq!(volume(&window), Some((ml, true)));
 }

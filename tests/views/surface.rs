@@ -1,9 +1,11 @@
 //! The surface of the task Segment in the views: leaks, the way back, what can no longer be moved.
 
-use crate::support::test;
+use crate::support::{lines, test};
 use crate::ui::segment::leaked;
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::{Action, Layout, Pane, SegmentAction, State};
+use arcuate::state::{
+    Action, Content, Display, Layer, LayerId, Layout, Pane, Recipe, SegmentAction, State, defaults,
+};
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
 use egui::{Pos2, Rect, Shape, pos2, vec2};
@@ -16,6 +18,7 @@ use std::sync::{Arc, Mutex};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("views::a leak has a way back in the view", way_back),
+        test("views::nothing lies under the way back from a leak", clear),
         test("views::a leak is marked where it is", marked),
         test("views::a keep-out sphere says why it stays", fixed),
     ]
@@ -58,6 +61,46 @@ fn way_back() {
             _ => None,
         });
         assert_eq!(back, Some(from), "{pane:?}");
+    }
+}
+
+/// The legend of streamlines and what hovers at the right keep clear of the button.
+fn clear() {
+    let mut state = leaked().state;
+    let id = LayerId(state.document.fresh_id());
+    let display = Display {
+        visible: true,
+        ..defaults::line_display()
+    };
+    let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
+    let recipe = Recipe::NoCommand {
+        region: String::new(),
+    };
+    let content = Content::Tractogram(lines(&beam));
+    let layer = Layer::new(id, "Beam".to_owned(), content, display, recipe);
+    state.document.layers.push(Arc::new(layer));
+    let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
+    let panes = layout::panes(state.view.layout, state.view.single, area, 1.0);
+    let scene = panes.into_iter().find(|p| p.0 == Pane::Scene);
+    let (_, scene) = scene.expect("a 3-D view");
+    for pointer in [None, Some(scene.center())] {
+        let shapes = painted(&state, pointer);
+        let texts = shapes.iter().filter_map(|shape| match shape {
+            Shape::Text(text) => Some((text.galley.text(), text.visual_bounding_rect())),
+            _ => None,
+        });
+        let texts: Vec<_> = texts.collect();
+        let own = texts.iter().find(|(words, _)| *words == "Back to before");
+        let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
+        let legend = texts.iter().filter(|(words, _)| *words == "R–L");
+        assert!(legend.filter(|t| scene.contains_rect(t.1)).count() == 1);
+        for (words, rect) in &texts {
+            let own = *words == "Back to before";
+            assert!(
+                own || !button.intersects(*rect),
+                "{words} {rect:?} {button:?}"
+            );
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::data::words::{counted, plural};
 use crate::jobs::{Leaked, Segmented};
+use crate::solvers::level_set::Ended;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -13,25 +14,38 @@ const LEAKED: u8 = 3;
 /// The leak that ended a run.
 pub fn leaked(made: &Segmented) -> Option<Failure> {
     made.leak.map(|leaked| Failure {
-        sentence: sentence(&leaked, made.measures.volume_ml),
+        sentence: sentence(&leaked),
         code: LEAKED,
     })
 }
 
 /// The leak in one sentence.
-fn sentence(leaked: &Leaked, volume_ml: f64) -> String {
+fn sentence(leaked: &Leaked) -> String {
     let near = leaked.at.map_or_else(String::new, |at| {
         let [x, y, z] = at.to_array();
         format!(" near {x:.0}, {y:.0}, {z:.0} mm")
     });
+    // Whole voxels, both of them: of the step before nothing else is known.
+    let now_ml = leaked.before_ml * (1.0 + leaked.grown);
     format!(
-        "The surface leaks from step {} on{near} ({}; {:.3} ml became {volume_ml:.3} ml), expected it to stay in \
+        "The surface leaks from step {} on{near} ({}; {:.3} ml became {now_ml:.3} ml), expected it to stay in \
          the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
          cut it off with --remove or --not-here, or add --ignore-leaks",
         leaked.leak.from,
         leaked.leak.cause.words(),
         leaked.before_ml
     )
+}
+
+/// How a run ended, in words.
+fn end(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Steps => "still moving",
+        Ended::Converged => "at rest",
+        Ended::Vanished => "vanished",
+        Ended::Filled => "the whole image is filled",
+        Ended::Leaked(_) => "leaked",
+    }
 }
 
 /// The JSON object and the words.
@@ -55,10 +69,11 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{steps} {} ({ended}), {rate:.0} a second; target {}, tolerance {}\n\
+        "{steps} {} ({}), {rate:.0} a second; target {}, tolerance {}\n\
          {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         plural(steps as usize, "step"),
+        end(made.ended),
         made.script.params.target,
         made.script.params.tolerance,
         m.volume_ml,

@@ -155,7 +155,7 @@ impl Held {
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
         {
-            run.figures = None;
+            run.beside_changed();
         }
         let spheres = self.of.spheres.clone();
         let adds = self.mask.is_some() || spheres.iter().any(|(_, s)| s.add);
@@ -376,10 +376,10 @@ impl Held {
         }
         // That it rests is said before it is measured, and a large one is drawn before.
         let first = |run: &Run| match run.ended {
-            Ended::Converged => run
-                .figures
-                .as_ref()
-                .is_none_or(|f| f.step != run.evolution.step()),
+            Ended::Converged => {
+                let figures = run.figures.as_ref();
+                !run.compared || figures.is_none_or(|f| f.step != run.evolution.step())
+            }
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
         if self.run.as_ref().is_some_and(first) && voice.is_heard() {
@@ -461,10 +461,13 @@ impl Held {
             phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
             mask = Some(backend.install(|| field.mask()));
         }
-        if run.figures.as_ref().is_none_or(|f| f.step != step) && (rests || due) {
+        let known = run.figures.as_ref().filter(|f| f.step == step);
+        if (known.is_none() || !run.compared) && (rests || due) {
             let begun = Instant::now();
-            let own = surface(&field);
-            let measures = backend.install(|| measures_of(&field, &own));
+            let measures = match known {
+                Some(figures) => figures.measures,
+                None => backend.install(|| measures_of(&field, &surface(&field))),
+            };
             let agreement = self.of.reference.as_ref().map(|reference| {
                 let found = mask
                     .clone()
@@ -475,10 +478,11 @@ impl Held {
             run.figures = Some(Figures {
                 step,
                 measures,
-                active: field.census(3.0).near,
+                active: measures.active,
                 agreement,
                 near,
             });
+            run.compared = true;
             run.figured = Some((begun, begun.elapsed()));
         }
         if let Ended::Leaked(leak) = run.ended

@@ -21,6 +21,8 @@ pub(super) struct Run {
     pub leak: Option<Leaked>,
     pub steps_per_s: f64,
     pub figures: Option<Figures>,
+    /// They hold what is near, and how a reference agrees.
+    pub compared: bool,
     /// When those were made, and how long that took.
     pub figured: Option<(Instant, Duration)>,
     /// The field that was last fetched, and after how many steps.
@@ -44,6 +46,7 @@ impl Run {
             leak: None,
             steps_per_s: 0.0,
             figures: None,
+            compared: false,
             figured: None,
             looked: None,
         }
@@ -52,6 +55,15 @@ impl Run {
     pub fn spheres(&self) -> Vec<Hand> {
         let placed = self.placed.iter().map(|(hand, _)| hand);
         self.start.iter().chain(placed).copied().collect()
+    }
+
+    /// Something else is compared with it: what was measured of the surface alone stays.
+    pub fn beside_changed(&mut self) {
+        self.compared = false;
+        if let Some(figures) = &mut self.figures {
+            figures.agreement = None;
+            figures.near.clear();
+        }
     }
 
     /// Where it has moved in the same before.

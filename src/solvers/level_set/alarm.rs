@@ -77,8 +77,8 @@ impl Cause {
     pub fn short(self) -> &'static str {
         match self {
             Self::Background => "into the background",
-            Self::Border => "to the border of the image",
-            Self::Growth => "by growth that set in again",
+            Self::Border => "to the image's border",
+            Self::Growth => "as growth set in again",
             Self::Change => "after a change",
         }
     }

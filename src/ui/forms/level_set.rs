@@ -6,7 +6,7 @@ mod plot;
 mod results;
 mod speeds;
 
-pub use results::volume_ml;
+pub use results::{STARTING, rate};
 
 use super::display::{extent, select_row, short_unit};
 use super::walk;

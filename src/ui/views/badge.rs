@@ -6,7 +6,8 @@ use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
 use crate::state::words::counted;
 use crate::state::{Method, Standing, State, Task};
-use crate::ui::format::{self, count, took};
+use crate::ui::format::{count, took};
+use crate::ui::forms::level_set;
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
 use egui::{Color32, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -67,9 +68,16 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 /// The same of the surface that is segmented.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
-    let rate = format::with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
+    if let Some(step) = state.goes_back_to() {
+        let words = format!("Going back to step {}", count(step));
+        return Some((words, Standing::Updating));
+    }
     Some(match state.segment_standing()? {
-        Surface::Running => (format!("Running · {rate}"), Standing::Updating),
+        Surface::Running => {
+            let words = level_set::rate(live).map(|rate| format!("Running · {rate}"));
+            let words = words.unwrap_or_else(|| level_set::STARTING.to_owned());
+            (words, Standing::Updating)
+        }
         Surface::Leaked => ("Paused · leak".to_owned(), Standing::OutOfDate),
         Surface::Converged => ("At rest".to_owned(), Standing::Final),
         Surface::Paused | Surface::Ended => (

@@ -52,6 +52,11 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
     }
 }
 
+/// The room that the way back takes in the 3-D view.
+pub fn height(state: &State) -> f32 {
+    alarm::leaked(state).map_or(0.0, |_| space::BUTTON + 6.0)
+}
+
 impl Views {
     /// The way back, below the badge of the 3-D view, else at the top right of the first view.
     pub(super) fn leak(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {

@@ -83,7 +83,11 @@ impl Views {
         };
         let below_badge = match at_left {
             true => taken.iter().map(|t| t.bottom()).fold(part.top(), f32::max) + MARGIN,
-            false => badge.map_or(scene.rect.top() + MARGIN, |b| b.bottom() + MARGIN),
+            false => {
+                let badge = badge.map_or(scene.rect.top(), |b| b.bottom());
+                let button = if self.still { 0.0 } else { leak::height(state) };
+                badge + button + MARGIN
+            }
         };
         let right = match at_left {
             true => part.left() + MARGIN + ink::DEC_LEGEND.x,
@@ -263,10 +267,10 @@ impl Views {
         }
     }
 
-    /// Top of what hovers at the right: under the badge.
+    /// Top of what hovers at the right: under the badge, and the way back from a leak.
     pub(super) fn scene_top(scene: &Scene) -> f32 {
         let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
-        scene.rect.top() + 8.0 + badge
+        scene.rect.top() + 8.0 + badge + leak::height(scene.state)
     }
 }
 

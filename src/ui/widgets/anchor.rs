@@ -1,7 +1,7 @@
 //! A scrolled panel in which nothing moves under the pointer. When rows appear or disappear above the control under
 //! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back.
 
-use egui::{Context, Id, Rangef, Rect, ScrollArea, Ui};
+use egui::{Context, Id, LayerId, Rangef, Rect, ScrollArea, Ui};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -49,13 +49,14 @@ fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
     Some((offset + by).max(0.0))
 }
 
-/// The control under the pointer, and the height of its middle when it was last drawn. The middle, because a field
-/// is higher while somebody types into it.
-fn under(ctx: &Context, panel: Rect) -> Option<(Id, f32)> {
+/// The control of a layer under the pointer, and the height of its middle when it was last drawn. The middle,
+/// because a field is higher while somebody types into it. What lies over the panel moves by itself.
+fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     pointer.filter(|at| panel.contains(*at))?;
     ctx.viewport(|viewport| {
-        let hit = viewport.hits.click.or(viewport.hits.drag)?;
+        let hit = viewport.hits.click.or(viewport.hits.drag);
+        let hit = hit.filter(|hit| hit.layer_id == layer)?;
         let before = viewport.prev_pass.widgets.get(hit.id)?;
         panel
             .intersects(before.rect)
@@ -71,7 +72,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let pass = ctx.cumulative_pass_nr();
     let before: Option<Kept> = ctx.data(|d| d.get_temp(id));
     let before = before.filter(|kept| kept.pass + 1 == pass);
-    let held = under(&ctx, panel);
+    let held = under(&ctx, panel, ui.layer_id());
     let mut kept = before.unwrap_or_default();
     // egui's spring pulls an offset back to the content of the pass before, which does not have the room yet that
     // this pass adds. Without the spring egui limits the offset to the content of this pass.

@@ -203,9 +203,11 @@ fn edited(
         stroke,
         egui::StrokeKind::Inside,
     );
+    let now = ui.memory(|m| m.focused());
     let (enter, escape) = ui.input(|i| {
-        // A slow frame may hold the click into another field and the Enter that is meant for that.
-        let elsewhere = i.pointer.any_pressed();
+        // A slow frame may hold the click into another field, or the way to it, and the Enter that is meant for
+        // that.
+        let elsewhere = i.pointer.any_pressed() || now.is_some_and(|now| now != id);
         (
             i.key_pressed(egui::Key::Enter) && !elsewhere,
             i.key_pressed(egui::Key::Escape),

@@ -177,6 +177,61 @@ impl<'a> Note<'a> {
         answer
     }
 
+    /// One row that says no more than `short`; the rest is said on hover, the other button is this icon.
+    pub fn show_row(self, ui: &mut Ui, short: &str, leave: &str) -> Option<Answer> {
+        const HEIGHT: f32 = 36.0;
+        let p = theme::palette(ui.style());
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+        let row = paint::inset(rect, space::INSET, space::INSET);
+        let painter = ui.painter().clone();
+        painter.rect_filled(row, radius::CONTROL, self.fill);
+        let middle = row.center().y;
+        let sign = pos2(row.left() + 18.0, middle);
+        paint::icon(&painter, sign, self.icon, size::ICON, self.ink);
+        response.widget_info(|| WidgetInfo::labeled(Role::Note, true, self.text));
+        response.on_hover_text(self.text);
+        let mut answer = None;
+        let mut right = row.right() - 4.0;
+        let mut from_right = |wide: f32, high: f32| {
+            let place =
+                Rect::from_min_size(pos2(right - wide, middle - 0.5 * high), vec2(wide, high));
+            right = place.left() - 2.0;
+            place
+        };
+        let dismiss = format!("Dismiss: {}", self.text);
+        let cross = (
+            self.cross,
+            icons::CLOSE,
+            &*dismiss,
+            "Dismiss",
+            Answer::Dismissed,
+        );
+        let word = self.leave.unwrap_or_default();
+        let other = (self.leave.is_some(), leave, word, word, Answer::Left);
+        for (there, icon, name, hint, which) in [cross, other] {
+            if there {
+                let button = IconButton::new(icon, name).hint(hint).side(24.0);
+                let place = from_right(24.0, 24.0);
+                answer = answer.or(button.show_at(ui, place).clicked().then_some(which));
+            }
+        }
+        if let Some((word, icon)) = self.action {
+            let button = self.button(word, icon);
+            let place = from_right(button.width(ui), 28.0);
+            if button.show_at(ui, place).clicked() {
+                answer = Some(Answer::Taken);
+            }
+        }
+        let place = Rect::from_min_max(
+            pos2(row.left() + 34.0, row.top()),
+            pos2(right - 6.0, row.bottom()),
+        );
+        paint::name(&painter, place, short, theme::regular(size::LABEL), p.t1);
+        ui.add_space(8.0);
+        answer
+    }
+
     fn button(&self, word: &'a str, icon: Option<&'a str>) -> Button<'a> {
         let button = match self.primary {
             true => Button::primary(word),

@@ -217,14 +217,21 @@ fn clear(state: &mut State) {
     });
 }
 
+/// The name of the step that places a sphere.
+fn placing(sphere: &Sphere) -> &'static str {
+    match sphere.add {
+        true => "Add sphere",
+        false => "Remove sphere",
+    }
+}
+
 fn place(state: &mut State, sphere: Sphere) {
+    let image = state.document.segmented_image();
+    if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
+        return state.session.warned(Slot::Segment, why);
+    }
     guess(state);
-    let label = if sphere.add {
-        "Add sphere"
-    } else {
-        "Remove sphere"
-    };
-    edit(state, label, false, |d| {
+    edit(state, placing(&sphere), false, |d| {
         let number = d.fresh_id();
         d.segment.spheres.push((number, sphere));
         // Who works on it wants to see it.
@@ -403,7 +410,12 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         }
     }
     for (number, why) in steered.refused {
-        state.document.segment.spheres.retain(|(n, _)| *n != number);
+        let spheres = &mut state.document.segment.spheres;
+        // The newest of them is the newest step, unless something else was done meanwhile.
+        if let Some((_, sphere)) = spheres.pop_if(|(n, _)| *n == number) {
+            state.history.forget_newest(placing(&sphere));
+        }
+        spheres.retain(|(n, _)| *n != number);
         if let Some(asked) = &mut state.session.segment.asked {
             asked.spheres.retain(|(n, _)| *n != number);
         }

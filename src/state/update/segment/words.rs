@@ -4,7 +4,7 @@ use crate::jobs::Hand;
 use crate::solvers::level_set::Params;
 use crate::state::Document;
 use crate::state::segment::Segmentation;
-use crate::state::words::{significant, with_unit};
+use crate::state::words::{counted, significant, with_unit};
 
 /// From one to the other, the most telling first; values as the panel shows them.
 pub fn changed(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
@@ -87,7 +87,13 @@ fn spheres(from: &[Hand], to: &[Hand]) -> Vec<String> {
         match &*own {
             [] => {}
             [(_, s)] => words.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),
-            many => words.push(format!("{} spheres {done}", many.len())),
+            many => {
+                let kind = match many.iter().all(|(_, s)| s.add == many[0].1.add) {
+                    true => what(many[0].1.add),
+                    false => "sphere",
+                };
+                words.push(format!("{} {done}", counted(many.len(), kind)));
+            }
         }
     }
     for (number, before) in from {

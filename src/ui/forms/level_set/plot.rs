@@ -25,7 +25,11 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
-    let left = &state.session.segment.left;
+    // What is being gone back from is drawn as it is, until it has been left.
+    let left = match (state.goes_back_to(), &*state.session.segment.left) {
+        (Some(_), [left @ .., _]) => left,
+        (_, left) => left,
+    };
     // The branch that is alive has the whole plot; what was gone back from ends at its edges.
     let last = live.growth.iter().map(|(step, _)| *step).max();
     let most = live.growth.iter().map(|(_, n)| *n).max();
@@ -55,23 +59,18 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
         inside.add(Shape::line(line, Stroke::new(wide, colour)));
     };
-    let span = |from: u64, to: u64| {
-        let x = at((from, 0)).x..=at((to, 0)).x;
-        let band = Rect::from_x_y_ranges(x, plot.y_range()).intersect(plot);
-        inside.rect_filled(band, 0.0, p.warning.gamma_multiply(0.16));
-    };
     for gone in left {
-        if let (Some(from), Some((to, _))) = (gone.leak, gone.growth.last()) {
-            span(from, *to);
-        }
         let colour = if gone.leak.is_some() { LEAK } else { p.t3 };
         curve(&gone.growth, colour.gamma_multiply(0.8), 1.25);
     }
     let dark = p.canvas == Color32::BLACK;
     let ink = if dark { LINE } else { LINE_ON_WHITE };
     let leak = live.leak.map(|l| l.leak.from);
+    // Of the branch that is alive: another may pass the same steps without a leak.
     if let Some(from) = leak {
-        span(from, live.step);
+        let x = at((from, 0)).x..=at((live.step, 0)).x;
+        let band = Rect::from_x_y_ranges(x, plot.y_range()).intersect(plot);
+        inside.rect_filled(band, 0.0, p.warning.gamma_multiply(0.16));
     }
     let until = leak.unwrap_or(u64::MAX);
     let split = live.growth.partition_point(|(step, _)| *step <= until);

@@ -30,13 +30,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let fact = match (older, stale) {
-        (true, _) => format!("of step {}", count(step)),
-        (false, true) => format!("step {}, before the change", count(step)),
-        (false, false) => format!("step {}", count(step)),
+    let goes = state.goes_back_to().is_some();
+    let fact = match (older, stale, goes) {
+        (true, ..) => format!("of step {}", count(step)),
+        (false, _, true) => format!("step {}, going back", count(step)),
+        (false, true, _) => format!("step {}, before the change", count(step)),
+        (false, false, _) => format!("step {}", count(step)),
     };
     section::head_with(ui, "Results", &fact);
-    three(ui, state, live, older, older || stale);
+    three(ui, live, older, older || stale || goes);
     speed_line(ui, state, live);
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
@@ -69,12 +71,6 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Of the step that is drawn: measured where that is known, else of the voxels inside.
-pub fn volume_ml(state: &State, live: &Surfaced) -> f64 {
-    let figures = live.figures.as_ref().filter(|f| f.step == live.step);
-    figures.map_or_else(|| voxels_ml(state, live.inside), |f| f.measures.volume_ml)
-}
-
 /// Of so many voxels.
 pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     let image = state.document.segmented_image();
@@ -85,10 +81,12 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
 }
 
 /// Three figures side by side, all of one step; dimmed where the surface has gone on since.
-fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool, dim: bool) {
+fn three(ui: &mut Ui, live: &Surfaced, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
-    let volume = figures.map_or_else(|| volume_ml(state, live), |f| f.measures.volume_ml);
-    let volume = with_unit(&significant(volume), "ml");
+    // The volume within the surface; whole voxels have a line of their own.
+    let volume = figures.map_or("…".to_owned(), |f| {
+        with_unit(&significant(f.measures.volume_ml), "ml")
+    });
     let area = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.area_mm2 * 1e-2), "cm²")
     });
@@ -141,17 +139,36 @@ fn three(ui: &mut Ui, state: &State, live: &Surfaced, older: bool, dim: bool) {
     });
 }
 
+/// While a run has no rate yet.
+pub const STARTING: &str = "Starting";
+
+/// Steps a second, once some were made.
+pub fn rate(live: &Surfaced) -> Option<String> {
+    let rate = match live.steps_per_s {
+        none if none <= 0.0 => return None,
+        slow if slow < 9.5 => significant(slow),
+        fast => count(fast.round() as u64),
+    };
+    Some(with_unit(&rate, "steps/s"))
+}
+
 fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
-    let rate = with_unit(&count(live.steps_per_s.round() as u64), "steps/s");
-    let words = match state.segment_standing() {
-        Some(Standing::Running) => format!("Step {}, {rate}", count(live.step)),
+    let rate = rate(live);
+    let words = match (state.goes_back_to(), state.segment_standing()) {
+        (Some(step), _) => format!("Going back to step {}", count(step)),
+        (None, Some(Standing::Running)) => match &rate {
+            Some(rate) => format!("Step {}, {rate}", count(live.step)),
+            None => STARTING.to_owned(),
+        },
         _ if state.surface_is_stale() => "Changed: Run applies the new values".to_owned(),
-        Some(Standing::Converged) => "At rest".to_owned(),
-        Some(Standing::Leaked) => "Paused: a leak".to_owned(),
+        (_, Some(Standing::Converged)) => "At rest".to_owned(),
+        (_, Some(Standing::Leaked)) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
-        // Of a session that was opened nobody knows.
-        _ if live.steps_per_s < 1.0 => "Paused".to_owned(),
-        _ => format!("Paused, {rate} before"),
+        // A session that was opened has none.
+        _ => match &rate {
+            Some(rate) => format!("Paused, {rate} before"),
+            None => "Paused".to_owned(),
+        },
     };
     let bytes = (live.size.bytes + live.size.kept_bytes) as u64;
     rows::reading(ui, &words, &size_of(bytes));
