@@ -11,6 +11,7 @@ mod hostile;
 mod images;
 pub mod kept;
 mod kept_gradients;
+mod kept_losses;
 mod kept_rest;
 mod labels;
 pub mod made;
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         images::tests(),
         kept::tests(),
         kept_gradients::tests(),
+        kept_losses::tests(),
         kept_rest::tests(),
         hostile::tests(),
         labels::tests(),

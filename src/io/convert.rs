@@ -190,20 +190,24 @@ impl Plan {
 }
 
 /// Writes an image as NIfTI: one that was opened in the type of its file, if that still holds its values; others as
-/// [`nifti::save_volume`] does.
+/// [`nifti::save_volume`] does. Returns the losses of one that was opened, one sentence each.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,
     from: Option<&Path>,
     command: &str,
     control: &Control,
-) -> Result<(), Error> {
-    let stored = from.and_then(|from| images::as_stored(from, volume, &control.silent()));
+) -> Result<Vec<String>, Error> {
+    let (stored, losses) = match from {
+        Some(from) => images::as_stored(from, volume, &control.silent()),
+        None => (None, Vec::new()),
+    };
     control.check()?;
     match stored {
-        Some(stored) => nifti::prepare_stored(path, &stored, command, control)?.put(),
-        None => nifti::save_volume(path, volume, command, control),
+        Some(stored) => nifti::prepare_stored(path, &stored, command, control)?.put()?,
+        None => nifti::save_volume(path, volume, command, control)?,
     }
+    Ok(losses)
 }
 
 /// Writes the surface of a mask; says what that was.

@@ -366,6 +366,7 @@ impl SaveLabels {
             path: self.path,
             what,
             whole: None,
+            losses: Vec::new(),
         }))
     }
 }
@@ -422,6 +423,7 @@ impl SaveMasks {
                 io::words::counted(count, "region")
             ),
             whole: None,
+            losses: Vec::new(),
         }))
     }
 }

@@ -223,6 +223,8 @@ pub struct Saved {
     pub what: String,
     /// The data that the file holds in full: nothing of it would be lost with the window.
     pub whole: Option<Whole>,
+    /// Parts of the opened file that this one does not hold, one sentence each.
+    pub losses: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -510,14 +512,20 @@ impl Request {
                 path,
                 command,
             } => {
-                io::convert::save_volume(&path, &volume, from.as_deref(), &command, control)
-                    .map_err(|e| e.to_string())?;
+                let losses =
+                    io::convert::save_volume(&path, &volume, from.as_deref(), &command, control)
+                        .map_err(|e| e.to_string())?;
                 let table = io::label_table::save_of(&path, volume.labels.as_deref());
                 let what = match table.map_err(|e| e.to_string())? {
                     Some(_) => "label map, with its names beside it",
                     None => "volume",
                 };
-                saved(path, what.to_owned(), Some(volume.id().into()))
+                Ok(Output::Saved(Saved {
+                    path,
+                    what: what.to_owned(),
+                    whole: Some(volume.id().into()),
+                    losses,
+                }))
             }
             Self::SaveMask {
                 mask,

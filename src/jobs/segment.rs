@@ -166,6 +166,7 @@ impl ForSegment {
                     path,
                     what: "run script".to_owned(),
                     whole: None,
+                    losses: Vec::new(),
                 }))
             }
         }
@@ -184,6 +185,7 @@ fn save_surface(
         path,
         what: "surface".to_owned(),
         whole: None,
+        losses: Vec::new(),
     }))
 }
 

@@ -394,16 +394,19 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         }
         _ => "Enter saves",
     };
-    let keys = format!("{verb} · Tab completes · Esc closes");
-    let keys = paint::right(
-        ui.painter(),
-        head,
-        &keys,
-        theme::regular(size::CAPTION),
-        p.t3,
-    );
-    let place = head.with_max_x(keys.left() - 12.0);
     let font = theme::semibold(size::LABEL);
+    let small = theme::regular(size::CAPTION);
+    let room = width - paint::width(ui, &title, font.clone()) - 12.0;
+    // As many of the keys as a whole title leaves room for.
+    let keys = [
+        format!("{verb} · Tab completes · Esc closes"),
+        format!("{verb} · Esc closes"),
+        verb.to_owned(),
+    ];
+    let fits = |keys: &&String| paint::width(ui, keys, small.clone()) <= room;
+    let keys = keys.iter().find(fits).map_or("", |keys| keys);
+    let keys = paint::right(ui.painter(), head, keys, small.clone(), p.t3);
+    let place = head.with_max_x(keys.left() - 12.0);
     paint::name(ui.painter(), place, &title, font, p.t1);
     options(ui, sheet);
 

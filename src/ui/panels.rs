@@ -151,7 +151,8 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     let whole = body;
     let body = top::show(ui, whole, state, memory, actions);
     let task = state.view.task;
-    let split = Split::of(ui, task, whole, body);
+    let fits = state.document.scan().is_some();
+    let split = Split::of(ui, task, fits, whole, body);
     let (above, below) = split.places(body);
     let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {
@@ -172,7 +173,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         });
     });
     super::part(ui, "results", below, |ui| {
-        if split.scrolls {
+        if split.apart {
             let line = Stroke::new(1.0, p.line);
             ui.painter().hline(below.x_range(), below.top() + 0.5, line);
         }

@@ -40,6 +40,10 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         }
         None => text(ui, free, &state.session.status),
     }
+    if state.session.turning.is_none() {
+        // The next turn has a pace of its own.
+        ui.data_mut(|d| d.remove_temp::<Pace>(pace_id(TURN)));
+    }
     if !state.session.jobs.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
     }
@@ -299,9 +303,13 @@ impl Pace {
     }
 }
 
+fn pace_id(ticket: u64) -> Id {
+    Id::unique(("pace of", ticket))
+}
+
 /// Seconds until the end of a job's stage.
 fn left(ui: &Ui, ticket: u64, stage: &str, (done, total): (u64, u64)) -> Option<f64> {
-    let id = Id::unique(("pace of", ticket));
+    let id = pace_id(ticket);
     let now = Instant::now();
     let known: Option<Pace> = ui.data(|d| d.get_temp(id));
     let known = known.filter(|p| p.stage == stage && p.done <= done);

@@ -28,7 +28,7 @@ pub struct Lengths {
 pub struct Cache {
     lengths: Option<(DataId, Option<Lengths>)>,
     nearest: Option<(DataId, Option<(f64, DVec3)>)>,
-    remarks: Option<(DataId, Vec<Known>, Vec<String>)>,
+    remarks: Option<(DataId, Vec<Known>, Vec<Remark>)>,
 }
 
 /// What remarks about a region depend on; no handle to its voxels, which a brush changes in place.
@@ -74,7 +74,7 @@ impl Cache {
     }
 
     /// As [`remarks`]; found anew where the regions changed.
-    pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask, whose: &str) -> &[String] {
+    pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask, whose: &str) -> &[Remark] {
         let known = self.remarks.as_ref().is_some_and(|(id, known, _)| {
             *id == mask.id()
                 && known.len() == regions.len()
@@ -258,32 +258,45 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
     Some((words, remedy))
 }
 
-/// What is odd about the regions before anything is tracked: seeds out of reach, targets that hold
-/// a seed; one sentence each, in which `whose` stands for the mask.
-pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<String> {
+/// A sentence about regions before anything is tracked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Remark {
+    pub text: String,
+    /// The middle of a region that is out of reach.
+    pub out_at: Option<DVec3>,
+}
+
+/// Seeds out of reach, targets that hold a seed; one sentence each, in which `whose` stands for the mask.
+pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark> {
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
-    // The scan's box is named first: a mask has no say beyond it.
-    let place = |r: &Region| match r.shape.meets(&mask.grid) {
-        true => whose.to_owned(),
-        false => "the scan".to_owned(),
+    let out = |r: &Arc<Region>, then: &str| {
+        // The scan's box is named first: a mask has no say beyond it.
+        let place = match r.shape.meets(&mask.grid) {
+            true => whose,
+            false => "the scan",
+        };
+        Remark {
+            text: format!("{} lies outside {place}: {then}", r.name),
+            out_at: Some(r.shape.centre()),
+        }
     };
-    let out = of(Role::Seed).filter(|r| !r.shape.touches(mask));
-    let out = out.map(|r| format!("{} lies outside {}: nothing starts there", r.name, place(r)));
+    let seeds = of(Role::Seed).filter(|r| !r.shape.touches(mask));
+    let seeds = seeds.map(|r| out(r, "nothing starts there"));
     let pairs = of(Role::Target).flat_map(|t| of(Role::Seed).map(move |s| (t, s)));
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
-    let meet = meet.map(|(t, s)| {
-        format!(
+    let meet = meet.map(|(t, s)| Remark {
+        text: format!(
             "{} overlaps {}: streamlines that start in both have no length",
             t.name, s.name
-        )
+        ),
+        out_at: None,
     });
     let gates = regions
         .iter()
         .filter(|r| matches!(r.role, Role::Target | Role::Include));
-    let unreachable = gates
-        .filter(|r| !r.shape.touches(mask))
-        .map(|r| format!("{} lies outside {}: nothing can reach it", r.name, place(r)));
-    out.chain(unreachable).chain(meet).collect()
+    let gates = gates.filter(|r| !r.shape.touches(mask));
+    let gates = gates.map(|r| out(r, "nothing can reach it"));
+    seeds.chain(gates).chain(meet).collect()
 }
 
 /// Ends of streamlines by the reason they stopped for, most important first; those there are, and the

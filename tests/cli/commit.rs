@@ -248,3 +248,23 @@ fn strengths(here: &Path) {
         assert!(found[0].contains(words), "{words}: {}", found[0]);
     }
 }
+
+/// A thousand streamlines of one bundle are nearly alike, as in the guide: the fit goes on until it has settled.
+pub fn settles() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 30, 2, here);
+    let line = ["track", "head/dwi.nii.gz", "--seed", "sphere:-31,-6,-1,5"];
+    let rest = ["--target", "sphere:-29,33,-1,8", "--seeds", "random:3000"];
+    json(&[&line[..], &rest, &["--out", "one.tck"]].concat(), here);
+    let told = json(
+        &["commit", "one.tck", "head/dwi.nii.gz", "--out", "a"],
+        here,
+    );
+    assert_eq!(told["ended"], "objective", "{}", told["iterations"]);
+    assert!(
+        told["iterations"].as_u64() > Some(1000),
+        "{}",
+        told["iterations"]
+    );
+}

@@ -18,6 +18,10 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::films where threads are few", few_threads),
         test("jobs::films are cancelled", cancelled),
         test("jobs::films that are cut off are refused", cut_off),
+        test(
+            "jobs::films without one of their pictures are refused",
+            missing_frame,
+        ),
     ]
 }
 
@@ -38,6 +42,18 @@ fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {
     let frame = path.with_file_name("frame.png");
     std::fs::write(&frame, "a picture").expect("written");
     ffmpeg.save(path, &[frame.clone(), frame], 25, control)
+}
+
+/// A picture that is not there would end the film before it, with success.
+fn missing_frame() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let ffmpeg = in_place(folder.path(), &format!("{WHOLE} > $film"), PATIENCE);
+    save(&ffmpeg, &path, &Control::new()).expect("both are there");
+    let frames = ["frame.png", "gone.png"].map(|name| folder.path().join(name));
+    let error = ffmpeg.save(&path, &frames, 25, &Control::new());
+    let sentence = error.expect_err("refused").to_string();
+    assert!(sentence.contains("gone.png"), "{sentence}");
 }
 
 /// The boxes that every film has, empty; and a script that writes them.

@@ -92,9 +92,16 @@ fn origin() {
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
+    // The note that offered it gives way to one that says what came back, until that is saved.
+    let said = again.said();
+    assert!(
+        said.starts_with("Recovered ") && said.ends_with("2 regions. Save the session to keep it"),
+        "{said}"
+    );
     again.session(SessionAction::Save {
         path: None,
         then: None,
     });
+    assert_eq!(again.said(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
 }

@@ -543,13 +543,23 @@ fn unreached(centre: glam::DVec3) -> State {
 
 fn out_of_reach() {
     let far = glam::DVec3::new(0.0, 0.0, 500.0);
-    let window = window(unreached(far), [1280.0, 800.0]);
-    window.get_by_label_contains("Motor L lies outside the scan");
-    window.get_by_label("Nothing can reach 'Motor L': it lies outside the mask of the tensors");
+    // Said once, and no control has moved for it.
+    let controls = |window: &Window| {
+        let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        head.rect().top()
+    };
+    let before = window(shot(), [1280.0, 800.0]);
+    let mut window = window(unreached(far), [1280.0, 800.0]);
+    assert_eq!(controls(&window), controls(&before));
+    let said = window.query_all_by_label_contains("lies outside");
+    assert_eq!(said.count(), 1);
+    window.get_by_label("Motor L lies outside the scan: nothing can reach it");
+    click(&mut window, "Show it");
+    assert_eq!(window.state().state.view.crosshair, far);
     assert!(window.query_by_label("Widen the cone").is_none());
     // Inside: how near they come, and where.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
-    let mut window = self::window(unreached(near), [1280.0, 800.0]);
+    let mut window = super::window(unreached(near), [1280.0, 800.0]);
     let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
                  those drawn comes within";
     window.get_by_label_contains(words);

@@ -94,6 +94,7 @@ fn named() {
         path: PathBuf::from("/data/t.tck"),
         what: "something".to_owned(),
         whole: None,
+        losses: Vec::new(),
     });
     let event = Event {
         slot: Slot::Save,

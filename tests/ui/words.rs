@@ -303,18 +303,25 @@ fn remarks() {
         panic!("{said:?}");
     };
     assert!(
-        unreachable.starts_with("Target 3 lies outside the scan: nothing can reach it"),
-        "{unreachable}"
+        unreachable
+            .text
+            .starts_with("Target 3 lies outside the scan: nothing can reach it"),
+        "{unreachable:?}"
     );
     assert!(
-        outside.starts_with("Seed 2 lies outside the scan"),
-        "{outside}"
+        outside.text.starts_with("Seed 2 lies outside the scan"),
+        "{outside:?}"
     );
-    assert!(overlap.starts_with("Target overlaps Seed"), "{overlap}");
+    assert!(
+        overlap.text.starts_with("Target overlaps Seed"),
+        "{overlap:?}"
+    );
+    assert!(outside.out_at.is_some() && overlap.out_at.is_none());
     // Inside the scan's box the mask is what is in the way.
     let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
     let inside = region(6, "Seed 3", Role::Seed, middle);
     let said = tracks::remarks(&[inside], &empty, "the automatic mask");
+    let said: Vec<&str> = said.iter().map(|r| &*r.text).collect();
     assert_eq!(
         said,
         ["Seed 3 lies outside the automatic mask: nothing starts there"]

@@ -4,15 +4,17 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{FindPathway, ForRegions, Request};
+use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Cost;
+use arcuate::state::document::MadeMask;
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Phase, Recipe, Slot, Task};
 use arcuate::ui::views::path_under;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -30,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::no_set_holds_what_has_no_path", nowhere),
         test("update::pathways::another_document", another),
         test("update::pathways::a_kept_one_is_tried_again", tried_again),
+        test("update::pathways::a_kept_one_names_its_own_mask", own_mask),
     ]
 }
 
@@ -488,4 +491,33 @@ fn tried_again() {
     assert!(kept(&window).found.is_none(), "nothing has changed");
     window.ordinary();
     assert!(kept(&window).found.is_some());
+}
+
+/// A sentence about a kept pathway names the mask of the fit that it was kept from, whatever mask the tensors have now.
+fn own_mask() {
+    let mut window = looking();
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let tensors = window.state.document.tensors.clone().expect("tensors");
+    let path = PathBuf::from("/data/roi.nii.gz");
+    let loaded = Loaded::Mask(tensors.mask.clone());
+    window.act(Action::Event(super::file("/data/roi.nii.gz", loaded)));
+    let mut layers = window.state.document.layers.iter();
+    let roi = layers.find(|l| l.name == "roi").expect("opened").id;
+    window.act(Action::SetFitMask(Some(roi)));
+    let now = arcuate::state::words::mask::name_of(&window.state.document);
+    assert_eq!(now, "the mask 'roi'");
+    for (basis, name) in [
+        (MadeMask::Found, "the automatic mask"),
+        (MadeMask::File(path), "the mask 'roi'"),
+    ] {
+        let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
+        (kept.found, kept.basis.mask) = (None, basis);
+        window.state.session.pathways.unsolved_with = Default::default();
+        window.act(Action::MoveCrosshair(DVec3::ONE));
+        let asked = window.requests.iter().rev().find_map(|r| match r {
+            Request::Pathway(find) if find.kept.is_some() => Some(find),
+            _ => None,
+        });
+        assert_eq!(asked.expect("solved again").mask_name, name);
+    }
 }

@@ -46,12 +46,19 @@ fn turn() {
             assert_eq!(path, PathBuf::from(format!("/tmp/t-{:03}.png", i + 1)));
             let off = (azimuth - began - TAU * f64::from(i) / 12.0).rem_euclid(TAU);
             assert!(off.min(TAU - off) < 1e-9, "{i}: {off}");
-            let films = effects.iter().filter(|e| {
-                matches!(e, Effect::Submit(Request::SaveFilm { path, frames, .. })
-                    if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
-            });
-            assert_eq!(films.count(), usize::from(film && i == 11));
+            let film = |e: &Effect| matches!(e, Effect::Submit(Request::SaveFilm { .. }));
+            assert!(!effects.iter().any(film), "the last is not written yet");
         }
+        let effects = update(&mut state, Action::NextFrame);
+        let films = effects.iter().filter(|e| {
+            matches!(e, Effect::Submit(Request::SaveFilm { path, frames, .. })
+                if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
+        });
+        assert_eq!(films.count(), usize::from(film));
+        assert_eq!(
+            state.session.status,
+            "Saved 12 pictures of a turn, /tmp/t-001.png to t-012.png"
+        );
         assert!(state.session.turning.is_none());
         assert!(update(&mut state, Action::NextFrame).is_empty());
         assert_eq!(state.view.camera.azimuth, began, "the view itself stays");
@@ -84,6 +91,7 @@ fn picture_saved() -> Action {
             path: PathBuf::from("/tmp/t-001.png"),
             what: "picture".to_owned(),
             whole: None,
+            losses: Vec::new(),
         })),
     })
 }
@@ -114,6 +122,17 @@ fn stopped() {
         Action::CancelJob(Slot::Picture)
     )));
     assert!(state.session.turning.is_none());
+    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
+    // Its present picture has stopped, too: no news.
+    update(
+        &mut state,
+        Action::Event(Event {
+            slot: Slot::Picture,
+            ticket: 1,
+            wall_ms: 1.0,
+            outcome: Outcome::Cancelled,
+        }),
+    );
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = begun(2);
     // First the turn, whose present picture is finished, then that.

@@ -3,6 +3,7 @@
 use super::{Window, opened};
 use crate::support::{test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::io::convert::Converted;
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::solvers::tracking::selection::{Edit, Runs};
@@ -14,7 +15,7 @@ use arcuate::state::{
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -22,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::saves::pictures_save_no_work", pictures),
         test("update::saves::later_edits_are_not_in_a_file", later_edits),
         test("update::saves::kept_streamlines_are_work", kept_streamlines),
+        test("update::saves::files_beside_are_named", beside),
         test("update::saves::nothing_follows_a_failure", after_a_failure),
         test("update::saves::a_success_hides_no_failure", two_saves),
         test("update::saves::the window writes no long lists", long_lists),
@@ -46,6 +48,7 @@ fn saved() -> Action {
         path,
         what,
         whole: None,
+        losses: Vec::new(),
     });
     Action::Event(Event {
         slot: Slot::Save,
@@ -326,4 +329,40 @@ fn elsewhere() {
     window.act(Action::SelectTask(Task::Filter));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.status, "");
+    // Nor what is tracked there, or was tracked after a step that was taken back.
+    window.place(Role::Seed, DVec3::X);
+    assert!(!window.state.session.status.contains(" streamlines from "));
+    for task in [Task::Filter, Task::Pathways] {
+        window.act(Action::SelectTask(Task::Track));
+        window.place(Role::Seed, DVec3::ZERO);
+        window.act(Action::Undo);
+        let status = window.state.session.status.clone();
+        assert!(status.starts_with("Undid: "), "{status}");
+        assert!(status.contains(" streamlines from "), "{status}");
+        window.act(Action::SelectTask(task));
+        assert_eq!(window.state.session.status, "", "{task:?}");
+    }
+}
+
+/// The sentence of an export names every file that it wrote.
+fn beside() {
+    let mut window = Window::fitted();
+    let done = Converted {
+        what: "9 streamlines".to_owned(),
+        written: ["a.tck", "a.fa.tsf", "a.commit.weights.txt"]
+            .map(|name| Path::new("/data").join(name))
+            .to_vec(),
+        notes: Vec::new(),
+        losses: Vec::new(),
+    };
+    window.act(Action::Event(Event {
+        slot: Slot::Save,
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(Output::Converted(done, None)),
+    }));
+    assert_eq!(
+        window.state.session.status,
+        "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"
+    );
 }

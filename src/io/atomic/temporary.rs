@@ -260,6 +260,10 @@ impl Scratch {
     pub fn link(&self, file: &Path, name: &str) -> Result<(), Error> {
         let failed = |e: std::io::Error| Error::reading(file, &e);
         let from = std::path::absolute(file).map_err(failed)?;
+        // A link to nothing would be made, too.
+        if !from.is_file() {
+            return Err(failed(std::io::ErrorKind::NotFound.into()));
+        }
         let to = self.path.join(name);
         disk::symlink_or_copy(&from, &to).map_err(failed)
     }

@@ -3,7 +3,7 @@
 
 use super::super::format::Format;
 use super::super::gradients::{self, Rows, TableFiles};
-use super::super::stored::Stored;
+use super::super::stored::{Pixel, Stored};
 use super::super::words::counted;
 use super::super::{
     Error, Told, atomic, colours, detect, disk, image, in_world, label_table, misnamed, moved_grid,
@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
-use crate::data::{Volume, VolumeKind};
+use crate::data::{Grid, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,20 +44,26 @@ pub fn plan(
     let labels = labels.filter(|l| !l.table.is_empty());
     let (mut gradients, mut losses) = table(input, &stored);
     let own = stored.grid.clone();
-    if let Some(by) = &told.affine {
-        let by = in_world(by, Some(&own), control)?;
-        stored.grid = moved_grid(input, &own, by)?.into();
-        gradients = gradients.map(|rows| rows.moved(&own, &stored.grid));
-        losses.extend(stored.meaning.rest.move_away());
-    }
-    // NRRD does not hold slope and intercept at all.
-    if format == Format::Nrrd || !nifti::holds_scaling(&stored) {
-        let (whole, loss) = stored.worked_out();
-        stored = whole;
-        losses.extend(loss);
+    let moved = match &told.affine {
+        Some(by) => {
+            let by = in_world(by, Some(&own), control)?;
+            Some(Arc::new(moved_grid(input, &own, by)?))
+        }
+        None => None,
+    };
+    if let Some(grid) = &moved {
+        gradients = gradients.map(|rows| rows.moved(&own, grid));
     }
     match format {
         Format::Nrrd => {
+            if let Some(grid) = moved {
+                stored.grid = grid;
+                losses.extend(stored.meaning.rest.move_away());
+            }
+            // It does not hold slope and intercept at all.
+            let (whole, loss) = stored.worked_out();
+            stored = whole;
+            losses.extend(loss);
             losses.extend(nrrd::losses(&stored));
             losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
             if gradients.is_some() && !stored.grid.is_placed() {
@@ -68,7 +74,11 @@ pub fn plan(
                 gradients = None;
             }
         }
-        _ => losses.extend(nifti::losses(&stored)),
+        _ => {
+            let (whole, others) = in_nifti(stored, moved);
+            stored = whole;
+            losses.extend(others);
+        }
     }
     let mut notes = info.warnings;
     let files = gradients::find_beside(input).filter(|_| gradients.is_some());
@@ -89,31 +99,82 @@ pub fn plan(
 }
 
 /// An opened image in the type in which its file stores it, where it is now; `None` where the file does not hold
-/// these values, or is a colour image.
-pub(super) fn as_stored(from: &Path, volume: &Volume, control: &Control) -> Option<Stored> {
-    let (mut stored, _) = image::stored(from, control).ok()?;
-    let plain = volume.kind == VolumeKind::Scalar && stored.frames == volume.frames;
-    if !plain || stored.grid.shape != volume.grid.shape {
-        return None;
+/// these values. With it the losses in a NIfTI, one sentence each.
+pub(super) fn as_stored(
+    from: &Path,
+    volume: &Volume,
+    control: &Control,
+) -> (Option<Stored>, Vec<String>) {
+    let name = || from.file_name().unwrap_or_default().to_string_lossy();
+    let lost = |why: String| {
+        let what =
+            "neither the type of its values nor other fields and extensions of its header are kept";
+        (None, vec![format!("{why}: {what}")])
+    };
+    let stored = match image::stored(from, control) {
+        Ok((stored, _)) => stored,
+        Err(error) => return lost(format!("{} cannot be read again ({error})", name())),
+    };
+    if !holds(&stored, volume) {
+        return lost(format!(
+            "{} holds other values than when it was opened",
+            name()
+        ));
+    }
+    let mut losses = Vec::new();
+    if stored.frames > 1 && matches!(gradients::rows_of(from, stored.frames), Ok(Some(_))) {
+        losses.push(
+            "The gradients of this scan are left out: arcuate convert writes them beside the image"
+                .to_owned(),
+        );
+    }
+    let grid = (stored.grid != volume.grid).then(|| volume.grid.clone());
+    let (stored, others) = in_nifti(stored, grid);
+    losses.extend(others);
+    (Some(stored), losses)
+}
+
+/// Whether a file's image has these values, as float32.
+fn holds(stored: &Stored, volume: &Volume) -> bool {
+    if stored.grid.shape != volume.grid.shape {
+        return false;
+    }
+    if let (Pixel::Rgb | Pixel::Rgba, VolumeKind::Rgb) = (stored.pixel, volume.kind) {
+        let planes: Vec<&[f32]> = (0..volume.frames).map(|c| volume.frame(c)).collect();
+        let mut voxels = stored.bytes.chunks_exact(stored.pixel.bytes()).enumerate();
+        let same = |i: usize, colour: &[u8]| {
+            let mut pairs = planes.iter().zip(colour);
+            pairs.all(|(plane, byte)| (plane[i] * 255.0).round() == f32::from(*byte))
+        };
+        return stored.frames == 1 && voxels.all(|(i, colour)| same(i, colour));
+    }
+    if volume.kind != VolumeKind::Scalar || stored.frames != volume.frames {
+        return false;
     }
     let mut values = volume.values.iter();
-    let mut same = true;
+    let mut same = matches!(stored.pixel, Pixel::Number(_));
     stored.each(|value, _| {
         let held = values.next().copied();
         same &= held.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
     });
-    if !same || values.next().is_some() {
-        return None;
-    }
-    if stored.grid != volume.grid {
+    same && values.next().is_none()
+}
+
+/// An image as a NIfTI holds it, on another grid if it was moved, with the losses, one sentence each.
+fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String>) {
+    let mut losses = Vec::new();
+    if let Some(grid) = moved {
+        stored.grid = grid;
         // The file that is written says nothing of the earlier place.
-        let _ = stored.meaning.rest.move_away();
+        losses.extend(stored.meaning.rest.move_away());
     }
-    stored.grid = volume.grid.clone();
     if !nifti::holds_scaling(&stored) {
-        stored = stored.worked_out().0;
+        let (whole, loss) = stored.worked_out();
+        stored = whole;
+        losses.extend(loss);
     }
-    Some(stored)
+    losses.extend(nifti::losses(&stored));
+    (stored, losses)
 }
 
 /// The gradients of a scan, else a sentence about why they are left out.

@@ -102,6 +102,7 @@ fn saved(
         path,
         what,
         whole: None,
+        losses: Vec::new(),
     }))
 }
 

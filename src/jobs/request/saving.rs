@@ -63,5 +63,10 @@ pub(super) fn save_shape(
 
 /// `whole`: the data that the file holds in full.
 pub(super) fn saved(path: PathBuf, what: String, whole: Option<Whole>) -> Result<Output, Fault> {
-    Ok(Output::Saved(Saved { path, what, whole }))
+    Ok(Output::Saved(Saved {
+        path,
+        what,
+        whole,
+        losses: Vec::new(),
+    }))
 }

@@ -7,7 +7,6 @@ use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 
 const STOPPED: &str = "Stopped after ";
-const OF_A_TURN: &str = " pictures of a turn";
 
 /// Takes one picture, or begins a turn.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
@@ -57,23 +56,30 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         .clone_into(&mut state.session.status);
 }
 
-/// The next frame of a turn, and the film after the last.
+/// The next frame of a turn, and the film once the last is written.
 pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
     };
-    let (shot, seen) = turning.next(state);
-    effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
-    let done = turning.done + 1;
-    let Turning { turn, .. } = turning;
+    let Turning { turn, done, .. } = turning;
     if done < turn.frames {
+        let (shot, seen) = turning.next(state);
+        effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
+        let done = done + 1;
         state.session.turning = Some(Turning { done, ..turning });
         return;
     }
+    // Its pictures are files now, the last one as well.
     state.session.turning = None;
-    state.session.status = format!("{}{OF_A_TURN}", turn.frames);
+    let path = &turning.shot.path;
+    let last = turn.path(path, turn.frames - 1);
+    state.session.status = format!(
+        "Saved {} pictures of a turn, {} to {}",
+        turn.frames,
+        turn.path(path, 0).display(),
+        last.file_name().unwrap_or_default().to_string_lossy()
+    );
     if turn.film {
-        let path = &turning.shot.path;
         let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
         effects.push(Effect::Submit(Request::SaveFilm {
             path: Turn::film_path(path),
@@ -102,10 +108,9 @@ pub fn cancelled(state: &mut State) {
     stop(state);
 }
 
-/// Whether the end of a turn is told, which says more than that its last picture was saved.
+/// Whether it is said that a turn was stopped, which says more than that its last picture was saved.
 pub fn turn_is_told(state: &State) -> bool {
-    let status = &state.session.status;
-    status.starts_with(STOPPED) || status.ends_with(OF_A_TURN)
+    state.session.status.starts_with(STOPPED)
 }
 
 /// A picture is drawn; where it could not be, the rest of a turn cannot either.

@@ -9,6 +9,7 @@ use crate::data::words::counted;
 use crate::jobs::{Event, Outcome, Output, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
 use crate::state::{Effect, State};
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
@@ -70,6 +71,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Failed(why) if event.slot == Slot::Compare => {
             pathways::not_compared(state, Some(why));
         }
+        // The end of the turn says more.
+        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_is_told(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -137,6 +140,11 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     if rank && std::mem::take(&mut state.session.cut_moved) {
         rays::cut_again(state, effects);
     }
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
@@ -235,7 +243,13 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             }
             let path = done.written.first().map(|p| p.display().to_string());
             let path = path.unwrap_or_default();
-            state.session.status = format!("Saved {}, read back and equal: {path}", done.what);
+            let names: Vec<String> = done.written.iter().skip(1).map(|p| file_name(p)).collect();
+            let beside = match names.is_empty() {
+                true => String::new(),
+                false => format!(" with {}", names.join(", ")),
+            };
+            state.session.status =
+                format!("Saved {}{beside}, read back and equal: {path}", done.what);
         }
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
@@ -245,7 +259,12 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
         Output::KernelsLoaded => {}
-        Output::Saved(Saved { path, what, whole }) => {
+        Output::Saved(Saved {
+            path,
+            what,
+            whole,
+            losses,
+        }) => {
             state.session.exports_before = None;
             tracks::exported(state, &path);
             state.session.saving.in_files.written(&path, whole);
@@ -255,6 +274,10 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             if !of_turn {
                 state.session.status =
                     format!("Saved {what}, read back and equal: {}", path.display());
+            }
+            if !losses.is_empty() {
+                let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
+                state.session.warned(Slot::Save, sentence);
             }
         }
     }

@@ -343,6 +343,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         ),
     };
     say_lost(state);
+    later::recovered_is_saved(state);
     let saving = &mut state.session.saving;
     // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
@@ -533,14 +534,13 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered || moved || missing || !notes.is_empty() {
         super::changed(state);
     }
-    let name = state.document.name.clone();
     state.session.status = if recovered {
         if !whole {
             state
                 .session
                 .say_of(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
-        format!("Recovered {name}")
+        later::say_recovered(state, content.document.layers.len())
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);

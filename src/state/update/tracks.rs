@@ -118,17 +118,20 @@ pub fn taken_in(
         ),
         Curves::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
-    if state.view.task != Task::Pathways {
+    // Where they are not seen nothing is said about them.
+    if state.view.task.shows_live() {
         let why = none_started(&output, min_fa, &mask::name_of(document));
-        state.session.follows(match why {
+        let said = match why {
             None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
             None => format!("{made} in {}", took(wall_ms)),
             Some(why) => {
                 let from = counted(seeds, "seed");
                 format!("No {what} started from {from}: {why}")
             }
-        });
-        state.session.said_live = Some(state.session.status.clone());
+        };
+        state.session.follows(said.clone());
+        // Without the step that it follows, which another task does not show.
+        state.session.said_live = Some(said);
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {

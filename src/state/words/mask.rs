@@ -3,7 +3,9 @@
 use super::{count, fixed, with_unit};
 use crate::solvers::tensor_fit::MaskReport;
 use crate::solvers::tracking::Starts;
-use crate::state::Document;
+use crate::state::document::{Basis, Content, Layer, MadeMask};
+use crate::state::recipe::Source;
+use crate::state::{Document, Recipe};
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
@@ -24,6 +26,25 @@ pub fn name_of(document: &Document) -> String {
     match chosen {
         Some((layer, _)) => format!("the mask '{}'", layer.name),
         None => GIVEN.to_owned(),
+    }
+}
+
+/// The mask of the tensors that a kept result was made from, whatever the document's tensors are within now.
+pub fn name_of_basis(document: &Document, basis: &Basis) -> String {
+    let named = |found: &dyn Fn(&Layer) -> bool| {
+        let mut masks = document.layers.iter().filter(|l| found(l));
+        let mask = masks.find(|l| matches!(l.content, Content::Mask(_)));
+        mask.map_or(GIVEN.to_owned(), |layer| {
+            format!("the mask '{}'", layer.name)
+        })
+    };
+    match &basis.mask {
+        MadeMask::Found => match basis.source.untouched().0 {
+            Source::Tensors { .. } => GIVEN.to_owned(),
+            _ => AUTOMATIC.to_owned(),
+        },
+        MadeMask::File(path) => named(&|l| l.path.as_ref() == Some(path)),
+        MadeMask::Head => named(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
     }
 }
 

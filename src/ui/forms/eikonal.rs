@@ -76,14 +76,6 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     alpha(ui, settings, &mut set);
     joined(ui, state, &mut set);
-    // In the first steps of the guide results have the room.
-    if state
-        .session
-        .guide
-        .is_none_or(|step| step.is_after_regions())
-    {
-        panels::in_sight(ui);
-    }
     if state.session.guide == Some(GuideStep::Width) {
         anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
@@ -95,6 +87,14 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let mut changed = settings.clone();
         changed.params.min_fa = min_fa;
         set(changed, phase);
+    }
+    // In the first steps of the guide results have the room.
+    if state
+        .session
+        .guide
+        .is_none_or(|step| step.is_after_regions())
+    {
+        panels::in_sight(ui);
     }
     look::cost(ui, settings, &mut set);
     look::on_slices(ui, settings, memory, &mut set);

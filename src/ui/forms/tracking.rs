@@ -16,6 +16,7 @@ use crate::state::words::mask;
 use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
+use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::slider::SliderRow;
@@ -113,22 +114,6 @@ pub(super) fn inputs(
         }
         None => no_field(ui, state, memory),
     }
-    if let Some(tensors) = &state.document.tensors {
-        let p = theme::palette(ui.style());
-        let whose = mask::name_of(&state.document);
-        let remarks = memory
-            .tracks
-            .remarks(&state.document.regions, &tensors.mask, &whose);
-        // Hundreds of the same would hide what else is there.
-        const REMARKS: usize = 4;
-        for text in remarks.iter().take(REMARKS) {
-            Note::new(p, Severity::Warning, text).show(ui);
-        }
-        if remarks.len() > REMARKS {
-            let more = remarks.len() - REMARKS;
-            rows::hint(ui, &format!("and {more} more remarks"));
-        }
-    }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
         region_wanted(ui, state, Role::Seed, actions);
     } else if state.document.tensors.is_some()
@@ -137,6 +122,40 @@ pub(super) fn inputs(
         && !regions.iter().any(|r| r.role == Role::Target)
     {
         region_wanted(ui, state, Role::Target, actions);
+    }
+}
+
+/// What is odd about the regions, among the results: there it moves no control. `wanted`: of these remarks.
+pub(super) fn remarks(
+    ui: &mut Ui,
+    state: &State,
+    memory: &mut Memory,
+    wanted: impl Fn(&Remark) -> bool,
+    actions: &mut Vec<Action>,
+) {
+    let Some(tensors) = &state.document.tensors else {
+        return;
+    };
+    let p = theme::palette(ui.style());
+    let whose = mask::name_of(&state.document);
+    let remarks = memory
+        .tracks
+        .remarks(&state.document.regions, &tensors.mask, &whose);
+    let remarks: Vec<&Remark> = remarks.iter().filter(|r| wanted(r)).collect();
+    // Hundreds of the same would hide what else is there.
+    const REMARKS: usize = 4;
+    for remark in remarks.iter().take(REMARKS) {
+        let mut note = Note::new(p, Severity::Warning, &remark.text);
+        if remark.out_at.is_some() {
+            note = note.action("Show it");
+        }
+        if note.show(ui) == Some(Answer::Taken) {
+            actions.extend(remark.out_at.map(Action::MoveCrosshair));
+        }
+    }
+    if remarks.len() > REMARKS {
+        let more = remarks.len() - REMARKS;
+        rows::hint(ui, &format!("and {more} more remarks"));
     }
 }
 

@@ -16,7 +16,8 @@ pub(super) struct Split {
     /// How high the results are shown, and would be without a pointer.
     pub results: f32,
     wanted: f32,
-    pub scrolls: bool,
+    /// A line divides them from the controls.
+    pub apart: bool,
     /// Heights were known when the border was chosen.
     settled: bool,
     pass: u64,
@@ -47,8 +48,8 @@ impl Split {
         Id::unique(("where results begin", task.name()))
     }
 
-    /// `panel`: with the notes above it.
-    pub fn of(ui: &Ui, task: Task, panel: Rect, body: Rect) -> Self {
+    /// `fits`: tensors are fitted here; `panel`: with the notes above it.
+    pub fn of(ui: &Ui, task: Task, fits: bool, panel: Rect, body: Rect) -> Self {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
@@ -58,8 +59,12 @@ impl Split {
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let most = share.max(body.height() - above);
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
+        // The controls of a map are others than those of a scan: checks at the foot stay where they are when a fit
+        // ends.
+        let at_foot = task == Task::View && fits && below.is_finite();
         let wanted = match overflows {
             true => below.min(most).min(gives).round(),
+            false if at_foot => below.round(),
             false => body.height() - above,
         };
         let settled = above.is_finite();
@@ -73,7 +78,7 @@ impl Split {
             needed,
             results,
             wanted,
-            scrolls: overflows || results + 0.5 < below,
+            apart: overflows || at_foot || results + 0.5 < below,
             settled,
             pass,
         }

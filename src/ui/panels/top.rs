@@ -31,8 +31,9 @@ fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     guide::show(ui, state, memory, actions);
-    recovery::show(ui, state, actions);
+    // That work was recovered stands where it was offered.
     super::messages(ui, state, |m| !super::is_error(m), actions);
+    recovery::show(ui, state, actions);
 }
 
 /// Returns the place that is left.

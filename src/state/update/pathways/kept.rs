@@ -19,7 +19,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
         coarse: false,
         known: None,
         kept: Some(kept.id.0),
-        mask_name: mask::name_of(document),
+        mask_name: mask::name_of_basis(document, &kept.basis),
     })
 }
 

@@ -67,7 +67,8 @@ pub fn show(
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
             Some(name) => name.clone(),
-            None if alone => "All streamlines".to_owned(),
+            // Three columns of numbers leave no room for more.
+            None if alone => "All".to_owned(),
             None => "Not in a bundle".to_owned(),
         },
         colour: colour(i, counted.group.is_some()),

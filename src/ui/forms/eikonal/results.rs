@@ -5,8 +5,10 @@ use crate::state::FoundPathway;
 use crate::state::defaults::STALE_OPACITY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
+use crate::ui::forms::tracking;
 use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
+use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{IconButton, eye};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{paint, rows, section};
@@ -42,6 +44,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
     } else if working.live.is_none() {
+        // Without a solve nothing else says it.
+        let out = |r: &Remark| r.out_at.is_some();
+        tracking::remarks(ui, state, memory, out, actions);
         let busy = |j: &crate::state::Job| matches!(j.slot, Slot::Pathway | Slot::Fit | Slot::Load);
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"

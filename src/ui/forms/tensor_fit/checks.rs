@@ -33,10 +33,12 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     if running > 0 && wrong == 0 {
         return (Verdict::Running, "fit running".to_owned());
     }
-    let (worst, words) = match (wrong, verdicts.len() - not_run) {
+    // A note is information, no check.
+    let passed = is(&[Verdict::Passed]);
+    let (worst, words) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
-            format!("{passed} of {} checks passed", verdicts.len()),
+            format!("{passed} of {} checks passed", passed + not_run),
         ),
         (0, _) => (Verdict::Passed, "checks passed".to_owned()),
         (1, _) => (Verdict::Warning, "1 check to look at".to_owned()),

@@ -1,7 +1,6 @@
 //! What is said where nothing was kept.
 
 use crate::data::{Region, Role};
-use crate::state::words::mask;
 use crate::state::{Action, Live, Severity, State};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::{Memory, format, theme};
@@ -40,25 +39,17 @@ impl Empty<'_> {
         let outside = |r: &Arc<Region>| !r.shape.touches(&tensors.mask);
         let mut seeds = state.document.regions.iter();
         if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
-            // The note of the inputs has said it.
+            // The remark about the regions has said it.
             return false;
         }
         let targets = targets(state, live);
         let unreachable = !targets.is_empty() && targets.iter().all(|r| outside(r));
         let mut place = None;
         if self.missed && unreachable {
-            // No other setting would help.
-            self.word = None;
-            let whose = mask::name_of(&state.document);
-            self.text = match targets[..] {
-                [target] => format!(
-                    "Nothing can reach '{}': it lies outside {whose}",
-                    target.name
-                ),
-                _ => format!("Nothing can reach the targets: they lie outside {whose}"),
-            };
-            place = targets.first().map(|r| r.shape.centre());
-        } else if self.missed
+            // No other setting would help, and the remark about the regions has said it.
+            return false;
+        }
+        if self.missed
             && let Some((mm, point)) = memory.tracks.nearest(live)
         {
             let mm = format::with_unit(&format::significant(mm), "mm");

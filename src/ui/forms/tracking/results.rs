@@ -12,7 +12,7 @@ use crate::state::{Action, Content, Live, Method, Phase, Severity, Slot, Standin
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
-use crate::ui::tracks::{self, Lengths, Remedy};
+use crate::ui::tracks::{self, Lengths, Remark, Remedy};
 use crate::ui::widgets::button::eye;
 use crate::ui::widgets::charts::{self, Histogram};
 use crate::ui::widgets::note::{Answer, Note};
@@ -34,6 +34,10 @@ pub fn show(
     let p = theme::palette(ui.style());
     let Some(live) = &state.session.live else {
         section::head(ui, "Results");
+        // An error says why nothing starts.
+        let failed = state.session.live_error.is_some();
+        let unsaid = |remark: &Remark| !failed || remark.out_at.is_none();
+        super::remarks(ui, state, memory, unsaid, actions);
         match &state.session.live_error {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
@@ -62,6 +66,7 @@ pub fn show(
         _ => tracks::headline(output, what, !live.targets.is_empty()),
     };
     section::head_with(ui, "Results", &headline);
+    super::remarks(ui, state, memory, |_| true, actions);
     if state.stalled() {
         let text = match standing {
             Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",

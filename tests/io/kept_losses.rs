@@ -1,0 +1,108 @@
+//! Losses of an image that the window saves are said.
+
+use super::kept::{Found, Nifti};
+use crate::support::{Window, test};
+use arcuate::compute::Control;
+use arcuate::io::convert::{plan, save_volume};
+use arcuate::io::{Told, ToldAffine};
+use arcuate::state::Action;
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::kept::losses_where_it_was_moved", saved_where_moved),
+        test("io::kept::losses_of_a_save_are_said", losses_are_said),
+        test("io::kept::colours_as_they_were_opened", colours),
+    ]
+}
+
+/// An image that was moved is saved without extensions, which may say where it was before, and the loss is said as a
+/// conversion says it; one that was not keeps them.
+fn saved_where_moved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
+    let image = Nifti::of(4, 2, (0..16).collect());
+    let mut file = image.file();
+    let voxels = file.split_off(352);
+    let mut extension = b"\x20\0\0\0\x04\0\0\0<AFNI_atr/>".to_vec();
+    extension.resize(32, 0);
+    file[348] = 1;
+    file[108..112].copy_from_slice(&384f32.to_le_bytes());
+    std::fs::write(&from, [file, extension, voxels].concat()).expect("written");
+    let control = Control::new();
+    let (volume, _) = arcuate::io::image::read(&from, &control).expect("read");
+    let by = DAffine3::from_translation(DVec3::X);
+    let moved = volume.grid.moved(by).expect("a grid");
+    for (volume, keeps) in [(volume.on_grid(moved.into()), false), (volume, true)] {
+        let losses = save_volume(&to, &volume, Some(&from), "", &control).expect("saved");
+        let found = Found::read(&to);
+        assert_eq!((found.i16(70), found.voxels()), (4, &*image.bytes));
+        let text = String::from_utf8_lossy(&found.0).into_owned();
+        assert_eq!(text.contains("AFNI_atr"), keeps);
+        // The sentences of a conversion.
+        let rows = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        let affine = (!keeps).then(|| Box::new(ToldAffine::Matrix(rows)));
+        let told = Told {
+            affine,
+            ..Told::default()
+        };
+        let plan = plan(&from, &to, None, &told, &control).expect("planned");
+        assert_eq!(losses, plan.losses);
+        assert_eq!(losses.len(), usize::from(!keeps), "{losses:?}");
+    }
+}
+
+/// The window says what the file that it writes lacks of the one that was opened; a later save takes the note away.
+fn losses_are_said() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
+    let image = Nifti::of(4, 2, (0..16).collect());
+    std::fs::write(&from, image.file()).expect("written");
+    let mut window = Window::new();
+    window.act(Action::Open(vec![from.clone()]));
+    let layer = window.state.document.layers[0].id;
+    let save = Action::SaveLayer {
+        layer,
+        path: to.clone(),
+    };
+    let said = |window: &Window| {
+        let messages = window.state.session.messages.iter();
+        messages.map(|m| m.text.clone()).collect::<Vec<_>>()
+    };
+    window.act(save.clone());
+    assert_eq!(said(&window), [""; 0]);
+    // Another program has written other values.
+    let other = Nifti::of(4, 2, (1..17).collect());
+    std::fs::write(&from, other.file()).expect("written");
+    window.act(save.clone());
+    let sentence = "b.nii: a.nii holds other values than when it was opened: neither the type of its values nor other \
+                    fields and extensions of its header are kept";
+    assert_eq!(said(&window), [sentence]);
+    std::fs::write(&from, image.file()).expect("written");
+    window.act(save.clone());
+    assert_eq!(said(&window), [""; 0]);
+    std::fs::remove_file(&from).expect("removed");
+    window.act(save);
+    let said = said(&window);
+    assert!(
+        said.len() == 1 && said[0].contains("a.nii cannot be read again"),
+        "{said:?}"
+    );
+}
+
+/// Colours keep their bytes, and the opacity beside them.
+fn colours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
+    for (datatype, size) in [(128, 3), (2304, 4)] {
+        let image = Nifti::of(datatype, size, (0..8 * size as u8).collect());
+        std::fs::write(&from, image.file()).expect("written");
+        let control = Control::new();
+        let (volume, _) = arcuate::io::image::read(&from, &control).expect("read");
+        let losses = save_volume(&to, &volume, Some(&from), "", &control).expect("saved");
+        assert_eq!(losses, [""; 0]);
+        let found = Found::read(&to);
+        assert_eq!((found.i16(70), found.voxels()), (datatype, &*image.bytes));
+    }
+}
