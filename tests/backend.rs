@@ -97,7 +97,7 @@ fn automatic() {
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_arcuate"))
-        .args(["info", "missing.nii", "--threads", "1"])
+        .args(["fit", "missing.nii", "--out", "maps", "--threads", "1"])
         .args(arguments)
         .current_dir(folder.path())
         .env_remove("ARCUATE_BACKEND")

@@ -15,7 +15,7 @@ mod segment;
 mod select;
 mod tensors;
 
-use crate::support::{Random, data_test, test};
+use crate::support::{Random, data_test, program, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
 use arcuate::solvers::tensor_fit::{self, Method};
@@ -27,7 +27,7 @@ use glam::DVec3;
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
@@ -84,7 +84,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn arcuate(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_arcuate"))
+    program()
         .args(arguments)
         .current_dir(folder)
         .env_remove("DISPLAY")

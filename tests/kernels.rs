@@ -2,7 +2,7 @@
 
 mod sha256;
 
-use crate::support::{Random, cuda_test, test};
+use crate::support::{Random, cuda_test, cuda_test_alone, test};
 use arcuate::compute::cuda::{Device, Error};
 use arcuate::compute::kernels::{self, KernelFile};
 use arcuate::compute::{Backend, DataId};
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("kernels::table_and_files_agree", table_agrees),
         cuda_test("kernels::self_test", self_test),
         cuda_test("kernels::copies_come_back", copies),
-        cuda_test("kernels::cached_buffers_are_shared_and_evicted", caching),
+        cuda_test_alone("kernels::cached_buffers_are_shared_and_evicted", caching),
         cuda_test("kernels::refusals_are_sentences", refusals),
     ]
 }

@@ -8,6 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,14 @@ pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'st
         )
         .with_ignored_flag(true),
     }
+}
+
+/// The program, on the CPU unless its arguments say otherwise: on a card its processes would take the memory and the
+/// time that tests of the card itself count on.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
+    command.env("ARCUATE_BACKEND", "cpu");
+    command
 }
 
 /// Every graphics card of this machine, opened once.

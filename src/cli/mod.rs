@@ -246,10 +246,17 @@ fn slips(a: &str, b: &str) -> usize {
 }
 
 impl Global {
-    pub fn backend(&self) -> Result<Backend, Failure> {
+    /// The wanted backend; where none is wanted, the graphics card only if there is `work_for_cards`: opening one
+    /// takes half a second and 100 MB.
+    pub fn backend(&self, work_for_cards: bool) -> Result<Backend, Failure> {
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
+        let kind = match self.backend_kind()? {
+            Some(kind) => kind,
+            None if work_for_cards => BackendKind::Auto,
+            None => BackendKind::Cpu,
+        };
         let choice = BackendChoice {
-            kind: self.backend_kind()?.unwrap_or_default(),
+            kind,
             threads: self.threads.map(usize::from),
         };
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
@@ -270,6 +277,22 @@ impl Global {
     }
 }
 
+/// Whether a subcommand runs a solver that has a kernel.
+fn has_work_for_cards(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Info(_)
+            | Command::Region(_)
+            | Command::Convert(_)
+            | Command::Select(_)
+            | Command::Align(_)
+            | Command::Table(_)
+            | Command::Profile(_)
+            | Command::Connectome(_)
+            | Command::Phantom(_)
+    )
+}
+
 /// Runs a subcommand.
 pub fn run(command: Command, global: &Global) -> ExitCode {
     if matches!(
@@ -278,7 +301,8 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
     ) {
         complaints::avoid();
     }
-    let outcome = Runner::new(global).and_then(|mut runner| {
+    let for_cards = has_work_for_cards(&command);
+    let outcome = Runner::new(global, for_cards).and_then(|mut runner| {
         let outcome = match command {
             Command::Info(options) => info::run(&options, &mut runner),
             Command::Fit(options) => fit::run(&options, &mut runner),

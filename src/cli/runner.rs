@@ -54,8 +54,8 @@ pub struct Runner {
 }
 
 impl Runner {
-    pub fn new(global: &Global) -> Result<Self, Failure> {
-        let backend = global.backend()?;
+    pub fn new(global: &Global, work_for_cards: bool) -> Result<Self, Failure> {
+        let backend = global.backend(work_for_cards)?;
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }

@@ -22,6 +22,7 @@ fn run(command: &str, folder: &Path) {
         .args(line)
         .current_dir(folder)
         .env("PATH", path)
+        .env("ARCUATE_BACKEND", "cpu")
         .output();
     let output = output.expect("a shell");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,7 +1,7 @@
 //! What was done to streamlines, after a session was saved and opened.
 
 use super::{Desk, limit, rows, weight, write};
-use crate::support::Window;
+use crate::support::{Window, program};
 use crate::tracking::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::bundle::{Drawer, How, Measurement, Sieve, Use, lines_of};
@@ -115,7 +115,7 @@ pub(super) fn session() {
     assert_eq!(a["layers"], b["layers"]);
     assert_eq!(a["bundle"], b["bundle"]);
 
-    let replayed = std::process::Command::new(env!("CARGO_BIN_EXE_arcuate"))
+    let replayed = program()
         .args(["replay", "s.arcuate"])
         .current_dir(desk.folder.path())
         .output()

@@ -1,11 +1,11 @@
 //! Pictures on a machine without a Vulkan driver, and on one without any driver.
 
-use crate::support::test;
+use crate::support::{program, test};
 use arcuate::io::png;
 use libtest_mimic::{Failed, Trial};
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
@@ -37,7 +37,7 @@ fn draws_by_opengl() -> bool {
 fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option<i32>) {
     const LIMIT: Duration = Duration::from_secs(300);
     let said = here.join("said.txt");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+    let mut child = program()
         .args(arguments)
         .current_dir(here)
         .env_remove("WGPU_BACKEND")

@@ -1,14 +1,14 @@
 //! Pictures without a window: what many of them cost.
 
 use super::arcuate;
-use crate::support::test;
+use crate::support::{program, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::{nifti, tck};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn silent() {
         (0..512).map(|i| i as f32).collect::<Vec<_>>(),
     );
     nifti::save_volume(&here.join("a.nii"), &image, "", &Control::new()).expect("written");
-    let output = Command::new(env!("CARGO_BIN_EXE_arcuate"))
+    let output = program()
         .args(["render", "a.nii", "--size", "64x64", "--out", "a.png"])
         .current_dir(here)
         .env_remove("DISPLAY")
@@ -73,7 +73,7 @@ fn peak_kb(process: u32) -> u64 {
 
 /// The most that a turn of this many pictures holds, kB.
 fn turn(pictures: usize, folder: &Path) -> u64 {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
+    let mut command = program();
     command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x64"]);
     for i in 0..64 {
         let (x, y) = (f64::from(i % 8) * 4.0 - 14.0, f64::from(i / 8) * 4.0 - 14.0);

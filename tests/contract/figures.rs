@@ -22,6 +22,14 @@ const LINES: &[&str] = &[
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:2000 --out whole.trx",
     "geodesic head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:50 --cut all --out rays.trx",
     "segment maps/fa.nii.gz --target 0.6 --tolerance 0.2 --add sphere:-24,-18,8,8 --steps 60 --out grown",
+    "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:300 --out bundle.tck",
+    "region --as-labels --union sphere:-24,-18,8,8 --union sphere:-30,-22,58,12 --image maps/fa.nii.gz --out labels.nii.gz",
+    "density whole.trx --template maps/fa.nii.gz --out density.nii.gz",
+    "density whole.trx --template maps/fa.nii.gz --by-direction --measure length --out by_direction.nii.gz",
+    "table whole.trx table.csv --image maps/fa.nii.gz",
+    "profile bundle.tck profile.csv --image maps/fa.nii.gz --nodes 10",
+    "connectome bundle.tck labels.nii.gz matrix.csv --radius 4",
+    "select whole.trx long.trx --include box:-40,0,0,40,100,100 --length 20..",
 ];
 const RESULTS: &[&str] = &[
     "head/dwi.nii.gz",
@@ -30,6 +38,13 @@ const RESULTS: &[&str] = &[
     "whole.trx",
     "rays.trx",
     "grown/labels.nii.gz",
+    "labels.nii.gz",
+    "density.nii.gz",
+    "by_direction.nii.gz",
+    "table.csv",
+    "profile.csv",
+    "matrix.csv",
+    "long.trx",
 ];
 
 pub fn trial() -> Trial {
@@ -64,7 +79,7 @@ fn same_bytes() {
     holds(&format!("bytes_{LEVEL}.txt"), &text);
 }
 
-/// The values of an image or of streamlines, without headers that hold dates and names.
+/// The values of an image or of streamlines, without headers that hold dates and names; a table whole.
 fn values(path: &Path) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(path).expect("read");
     if path.extension().is_some_and(|e| e == "trx") {
@@ -87,6 +102,9 @@ fn values(path: &Path) -> Vec<(String, Vec<u8>)> {
             ((*name).clone(), values)
         };
         return names.iter().map(&mut read).collect();
+    }
+    if path.extension().is_some_and(|e| e == "csv") {
+        return vec![("table".to_owned(), bytes)];
     }
     let mut unpacked = Vec::new();
     let mut reader = GzDecoder::new(&*bytes);

@@ -2,15 +2,18 @@
 
 use super::{commands::arcuate, commands::members, holds};
 use crate::sessions::{Window, unsaved};
+use arcuate::compute::simd;
 use arcuate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
 use arcuate::state::{Recipe, Task, methods as paragraph, report as reported};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Without the folder of this run.
+/// Without the folder of this run and the vector instructions of this machine.
 fn anonymous(text: &str, folder: &Path) -> String {
+    let level = format!(" · {}", simd::level().name());
     text.replace(&*folder.to_string_lossy(), "FOLDER")
+        .replace(&level, " · VECTORS")
 }
 
 fn with_regions(folder: &Path) -> Window {
@@ -68,16 +71,22 @@ pub fn methods() {
 
 pub fn report() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (window, name) in windows(folder.path()).iter().zip(["regions", "tasks"]) {
+    let holds_report = |name: &str, window: &Window| {
         let mut report = reported::state(&window.state);
         without_what_varies(&mut report);
         let text = serde_json::to_string_pretty(&report).expect("JSON");
         let name = format!("session_report_{name}.json");
         holds(&name, &anonymous(&text, folder.path()));
+    };
+    for (mut window, name) in windows(folder.path()).into_iter().zip(["regions", "tasks"]) {
+        holds_report(name, &window);
+        let path = folder.path().join(name).join("kept.arcuate");
+        window.save(&path);
+        holds_report(&format!("{name}_opened"), &Window::opened(&path));
     }
 }
 
-/// The members of the file, and what its replay says.
+/// The members of the file, and the result of its replay.
 pub fn file() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = unsaved::everything(folder.path());
