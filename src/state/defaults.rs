@@ -253,13 +253,14 @@ pub fn commit(shells: usize) -> commit::Params {
         lasso: 0.0,
         group: 0.0,
         stop: commit::solver::Stop {
-            // A single bundle of near-duplicates took 760 to 1 600 to the change below, in seconds; whole brains 350.
+            // Fits of one bundle of nearly equal streamlines took 760 to 1 600 iterations (seconds) to the tolerance
+            // below, fits of whole brains 350.
             iterations: 5000,
             objective: 0.0,
             kkt: 0.0,
             target: 0.0,
         }
-        .within(1e-5),
+        .with_tolerance(1e-5),
         way: None,
         precision: commit::operator::Precision::Exact,
         force_model: false,
@@ -385,5 +386,5 @@ pub fn ray_display() -> Display {
     }
 }
 
-/// Opacity of pictures and figures that belong to earlier controls, as a share of what they have when they are right.
+/// Opacity of a result that belongs to earlier settings, as a share of its opacity when it is current.
 pub const STALE_OPACITY: f32 = 0.45;

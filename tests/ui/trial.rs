@@ -39,7 +39,7 @@ fn not_run() {
     before.get_by_label("3 of 4 checks passed · 1 not run");
     assert!(before.query_by_label("checks passed").is_none());
     before.get_by_label_contains("axes not compared");
-    // A note is no check.
+    // A note does not count as a check.
     let mut repaired = state.clone();
     let tensors = repaired.document.tensors.as_mut().expect("tensors");
     Arc::make_mut(tensors).repaired = 433;

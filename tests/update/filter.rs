@@ -405,7 +405,8 @@ fn along() {
     };
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
     assert_eq!(one.streamlines, other.streamlines);
-    // Threads add in any order: a fit repeats to rounding, and ends within its stop.
+    assert_eq!(one.objective[0], other.objective[0], "the same fit before");
+    // Threads add in any order, so a repeated fit agrees up to rounding.
     let ratio = one.objective[1] / other.objective[1];
     assert!((ratio - 1.0).abs() < 1e-5, "{ratio}");
 }
