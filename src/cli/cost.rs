@@ -4,7 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::words::{agreed, counted};
+use crate::data::words::{agreed, counted, number};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
 use crate::jobs::{
@@ -12,7 +12,7 @@ use crate::jobs::{
 };
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
-use crate::solvers::pathway::Params;
+use crate::solvers::pathway::{MOST_PAIRS, Params};
 use crate::state::defaults;
 use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
@@ -94,12 +94,15 @@ pub struct Options {
     pub epsilon: f64,
     /// Compare with the paths between PAIRS random pairs of regions of this head (0: none); it takes
     /// about as long as the pathway itself
-    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = super::options::whole::<usize>)]
+    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = super::options::whole_from(0, MOST_PAIRS))]
     pub null: usize,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }
+
+/// A pathway so wide is all that can be reached.
+const MOST_EPSILON: f64 = 1e6;
 
 impl Options {
     fn cost(&self) -> Cost {
@@ -137,10 +140,10 @@ impl Options {
                 "Only --metric sharpened has a power, found --alpha with another; leave one of them out",
             ));
         }
-        if !(self.epsilon >= 0.0 && self.epsilon.is_finite()) {
+        if !(0.0..=MOST_EPSILON).contains(&self.epsilon) {
             return Err(Failure::usage(format!(
-                "Found --epsilon {}, expected a number from 0; choose for example 0.05",
-                self.epsilon
+                "Found --epsilon {}, expected a number from 0 to {MOST_EPSILON}; choose for example 0.05",
+                number(self.epsilon)
             )));
         }
         self.params().check().map_err(Failure::usage)
@@ -243,8 +246,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
         warning!(
-            "The pathway is not joined at this width, found --epsilon {epsilon}, expected at least \
+            "The pathway is not joined at this width, found --epsilon {}, expected at least \
              {:.4}; widen it",
+            number(epsilon),
             pathway.joined_from
         );
     }
@@ -389,11 +393,12 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n\
          Weakest {part_mm:.0} mm: {weakest:.3} a mm, {times_mean:.1} times the mean between the ends, around \
          {:.1}, {:.1}, {:.1}\n\
-         Pathway at ε = {epsilon}: {}, {:.2} ml; joined from ε = {:.4}\n",
+         Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
         middle.x,
         middle.y,
         middle.z,
+        number(epsilon),
         counted(set.count(), "voxel"),
         set.volume_ml(),
         pathway.joined_from

@@ -5,6 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
+use crate::data::words::number;
 use crate::io;
 use crate::jobs::{Request, Values};
 use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
@@ -98,7 +99,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     } else {
         "so small that the scan would be too large"
     };
-    let wrong = format!("Voxels of {spacing} mm are {wrong}, expected --spacing from 0.5 to 10 mm");
+    let wrong = format!(
+        "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
+        number(spacing)
+    );
     let grid = scan_grid(options.spacing).filter(|_| (0.5..=10.0).contains(&options.spacing));
     let (Some(grid), Some(oblique)) = (grid, oblique_grid()) else {
         return Err(Failure::usage(wrong));

@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
     if state.session.turning.is_none() {
         // The next turn measures its own pace.
-        ui.data_mut(|d| d.remove_temp::<Pace>(pace_id(TURN)));
+        ui.data_mut(|d| d.remove::<Pace>(pace_id(TURN)));
     }
     if !state.session.jobs.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));

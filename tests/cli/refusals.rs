@@ -41,13 +41,14 @@ fn wrong_numbers() {
         ("--fa", "-1", "from 0 or off"),
         ("--angle", "-5", "from 0 or off"),
         ("--min-length", "-5", "from 0"),
-        ("--threads", "-1", "1..=1024"),
-        ("--iterations", "-1", "1..=50"),
+        ("--threads", "-1", "from 1 to 1024"),
+        ("--iterations", "-1", "from 1 to 50"),
         ("--min-eigenvalue", "-1", "above 0"),
         ("--seed", "sphere:0,0,0,0", "radius 0"),
         ("--seed", "sphere:0,0,0,-2", "radius -2"),
         ("--seed", "box:0,0,0,1,0,1", "half-edge 0"),
         ("--seed", "sphere:0,0,nan,1", "NaN"),
+        ("--threads", "1e300", "from 1 to 1024"),
     ];
     for (option, value, words) in cases {
         let line = [
@@ -77,7 +78,10 @@ fn wrong_numbers() {
 /// What no data could make right is exit code 2, in our own words, before anything is read.
 fn wrong_rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let cases: [(&str, &[&str], &str); 21] = [
+    let ends = ["--from", "sphere:0,0,0,2", "--to", "sphere:9,0,0,2"];
+    let pairs = [&ends[..], &["--null", "99999999999"]].concat();
+    let width = [&ends[..], &["--epsilon", "1e300"]].concat();
+    let cases: [(&str, &[&str], &str); 23] = [
         ("geodesic", &["--directions", "cone:20,200"], "at most 180°"),
         ("geodesic", &["--directions", "cone:0,30"], "0 directions"),
         ("geodesic", &["--directions", "cone:20,0"], "more than 0°"),
@@ -91,14 +95,16 @@ fn wrong_rays() {
             "largest length, 40 mm",
         ),
         ("track", &["--min-length", "301"], "largest length, 300 mm"),
+        ("cost", &pairs, "from 0 to 100000"),
+        ("cost", &width, "Found --epsilon 1e300"),
         ("track", &["--step", "1e-30"], "The step is 1e-30 mm"),
         ("geodesic", &["--step", "1e-30"], "The step is 1e-30 mm"),
         (
             "track",
             &["--step", "1e-6"],
-            "1e-6 mm end before the smallest",
+            "0.000001 mm end before the smallest",
         ),
-        ("geodesic", &["--step", "1e-6"], "1e-6 mm end before"),
+        ("geodesic", &["--step", "1e-6"], "0.000001 mm end before"),
         ("track", &["--fa", "7"], "The FA limit is 7"),
         ("track", &["--max-steps", "0"], "The step limit is 0"),
         (

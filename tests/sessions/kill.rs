@@ -58,6 +58,8 @@ pub fn child() {
     for other in left.iter().skip(1) {
         window.session(SessionAction::Forget(other.session.clone()));
     }
+    // What was recovered is said; whatever is said from here on is a fault.
+    window.state.session.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
         "recovered {} {regions} {}",

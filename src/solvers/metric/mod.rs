@@ -21,6 +21,7 @@ pub use halve::halved;
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
+use crate::data::words::number;
 use crate::data::{Grid, Mask, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
@@ -46,7 +47,8 @@ impl Cost {
         match self {
             Self::Sharpened { alpha } if !(alpha > 0.0 && alpha <= Self::MOST_ALPHA) => {
                 Err(format!(
-                    "Found α = {alpha}, expected a number above 0 and up to {}; choose for example 3",
+                    "Found α = {}, expected a number above 0 and up to {}; choose for example 3",
+                    number(alpha),
                     Self::MOST_ALPHA
                 ))
             }

@@ -8,6 +8,7 @@
 use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
 use crate::data::TensorField;
+use crate::data::words::count;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
 use crate::solvers::metric::Metric;
@@ -100,6 +101,9 @@ struct Fan {
     targets: Vec<Ball>,
 }
 
+/// More pairs than any share needs; each takes about as long as the pathway.
+pub const MOST_PAIRS: usize = 100_000;
+
 impl RandomPairs {
     /// Solves `pairs` pairs of balls of two volumes (mm³) on a metric of the tensors in `field`, which is
     /// on the metric's grid. The same arguments give the same pairs.
@@ -112,6 +116,13 @@ impl RandomPairs {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
+        if pairs > MOST_PAIRS {
+            return Err(Error::Input(format!(
+                "Asked for {} random pairs, expected at most {}; choose for example 200",
+                count(pairs as u64),
+                count(MOST_PAIRS as u64)
+            )));
+        }
         let metric = &prepared.metric;
         let mut drawn = Self {
             prepared: prepared.clone(),
