@@ -6,7 +6,6 @@ use super::made::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
-use arcuate::io::convert::save_volume;
 use arcuate::io::{Told, ToldAffine, nifti};
 use arcuate::state::Action;
 use glam::{DAffine3, DVec3};
