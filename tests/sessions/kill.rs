@@ -58,7 +58,7 @@ pub fn child() {
     for other in left.iter().skip(1) {
         window.session(SessionAction::Forget(other.session.clone()));
     }
-    // What was recovered is said; whatever is said from here on is a fault.
+    // Drops the note of recovered work: any later message is a fault.
     window.state.session.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
