@@ -38,7 +38,7 @@ static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
 
 /// Starts the record of written files, so that a command that fails can name those that it wrote before.
 pub fn record_written_files() {
-    record().get_or_insert_default();
+    *record() = Some(Vec::new());
 }
 
 /// The files written since [`record_written_files`].

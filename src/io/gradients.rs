@@ -350,10 +350,7 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
         return Err(Error::malformed(
             path,
             format!("the b-value {} of volume {}", b[i], volume_numbers(&[i])),
-            (
-                "a finite number of at least 0",
-                "correct it in a text editor",
-            ),
+            ("a finite number of at least 0", "correct it in an editor"),
         ));
     }
     Ok(Rows {

@@ -253,9 +253,7 @@ pub fn commit(shells: usize) -> commit::Params {
         lasso: 0.0,
         group: 0.0,
         stop: commit::solver::Stop {
-            // Fits of one bundle of nearly equal streamlines took 760 to 1 600 iterations (seconds) to the tolerance
-            // below, fits of whole brains 350.
-            iterations: 5000,
+            iterations: COMMIT_ITERATIONS,
             objective: 0.0,
             kkt: 0.0,
             target: 0.0,
@@ -266,6 +264,10 @@ pub fn commit(shells: usize) -> commit::Params {
         force_model: false,
     }
 }
+
+/// Largest number of iterations of a fit. Fits of one bundle of nearly equal streamlines took 760 to 1 600 to the
+/// default tolerance (about a second), fits of whole brains 350.
+pub const COMMIT_ITERATIONS: u32 = 5000;
 
 /// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
 pub const COMMIT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];

@@ -205,16 +205,18 @@ fn limits() {
     assert_eq!(stops(&output, 0), [StopReason::MaxSteps; 2]);
     assert_eq!(output.kept.points.len(), 15);
     assert_eq!(output.steps, 14);
-    // Too short.
+    // Too short: one half takes all its steps, the other ends after 4 mm.
     let short = Params {
         min_length_mm: 20.5,
-        max_length_mm: Some(21.0),
-        max_steps: 20,
+        max_length_mm: None,
+        max_steps: 21,
         ..limited
     };
-    let output = run(&constant, &seed, &short);
+    let wall = sphere(Role::Terminate, up * 9.0, 5.0);
+    let output = run(&constant, &[seed[0].clone(), wall], &short);
     assert_eq!(output.fates[Fate::TooShort as usize], 1);
-    assert_eq!(count(&output, StopReason::MaxSteps), 2);
+    assert_eq!(count(&output, StopReason::MaxSteps), 1);
+    assert_eq!(count(&output, StopReason::Terminated), 1);
 }
 
 fn walls() {

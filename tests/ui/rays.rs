@@ -495,7 +495,9 @@ fn out_of_reach() {
     assert_eq!(said.count(), 1);
     window.get_by_label("Motor L lies outside the scan: nothing can reach it");
     click(&mut window, "Show it");
-    assert_eq!(window.state().state.view.crosshair, far);
+    // As near to it as the scan reaches.
+    let crosshair = window.state().state.view.crosshair;
+    assert!(crosshair.z > 70.0 && crosshair.z < 100.0, "{crosshair}");
     assert!(window.query_by_label("Widen the cone").is_none());
     // Inside: how near they come, and where.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);

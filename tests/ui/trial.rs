@@ -33,17 +33,20 @@ pub fn tests() -> Vec<Trial> {
 
 /// Axes of gradients that nobody has compared did not pass.
 fn not_run() {
-    let state = small_scan();
+    let with_repaired = |voxels: usize| {
+        let mut state = small_scan();
+        let tensors = state.document.tensors.as_mut().expect("tensors");
+        Arc::make_mut(tensors).repaired = voxels;
+        state
+    };
+    let state = with_repaired(0);
     let open = |state: State| window(state, [1280.0, 800.0]);
     let before = open(state.clone());
     before.get_by_label("3 of 4 checks passed · 1 not run");
     assert!(before.query_by_label("checks passed").is_none());
     before.get_by_label_contains("axes not compared");
     // A note does not count as a check.
-    let mut repaired = state.clone();
-    let tensors = repaired.document.tensors.as_mut().expect("tensors");
-    Arc::make_mut(tensors).repaired = 433;
-    let repaired = open(repaired);
+    let repaired = open(with_repaired(433));
     repaired.get_by_label("2 of 3 checks passed · 1 not run");
     // Those of a head that was made are known.
     let mut known = state;

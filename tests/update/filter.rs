@@ -404,8 +404,10 @@ fn along() {
         panic!("{:?}", weighed(&window).lesions);
     };
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
-    assert_eq!(one.streamlines, other.streamlines);
-    assert_eq!(one.objective[0], other.objective[0], "the same fit before");
+    assert_eq!(
+        (one.streamlines, one.objective[0]),
+        (other.streamlines, other.objective[0])
+    );
     // Threads add in any order, so a repeated fit agrees up to rounding.
     let ratio = one.objective[1] / other.objective[1];
     assert!((ratio - 1.0).abs() < 1e-5, "{ratio}");
