@@ -47,7 +47,7 @@ voxel; of a scan it takes how much the signal differs between directions.";
 pub enum Inside {
     /// Diffusion along the fibre alone
     Stick,
-    /// Cylinders of some radii; ends up to 13 tolerances above the minimum
+    /// Cylinders of several radii; the fit may end up to 13 tolerances above the minimum
     Cylinder,
     /// Cylinders of gamma-distributed radii
     GammaCylinder,
@@ -329,7 +329,7 @@ impl Options {
         params.lasso = self.lasso;
         params.group = self.group;
         params.stop.iterations = self.iterations;
-        params.stop = params.stop.within(self.tolerance);
+        params.stop = params.stop.with_tolerance(self.tolerance);
         params.way = match self.operator {
             OperatorName::Auto => None,
             OperatorName::Factorised => Some(Way::Factorised),

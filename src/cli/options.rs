@@ -238,7 +238,7 @@ pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
 }
 
-/// A whole number within limits.
+/// Parses a whole number from `least` to `most`.
 pub fn whole_from<T>(
     least: T,
     most: T,

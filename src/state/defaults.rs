@@ -258,15 +258,15 @@ pub fn commit(shells: usize) -> commit::Params {
             kkt: 0.0,
             target: 0.0,
         }
-        .within(1e-5),
+        .with_tolerance(1e-5),
         way: None,
         precision: commit::operator::Precision::Exact,
         force_model: false,
     }
 }
 
-/// The most iterations of a fit. A single bundle of streamlines that are nearly alike took 760 to 1 600 to the default
-/// tolerance, in a second; whole brains took 350.
+/// Largest number of iterations of a fit. Fits of one bundle of nearly equal streamlines took 760 to 1 600 to the
+/// default tolerance (about a second), fits of whole brains 350.
 pub const COMMIT_ITERATIONS: u32 = 5000;
 
 /// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
@@ -388,5 +388,5 @@ pub fn ray_display() -> Display {
     }
 }
 
-/// Opacity of pictures and figures that belong to earlier controls, as a share of what they have when they are right.
+/// Opacity of a result that belongs to earlier settings, as a share of its opacity when it is current.
 pub const STALE_OPACITY: f32 = 0.45;

@@ -405,7 +405,7 @@ fn cancel() {
     assert!(matches!(refused, Err(Error::Cancelled)));
     let control = Control::new();
     let begun = Instant::now();
-    // The work of one thread, whatever others do meanwhile.
+    // Processor time of the only worker, which other programs do not change.
     let worker = std::thread::spawn({
         let (control, backend) = (control.clone(), backend(1));
         move || {
@@ -421,7 +421,7 @@ fn cancel() {
     let most = begun.elapsed();
     let (tracked, worked) = worker.join().unwrap();
     assert_eq!(tracked, Err(Error::Cancelled));
-    // Until then it cannot have worked for longer than time passed; some 20 ms are usual after that.
+    // Before the cancel the worker cannot have worked longer than the elapsed time; it usually works 20 ms more.
     let after = worked.saturating_sub(most);
     assert!(after < Duration::from_secs(1), "{after:?}");
 }
