@@ -138,7 +138,7 @@ pub struct Options {
     #[arg(long)]
     pub raw_kernels: bool,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = defaults::commit(1).stop.iterations, allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
     /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
     /// the end, or the optimality (KKT) is below a tenth of it
