@@ -4,10 +4,9 @@ mod exports;
 
 use super::{Window, click, sample, submitted, tracking, type_over, window};
 use crate::support::test;
-use arcuate::data::{Role, Shape};
+use arcuate::data::Role;
 use arcuate::jobs::Request;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
-use arcuate::solvers::tracking::StopReason;
 use arcuate::state::document::LineColouring;
 use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
@@ -29,7 +28,6 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::a dragged cut takes the arrow keys", arrows),
         test("ui::the best rays are kept beside the histogram", best),
-        test("ui::a target outside the mask is told of", out_of_reach),
         test("ui::rays without a target ask for one", no_target),
         test("ui::rays of before the last change are no result", stale),
         test("ui::a reason to stop is chosen and let go", reasons),
@@ -453,65 +451,6 @@ fn best() {
     change(&mut window, |r| r.cut = Cut::All);
     click(&mut window, "Keep: Best %");
     assert_eq!(kept(&window), 40);
-}
-
-/// No ray kept, and the target far outside.
-fn unreached(centre: glam::DVec3) -> State {
-    let mut state = shot();
-    let target = state
-        .document
-        .regions
-        .iter()
-        .find(|r| r.role == Role::Target);
-    let target = target.unwrap().id;
-    let radius_mm = 5.0;
-    let shape = Arc::new(Shape::Sphere { centre, radius_mm });
-    state.document.edit_region(target, |r| r.shape = shape);
-    let regions = state.document.regions.iter();
-    let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.live.as_mut().unwrap();
-    live.asked.regions = regions;
-    let mut output = sample::output(0);
-    output.missed = sample::output(20).kept;
-    output.fates = [0, 8_000, 0, 0, 0, 0];
-    output.stops = [0; StopReason::COUNT];
-    output.stops[StopReason::LeftMask as usize] = 8_000;
-    live.output = Arc::new(output);
-    live.rays.as_mut().unwrap().measures = Vec::new().into();
-    state
-}
-
-fn out_of_reach() {
-    let far = glam::DVec3::new(0.0, 0.0, 500.0);
-    // Said once, and no control has moved for it.
-    let controls = |window: &Window| {
-        let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
-        head.rect().top()
-    };
-    let before = window(shot(), [1280.0, 800.0]);
-    let mut window = window(unreached(far), [1280.0, 800.0]);
-    assert_eq!(controls(&window), controls(&before));
-    let said = window.query_all_by_label_contains("lies outside");
-    assert_eq!(said.count(), 1);
-    window.get_by_label("Motor L lies outside the scan: nothing can reach it");
-    click(&mut window, "Show it");
-    // At the border of the scan that is nearest to it.
-    let crosshair = window.state().state.view.crosshair;
-    assert_eq!((crosshair.x, crosshair.y), (far.x, far.y));
-    assert!(crosshair.z > 70.0, "{crosshair}");
-    assert!(window.query_by_label("Widen the cone").is_none());
-    // Inside: how near they come, and where.
-    let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
-    let mut window = super::window(unreached(near), [1280.0, 800.0]);
-    let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
-                 those drawn comes within";
-    window.get_by_label_contains(words);
-    click(&mut window, "Show it");
-    let crosshair = window.state().state.view.crosshair;
-    assert!(
-        (crosshair.x + 21.0).abs() < 0.5 && (crosshair.y + 14.0).abs() < 0.5,
-        "{crosshair}"
-    );
 }
 
 fn no_target() {
