@@ -46,11 +46,11 @@ pub struct Message {
     pub slot: Option<Slot>,
     /// A graphics card failed it: the CPU is offered.
     pub on_card: bool,
-    /// What the message is about, if it is updated or removed when that changes.
+    /// The subject of a message that the program updates or removes by itself.
     pub topic: Option<Topic>,
 }
 
-/// Subject of a message that the program updates or removes by itself.
+/// A state that messages describe as long as it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
     /// Kept results are not stored beside the session.

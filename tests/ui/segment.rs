@@ -553,7 +553,7 @@ fn cuts() {
     place(&mut window);
     let cut = Sphere {
         add: false,
-        centre: DVec3::new(0.0, -10.0, 20.0),
+        centre: DVec3::new(0.0, -12.0, 14.0),
         radius_mm: 3.0,
     };
     act(&mut window, SegmentAction::Sphere(cut));
