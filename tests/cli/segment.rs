@@ -347,7 +347,7 @@ pub fn leaks() {
         ("--steps=800", " steps (at rest), "),
     ] {
         let mut line = line(&["--out", "words", "--force"]);
-        line.push(steps);
+        line[4] = steps;
         let said = arcuate(&line, here);
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         assert!(said.contains(end), "{said}");
