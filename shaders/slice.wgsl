@@ -37,7 +37,7 @@ const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
 // The contour is that of φ in bricks.
 const BRICKS: u32 = 256u;
-// Black is shown.
+// Black colours are drawn, not left transparent.
 const BLACK: u32 = 512u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;

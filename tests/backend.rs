@@ -97,7 +97,8 @@ fn automatic() {
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_arcuate"))
-        .args(["fit", "missing.nii", "--out", "maps", "--threads", "1"])
+        .args(["track", "missing.nii", "--out", "t.tck", "--threads", "1"])
+        .args(["--seed", "sphere:0,0,0,5"])
         .args(arguments)
         .current_dir(folder.path())
         .env_remove("ARCUATE_BACKEND")

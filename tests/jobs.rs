@@ -28,7 +28,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
         test("jobs::progress of planned stages never falls", planned),
-        test("jobs::cancel_is_felt_at_once", cancelled),
+        test("jobs::a_cancelled_job_stops_in_the_middle", cancelled),
         test(
             "jobs::saves_queue_and_finish_on_closing",
             saves_finish_on_closing,
@@ -84,8 +84,8 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     events
 }
 
-/// Waits until a job is at work.
-fn begins(job: &Job) {
+/// Waits until a job has begun its work.
+fn wait_until_started(job: &Job) {
     wait_for("a beginning", || {
         (job.control.progress().total > 0).then_some(())
     });
@@ -95,7 +95,7 @@ fn newest_request_wins() {
     let mut jobs = jobs();
     // Seconds of work, and little enough to fit the memory of a small machine.
     let first = jobs.submit(tracking(1_000_000));
-    begins(&first);
+    wait_until_started(&first);
     let waiting = jobs.submit(tracking(1_000_000));
     let newest = jobs.submit(tracking(50));
     let events = poll(&mut jobs, |events| !events.is_empty());
@@ -114,11 +114,11 @@ fn newest_request_wins() {
     assert_eq!(output.fates.iter().sum::<u64>(), 50);
 }
 
-/// In the middle of the work; `tracking::cancel` counts what is still done then.
+/// A cancel ends a job in the middle of its work; `tracking::cancel` measures how soon.
 fn cancelled() {
     let mut jobs = jobs();
     let job = jobs.submit(tracking(1_000_000));
-    begins(&job);
+    wait_until_started(&job);
     jobs.cancel(Slot::Live);
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(
@@ -341,12 +341,12 @@ fn limited() {
         return;
     }
     let jobs = jobs();
-    // Other tests take and give back memory meanwhile: what is left lies between what it was before and after,
-    // unless they do both in between.
+    // Other tests take and free memory meanwhile, so the result lies between the memory left before and after, unless
+    // they do both in between; then the next try counts.
     let mut found = Vec::new();
     let right = (0..100).any(|_| {
         let free = io::available_bytes().expect("Linux");
-        // A gibibyte less than there is: the others have enough.
+        // The limit leaves a gibibyte to other tests.
         let limit = free + held() - GIB;
         jobs.limit_memory(Some(limit));
         let before = held();

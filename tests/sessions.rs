@@ -247,8 +247,7 @@ impl Window {
     }
 }
 
-/// A mask that is in no file, away from where the streamlines run.
-/// A sentence about each file that is not as it was, with its path.
+/// One sentence about each file that differs from the saved session, with its path.
 fn wrong_files(opening: &Opening) -> Vec<String> {
     let sentence = |found: &Found| {
         let why = found.standing.why().expect("it is another");
@@ -257,6 +256,7 @@ fn wrong_files(opening: &Opening) -> Vec<String> {
     opening.wrong().map(|(_, found)| sentence(found)).collect()
 }
 
+/// A mask that is in no file, away from where the streamlines run.
 fn painted(window: &Window) -> Mask {
     let tensors = window.state.document.tensors.as_ref().expect("fitted");
     let grid = tensors.field.grid.clone();

@@ -49,8 +49,8 @@ pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'st
     }
 }
 
-/// The program, on the CPU unless its arguments say otherwise: on a card its processes would take the memory and the
-/// time that tests of the card itself count on.
+/// The program, on the CPU unless its arguments name another backend: on a card it would take memory and time from the
+/// tests of the card itself.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
     command.env("ARCUATE_BACKEND", "cpu");
@@ -219,11 +219,11 @@ impl Random {
     }
 }
 
-/// How long a test waits for what another thread or program does. It ends a test that would wait for ever, and says
-/// nothing of speed: other programs may take the processors for minutes.
+/// Longest time that a test waits for another thread or program. It ends a test that would wait for ever and is no
+/// measure of speed: other programs may take the processors for minutes.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Asks again until there is an answer, for [`PATIENCE`] at most; `what` is missing then.
+/// Calls `ask` until it returns a value, for [`PATIENCE`] at most; `what` names the missing value in the panic.
 pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -235,26 +235,26 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// What a clock of this process says.
+/// The time of a processor clock of this process.
 #[cfg(unix)]
 fn processor_time(clock: rustix::time::ClockId) -> Duration {
     let now = rustix::time::clock_gettime(clock);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// How long this thread has worked: other tests and programs that take the processors meanwhile add nothing.
+/// Processor time of this thread; the work of other tests and programs does not count.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     processor_time(rustix::time::ClockId::ThreadCPUTime)
 }
 
-/// How long all threads of this process have worked together.
+/// Processor time of all threads of this process.
 #[cfg(unix)]
 pub fn process_time() -> Duration {
     processor_time(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// Without such clocks the time that passes.
+/// Elapsed time, where the system has no processor clocks.
 #[cfg(not(unix))]
 pub fn thread_time() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
@@ -266,13 +266,13 @@ pub fn process_time() -> Duration {
     thread_time()
 }
 
-/// When a job began that is young for as long as the test runs, however slow the machine is.
-pub fn young() -> Instant {
+/// A start in the future: a job with it counts as new for as long as the test runs, however slow the machine is.
+pub fn start_of_new_job() -> Instant {
     Instant::now() + Duration::from_secs(24 * 3600)
 }
 
-/// When a job began that has run for this long at least.
-pub fn begun_before(age: Duration) -> Instant {
+/// The start of a job that has run for this long at least.
+pub fn start_of_old_job(age: Duration) -> Instant {
     Instant::now()
         .checked_sub(age)
         .expect("a machine that has run for longer")

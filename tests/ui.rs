@@ -26,7 +26,7 @@ mod trial;
 mod volume;
 mod words;
 
-use crate::support::{begun_before, test, wait_for, young};
+use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Request;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
@@ -574,7 +574,7 @@ fn running_job() {
         ticket: 7,
         label: "Fitting tensors".to_owned(),
         control,
-        started: young(),
+        started: start_of_new_job(),
     };
     state.session.jobs = vec![job];
     let mut window = window(state, [1280.0, 800.0]);
@@ -583,7 +583,7 @@ fn running_job() {
         "a short job is not worth a word"
     );
     let age = std::time::Duration::from_secs(5);
-    window.state_mut().state.session.jobs[0].started = begun_before(age);
+    window.state_mut().state.session.jobs[0].started = start_of_old_job(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();

@@ -21,7 +21,7 @@ mod told;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, test, young};
+use crate::support::{Random, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
@@ -163,8 +163,8 @@ struct Window {
     jobs: Jobs,
     requests: Vec<Request>,
     /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
-    /// come too late, so that every result that can be out of date is. Their jobs are young until a test makes
-    /// them old: how long this machine takes decides nothing.
+    /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
+    /// makes them old, so the speed of this machine decides nothing.
     holding: bool,
     held: Vec<Event>,
     cancelled: Vec<Slot>,
@@ -217,7 +217,7 @@ impl Window {
             let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
             if self.holding {
-                job.started = young();
+                job.started = start_of_new_job();
                 update(&mut self.state, Action::JobStarted(job));
                 self.held.push(event);
             } else {

@@ -47,7 +47,7 @@ voxel; of a scan it takes how much the signal differs between directions.";
 pub enum Inside {
     /// Diffusion along the fibre alone
     Stick,
-    /// Cylinders of some radii; ends up to 13 tolerances above the minimum
+    /// Cylinders of several radii; the fit may end up to 13 tolerances above the minimum
     Cylinder,
     /// Cylinders of gamma-distributed radii
     GammaCylinder,
@@ -138,7 +138,7 @@ pub struct Options {
     #[arg(long)]
     pub raw_kernels: bool,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = defaults::COMMIT_ITERATIONS, allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
     /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
     /// the end, or the optimality (KKT) is below a tenth of it
@@ -329,7 +329,7 @@ impl Options {
         params.lasso = self.lasso;
         params.group = self.group;
         params.stop.iterations = self.iterations;
-        params.stop = params.stop.within(self.tolerance);
+        params.stop = params.stop.with_tolerance(self.tolerance);
         params.way = match self.operator {
             OperatorName::Auto => None,
             OperatorName::Factorised => Some(Way::Factorised),

@@ -1,6 +1,6 @@
 //! `arcuate connectome`: what streamlines connect the labels of a map.
 
-use super::inputs::{must_be_csv, streamlines, values};
+use super::inputs::{must_be_csv, scalar_image, streamlines};
 use super::options::ToldOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -78,10 +78,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(output)?;
     }
     let tractogram = streamlines(&options.input, &options.told, runner)?;
-    let labels = values(&options.labels, &options.told, runner)?;
+    let labels = scalar_image(&options.labels, &options.told, runner)?;
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
-        (None, Some(path)) => Some(Measure::Image(values(path, &options.told, runner)?, 0)),
+        (None, Some(path)) => Some(Measure::Image(
+            scalar_image(path, &options.told, runner)?,
+            0,
+        )),
         (None, None) => None,
     };
     let work = ForBundle::Connect {

@@ -101,7 +101,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// A pathway so wide is all that can be reached.
+/// A pathway of this width already holds every voxel that can be reached.
 const MOST_EPSILON: f64 = 1e6;
 
 impl Options {

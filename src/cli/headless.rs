@@ -15,8 +15,8 @@ pub struct Headless<'a> {
     runner: &'a mut Runner,
 }
 
-/// A sentence about a file that is not as it was when the session was saved, and what to do.
-fn said(found: &Found) -> String {
+/// Says in one sentence how a file differs from the one that the session was saved with, and what to do.
+fn difference(found: &Found) -> String {
     let remedy = match &found.standing {
         Standing::Missing(why) => remedy(why),
         _ => {
@@ -84,7 +84,7 @@ impl<'a> Headless<'a> {
                 None if opening.wrong().next().is_some() => {
                     let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
                     let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
-                    let all = opening.wrong().map(|(_, found)| said(found));
+                    let all = opening.wrong().map(|(_, found)| difference(found));
                     let mut sentences: Vec<String> = all.collect();
                     let last = if goes_on { None } else { sentences.pop() };
                     let severity = match goes_on {

@@ -144,7 +144,7 @@ fn describe(
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
-    remark(file, &notes);
+    warn_of(file, &notes);
     let (value, text) = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref()),
         Loaded::Image(volume) => image(file, volume, None, None),
@@ -165,8 +165,8 @@ fn describe(
     Ok((value, text, Some(loaded)))
 }
 
-/// Says what reading a file brought up, with its name.
-fn remark(file: &str, notes: &[String]) {
+/// Prints the notes of reading a file as warnings, each with the name of the file.
+fn warn_of(file: &str, notes: &[String]) {
     for note in notes {
         warning!("{note}: {file}");
     }
@@ -204,13 +204,13 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     }
     for folder in &found.unreadable {
         warning!(
-            "This folder cannot be read, so what it holds is missing here; allow reading it: {}",
+            "This folder cannot be read, so its files are missing from this list; allow reading it: {}",
             folder.display()
         );
     }
     if found.cut {
         warning!(
-            "The folder holds more than is looked at; name one subject's folder: {}",
+            "The folder holds more files than one list takes; name one subject's folder: {}",
             found.path.display()
         );
     }
@@ -302,7 +302,7 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
     let (grid, frames) = (&series.first.grid, series.frames);
     let mut notes = series.warnings.clone();
     let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
-    remark(name, &notes);
+    warn_of(name, &notes);
     let (value, text) = image(name, &series.first, Some(&series), gradients.as_deref());
     Ok(Some((value, text, series.first)))
 }

@@ -56,18 +56,22 @@ pub fn image(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Vol
     }
 }
 
-/// An image with one grey value at each place. The first of several volumes is taken, which is said.
-pub fn values(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Volume, Failure> {
+/// Opens an image with one number per voxel. Of several volumes it takes the first, with a warning.
+pub fn scalar_image(
+    path: &Path,
+    told: &ToldOptions,
+    runner: &mut Runner,
+) -> Result<Volume, Failure> {
     let volume = image(path, told, runner)?;
     if volume.kind == VolumeKind::Rgb {
         return Err(Failure::new(format!(
-            "Found a colour image, expected one grey value at each place; name another: {}",
+            "Found a colour image, expected one number per voxel; name another image: {}",
             path.display()
         )));
     }
     if volume.frames > 1 {
         warning!(
-            "The first of {} is taken; extract another to take that: {}",
+            "Only the first of {} is used; to use another, save it as an image of its own: {}",
             counted(volume.frames, "volume"),
             path.display()
         );
@@ -85,7 +89,7 @@ pub fn images(
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        Ok((name.to_owned(), values(path, told, runner)?))
+        Ok((name.to_owned(), scalar_image(path, told, runner)?))
     };
     paths.iter().map(one).collect()
 }

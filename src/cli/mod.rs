@@ -246,8 +246,8 @@ fn slips(a: &str, b: &str) -> usize {
 }
 
 impl Global {
-    /// The wanted backend; where none is wanted, the graphics card only if there is `work_for_cards`: opening one
-    /// takes half a second and 100 MB.
+    /// Opens the chosen backend. Where nobody chose one, it opens a graphics card only if `work_for_cards`: that takes
+    /// half a second and 100 MB.
     pub fn backend(&self, work_for_cards: bool) -> Result<Backend, Failure> {
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));
         let kind = match self.backend_kind()? {
@@ -277,11 +277,14 @@ impl Global {
     }
 }
 
-/// Whether a subcommand runs a solver that has a kernel.
+/// Whether a subcommand may run a solver that has a kernel.
 fn has_work_for_cards(command: &Command) -> bool {
     !matches!(
         command,
         Command::Info(_)
+            | Command::Fit(_)
+            | Command::Gradients(_)
+            | Command::Density(_)
             | Command::Region(_)
             | Command::Convert(_)
             | Command::Select(_)

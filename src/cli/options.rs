@@ -238,7 +238,7 @@ pub fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("expected a whole number from 0, found \"{text}\""))
 }
 
-/// A whole number within limits.
+/// Parses a whole number from `least` to `most`.
 pub fn whole_from<T>(
     least: T,
     most: T,
@@ -459,21 +459,20 @@ impl ScanOptions {
             } => {
                 // A table that is there and cannot be used is the reason, and the only thing to say.
                 let (grid, volumes) = (&dwi.grid, dwi.frames);
-                match io::gradients::for_scan(&path, &[], grid, volumes) {
-                    Err(why) => return Err(Failure::new(why.to_string())),
-                    Ok(Some(_)) => {
-                        return Err(Failure::new(format!(
-                            "The gradients beside the scan changed while it was opened; try again: {}",
-                            path.display()
-                        )));
-                    }
-                    Ok(None) => {}
-                }
+                let again = io::gradients::for_scan(&path, &[], grid, volumes)
+                    .map_err(|why| Failure::new(why.to_string()))?;
                 if let Some(half) = io::gradients::alone_beside(&path) {
                     return Err(Failure::new(format!("{half}: {}", path.display())));
                 }
+                // Among them why the table could not be read, where it can be by now.
                 for note in notes {
                     warning!("{note}: {}", self.scan);
+                }
+                if again.is_some() {
+                    return Err(Failure::new(format!(
+                        "The gradients beside the scan could not be read with it, and can be read now; try again: {}",
+                        path.display()
+                    )));
                 }
                 let tensors = match dwi.frames {
                     TensorLayout::VOLUMES => {

@@ -28,8 +28,8 @@ const MEMBERS: [&str; 3] = ["notes", "warnings", "errors"];
 struct Said {
     sentences: [Vec<Value>; 3],
     result: Option<Value>,
-    /// The object was given; a signal may come at the very end.
-    given: bool,
+    /// Whether the object was printed: a signal may arrive while the command ends.
+    printed: bool,
 }
 
 impl Said {
@@ -37,7 +37,7 @@ impl Said {
         Self {
             sentences: [Vec::new(), Vec::new(), Vec::new()],
             result: None,
-            given: false,
+            printed: false,
         }
     }
 }
@@ -149,7 +149,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     }
 }
 
-/// Says why the command does not end by itself, and prints the object of `--json` all the same.
+/// Ends a command that a signal stops: says why, and prints the object of `--json`.
 pub fn end_by_signal(sentence: &str) {
     say(Severity::Error, sentence);
     if wants_json()
@@ -162,7 +162,7 @@ pub fn end_by_signal(sentence: &str) {
 /// The result with all that was said; without a result an object only for a command that failed.
 fn object(failed: bool) -> Option<Value> {
     let mut said = said();
-    if std::mem::replace(&mut said.given, true) {
+    if std::mem::replace(&mut said.printed, true) {
         return None;
     }
     let mut object = match said.result.take() {

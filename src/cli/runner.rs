@@ -49,7 +49,7 @@ pub struct Runner {
     jobs: Jobs,
     bars: bool,
     force: bool,
-    /// The result was given: whatever fails then is about it.
+    /// Whether the result was printed: a later error is about the result, and all files are written.
     reported: Cell<bool>,
 }
 
@@ -59,12 +59,12 @@ impl Runner {
         if let Some(shortage) = backend.shortage() {
             warning!("{shortage}");
         }
-        if let Some(trouble) = backend.trouble() {
-            warning!("{trouble}");
+        if let Some(problem) = backend.card_problem() {
+            warning!("{problem}");
         }
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
-        io::atomic::remember_what_is_written();
+        io::atomic::record_written_files();
         let bars = !global.quiet && std::io::stderr().is_terminal();
         Ok(Self {
             backend,
@@ -76,17 +76,17 @@ impl Runner {
         })
     }
 
-    /// Says which files stand where a command failed before all were written.
+    /// Names the files that a command wrote before it failed.
     pub fn end(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         const SHOWN: usize = 6;
-        let written = io::atomic::written();
+        let written = io::atomic::written_files();
         if outcome.is_err() && !self.reported.get() && !written.is_empty() {
             let names = written.iter().take(SHOWN).map(|path| output::shown(path));
             let names = names.collect::<Vec<_>>().join(", ");
             let more = written.len().saturating_sub(SHOWN);
             let more = (more > 0).then(|| format!(" and {} more", count(more as u64)));
             note!(
-                "Files that were written before the error are whole, and stay: {names}{}",
+                "These files were complete before the error and were kept: {names}{}",
                 more.unwrap_or_default()
             );
         }

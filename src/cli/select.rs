@@ -1,6 +1,6 @@
 //! `arcuate select`: some of a file's streamlines.
 
-use super::inputs::{streamlines, values};
+use super::inputs::{scalar_image, streamlines};
 use super::options::{
     ChanceOptions, PassingOptions, RegionOptions, ToldOptions, not_reversed, whole_from,
 };
@@ -181,7 +181,7 @@ impl Options {
         let plain = ToldOptions::default();
         let one = |limit: &ImageLimit| {
             Ok(OnImage {
-                volume: values(&limit.file, &plain, runner)?,
+                volume: scalar_image(&limit.file, &plain, runner)?,
                 frame: 0,
                 counting: limit.counting,
                 low: limit.low,

@@ -17,8 +17,8 @@ pub enum Backend {
         pool: Arc<Pool>,
         /// Why no graphics card computes, in words.
         reason: Arc<str>,
-        /// The sentence about a card that should have.
-        trouble: Option<Arc<str>>,
+        /// Why a graphics card that is installed does not compute, in one sentence.
+        card_problem: Option<Arc<str>>,
     },
     /// NVIDIA graphics cards, at least one; solvers that have no kernel use the pool.
     Cuda {
@@ -69,7 +69,7 @@ impl Backend {
         let cpu = |pool, reason: &str| Self::Cpu {
             pool,
             reason: reason.into(),
-            trouble: None,
+            card_problem: None,
         };
         let which = match choice.kind {
             BackendKind::Cpu => return Ok(cpu(pool, "chosen by hand")),
@@ -84,7 +84,7 @@ impl Backend {
             Err(error) if choice.kind == BackendKind::Auto => Ok(Self::Cpu {
                 pool,
                 reason: error.found().into(),
-                trouble: error.trouble().map(Into::into),
+                card_problem: error.card_problem().map(Into::into),
             }),
             Err(error) => Err(BackendError::Cuda(error)),
         }
@@ -97,7 +97,7 @@ impl Backend {
             Self::Cuda { pool, .. } => Self::Cpu {
                 pool: pool.clone(),
                 reason: "no kernel does this".into(),
-                trouble: None,
+                card_problem: None,
             },
         }
     }
@@ -113,10 +113,10 @@ impl Backend {
         self.pool().shortage.as_deref()
     }
 
-    /// One sentence if a graphics card is there and does not compute, though nobody chose the CPU.
-    pub fn trouble(&self) -> Option<&str> {
+    /// Why a graphics card that is installed does not compute although nobody chose the CPU, in one sentence.
+    pub fn card_problem(&self) -> Option<&str> {
         match self {
-            Self::Cpu { trouble, .. } => trouble.as_deref(),
+            Self::Cpu { card_problem, .. } => card_problem.as_deref(),
             Self::Cuda { .. } => None,
         }
     }

@@ -21,7 +21,7 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
-/// A number as it was given, and in powers of ten where its digits would fill lines.
+/// A number with all its digits; below 1e-6 and from 1e9 on as a power of ten.
 pub fn number(value: f64) -> String {
     match value != 0.0 && value.is_finite() && !(1e-6..1e9).contains(&value.abs()) {
         true => format!("{value:e}"),

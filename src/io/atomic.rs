@@ -33,15 +33,16 @@ pub fn keep_what_exists(keeps: bool) {
     KEEPS.store(keeps, Ordering::Relaxed);
 }
 
-/// Files that this process has written, by the paths that were asked for; nothing where nobody asks.
+/// Paths of the files that this process has written; `None` until [`record_written_files`].
 static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
 
-/// From now on [`written`] knows: a command that fails halfway says what stands.
-pub fn remember_what_is_written() {
-    record().get_or_insert_default();
+/// Starts the record of written files, so that a command that fails can name those that it wrote before.
+pub fn record_written_files() {
+    *record() = Some(Vec::new());
 }
 
-pub fn written() -> Vec<PathBuf> {
+/// The files written since [`record_written_files`].
+pub fn written_files() -> Vec<PathBuf> {
     record().clone().unwrap_or_default()
 }
 
@@ -49,8 +50,10 @@ fn record() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn has_its_name(path: PathBuf) {
-    if let Some(all) = &mut *record() {
+fn was_written(path: PathBuf) {
+    if let Some(all) = &mut *record()
+        && !all.contains(&path)
+    {
         all.push(path);
     }
 }
@@ -86,7 +89,7 @@ impl Ready {
     pub fn put(self) -> Result<(), Error> {
         let _whole = ending::undivided();
         let path = self.path.clone();
-        self.put_undivided().map(|()| has_its_name(path))
+        self.put_undivided().map(|()| was_written(path))
     }
 
     fn put_undivided(self) -> Result<(), Error> {

@@ -190,7 +190,7 @@ impl Plan {
 }
 
 /// Writes an image as NIfTI: one that was opened in the type of its file, if that still holds its values; others as
-/// [`nifti::save_volume`] does. Returns the losses of one that was opened, one sentence each.
+/// [`nifti::save_volume`] does. Returns what the new file lacks of the one that was opened, one sentence each.
 pub fn save_volume(
     path: &Path,
     volume: &Volume,

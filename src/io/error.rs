@@ -151,11 +151,11 @@ pub enum Error {
     },
 }
 
-/// The content that a file should have, and what to do about one that has other.
+/// The content that a file should have, and the advice for a file with other content.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expected {
     what: String,
-    /// Where it is not what helps with any damaged file.
+    /// `None` for the advice that suits any damaged file.
     remedy: Option<String>,
 }
 

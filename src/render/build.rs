@@ -250,7 +250,7 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     if images.is_empty() {
         return Vec::new();
     }
-    // A mask of every voxel tells nothing of where the head is.
+    // A mask of every voxel does not outline the head.
     let head = head.filter(|head| head.count() < head.grid.voxel_count());
     let quad = |flat: Flat| {
         let (u, v) = ((flat.normal + 1) % 3, (flat.normal + 2) % 3);

@@ -234,8 +234,8 @@ impl Slices {
                 uniform.cut = plane.in_texels(&cut.texel_from_world);
                 views[2] = cut.view.clone();
             }
-            // Only the bottom image has a background to cut away. Within a head nothing lies below it: places
-            // without a direction are black there, as in the slice views, and no holes onto the canvas.
+            // Only the bottom image has a background to cut away. Within a head, voxels without a direction are drawn
+            // black, as in the slice views; transparent they would be holes.
             if index == 0 {
                 uniform.kind[0] |= if cut.is_none() { CUT_BLACK } else { BLACK };
             }

@@ -253,18 +253,21 @@ pub fn commit(shells: usize) -> commit::Params {
         lasso: 0.0,
         group: 0.0,
         stop: commit::solver::Stop {
-            // A single bundle of near-duplicates took 760 to 1 600 to the change below, in seconds; whole brains 350.
-            iterations: 5000,
+            iterations: COMMIT_ITERATIONS,
             objective: 0.0,
             kkt: 0.0,
             target: 0.0,
         }
-        .within(1e-5),
+        .with_tolerance(1e-5),
         way: None,
         precision: commit::operator::Precision::Exact,
         force_model: false,
     }
 }
+
+/// Largest number of iterations of a fit. Fits of one bundle of nearly equal streamlines took 760 to 1 600 to the
+/// default tolerance (about a second), fits of whole brains 350.
+pub const COMMIT_ITERATIONS: u32 = 5000;
 
 /// From 0.5 to 5 µm, as COMMIT's demonstrations have them.
 pub const COMMIT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
@@ -385,5 +388,5 @@ pub fn ray_display() -> Display {
     }
 }
 
-/// Opacity of pictures and figures that belong to earlier controls, as a share of what they have when they are right.
+/// Opacity of a result that belongs to earlier settings, as a share of its opacity when it is current.
 pub const STALE_OPACITY: f32 = 0.45;

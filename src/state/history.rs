@@ -72,7 +72,7 @@ impl History {
         step
     }
 
-    /// Forgets the newest step if it has this label: what it was about did not happen.
+    /// Removes the newest step if it has this label, because its edit was refused.
     pub fn forget_newest(&mut self, label: &str) {
         if self.undo_label() == Some(label) {
             pop(&mut self.past);

@@ -171,7 +171,7 @@ pub struct Saving {
     /// A question is open: that file is not what it was.
     pub changed_since: Option<ChangedSince>,
     pub verified: Option<Verified>,
-    /// The status that opening it left.
+    /// The status line just after the session was opened.
     pub opened_status: String,
     /// What is in that file, or was there when the first file was opened.
     pub base: Arc<Base>,

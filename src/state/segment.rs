@@ -409,8 +409,8 @@ impl State {
         })
     }
 
-    /// The step of a way back that the surface has yet to go.
-    pub fn goes_back_to(&self) -> Option<u64> {
+    /// The earlier step to which the surface is still going back.
+    pub fn rewinding_to(&self) -> Option<u64> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| working.running)?;
         let back = working.back.filter(|back| back.number > live.back)?;

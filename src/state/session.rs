@@ -46,17 +46,20 @@ pub struct Message {
     pub slot: Option<Slot>,
     /// A graphics card failed it: the CPU is offered.
     pub on_card: bool,
-    /// Something that stays true for a while, until when it is said.
+    /// What the message is about, if it is updated or removed when that changes.
     pub topic: Option<Topic>,
 }
 
-/// What a message is about that is changed or taken away by more than a click.
+/// Subject of a message that the program updates or removes by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
-    /// Kept results are not here.
+    /// Kept results are not stored beside the session.
     Away,
-    /// A recovery copy is kept.
+    /// The recovery copy is kept.
     CopyKept,
+    /// Unsaved work of an earlier window was recovered.
+    Recovered,
+    /// The guide has ended.
     GuideEnds,
 }
 
@@ -273,8 +276,8 @@ pub struct Session {
     pub status: String,
     /// The status that was about the live result.
     pub said_live: Option<String>,
-    /// What the status said about a result that is seen in one task alone.
-    pub said_in: Option<(Task, String)>,
+    /// The status about a result that only this task shows.
+    pub status_of_task: Option<(Task, String)>,
     pub live: Option<Live>,
     /// The stopped ends of the kept and of the missed curves.
     pub stopped: Derived<StopKey, [Tractogram; 2]>,
@@ -362,7 +365,7 @@ impl Session {
             messages: Vec::new(),
             status: String::new(),
             said_live: None,
-            said_in: None,
+            status_of_task: None,
             live: None,
             stopped: Derived::default(),
             passing: None,
@@ -428,15 +431,15 @@ impl Session {
     }
 
     pub fn say(&mut self, severity: Severity, text: impl Into<String>) {
-        self.put(severity, text.into(), None);
+        self.add_message(severity, text.into(), None);
     }
 
-    /// Says what is changed or taken away once it is no longer true.
-    pub fn say_of(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
-        self.put(severity, text.into(), Some(topic));
+    /// Adds a message that the program updates or removes when its topic changes.
+    pub fn say_about(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
+        self.add_message(severity, text.into(), Some(topic));
     }
 
-    fn put(&mut self, severity: Severity, text: String, topic: Option<Topic>) {
+    fn add_message(&mut self, severity: Severity, text: String, topic: Option<Topic>) {
         self.add(Message {
             severity,
             text,
@@ -446,7 +449,7 @@ impl Session {
         });
     }
 
-    /// Takes away what is said of a topic.
+    /// Removes the messages about a topic.
     pub fn forget(&mut self, topic: Topic) {
         self.messages.retain(|m| m.topic != Some(topic));
     }
@@ -540,7 +543,7 @@ impl Session {
         if self.guide == Some(step) {
             self.guide = step.next();
             if self.guide.is_none() {
-                self.say_of(Topic::GuideEnds, Severity::Information, GUIDE_ENDS);
+                self.say_about(Topic::GuideEnds, Severity::Information, GUIDE_ENDS);
             }
         }
     }

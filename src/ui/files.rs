@@ -397,7 +397,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let font = theme::semibold(size::LABEL);
     let small = theme::regular(size::CAPTION);
     let room = width - paint::width(ui, &title, font.clone()) - 12.0;
-    // As many of the keys as a whole title leaves room for.
+    // The longest list of keys that fits beside the whole title.
     let keys = [
         format!("{verb} · Tab completes · Esc closes"),
         format!("{verb} · Esc closes"),

@@ -50,7 +50,7 @@ pub fn handle(
             let had = memory.palette.is_some();
             command(ui, key, modifiers, state, memory, typing, actions);
             if !had && memory.palette.is_some() {
-                palette::take_keys(ui);
+                palette::focus_field(ui);
             }
             // What follows in a slow frame is typed into what has just been opened.
             if !typing && memory.takes_typing() {

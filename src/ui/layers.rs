@@ -17,7 +17,7 @@ use crate::state::{
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
 
-/// Radius of a colour beside a name.
+/// Radius of the coloured disc before a name.
 const DISC: f32 = 5.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -101,14 +101,14 @@ fn fact(state: &State, layer: &Layer) -> String {
     }
 }
 
-/// What a row begins with.
+/// The mark at the start of a row.
 enum Sign {
     Icon(&'static str),
-    /// A disc in the colour in which the surface is drawn, sRGB.
+    /// A disc in the colour of the surface, sRGB.
     Colour([u8; 3]),
 }
 
-/// Sign, name and fact; leaves the right end to the eye.
+/// Sign, name and fact; the right end stays free for the eye.
 fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: bool) {
     let p = theme::palette(ui.style());
     let inner = paint::inset(rect, space::INSET, space::INSET);

@@ -441,7 +441,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     palette.settled = true;
     memory.palette = (!escape && !outside && run.is_none()).then_some(palette);
     if memory.palette.is_none() {
-        // The next key is the window's.
+        // The next key goes to the window.
         ui.memory_mut(|m| m.surrender_focus(field_id()));
     }
     if let Some(entry) = run.and_then(|i| rows.into_iter().nth(i)) {
@@ -453,9 +453,9 @@ fn field_id() -> egui::Id {
     egui::Id::unique("palette text")
 }
 
-/// What is typed from now on is the palette's: a field, a button or a view that has the focus would take it
-/// until the palette is shown.
-pub fn take_keys(ui: &Ui) {
+/// Gives the keyboard focus to the palette before it is first shown; until then the widget with the focus would take
+/// the keys.
+pub fn focus_field(ui: &Ui) {
     ui.memory_mut(|m| m.request_focus(field_id()));
 }
 

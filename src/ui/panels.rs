@@ -173,7 +173,7 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
         });
     });
     super::part(ui, "results", below, |ui| {
-        if split.apart {
+        if split.divided {
             let line = Stroke::new(1.0, p.line);
             ui.painter().hline(below.x_range(), below.top() + 0.5, line);
         }

@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let note = note.action("Recover").leave("Discard").dismissable();
         let shown = |ui: &mut Ui| match state.document.is_empty() {
             true => note.show_all(ui),
-            // A task needs the room.
+            // A task needs the space, so the note takes one row.
             false => note.show_row(ui, &format!("{} not saved", name(left)), icons::TRASH),
         };
         let answer = ui.push_id(&left.session, shown).inner;

@@ -41,7 +41,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         None => text(ui, free, &state.session.status),
     }
     if state.session.turning.is_none() {
-        // The next turn has a pace of its own.
+        // The next turn measures its own pace.
         ui.data_mut(|d| d.remove::<Pace>(pace_id(TURN)));
     }
     if !state.session.jobs.is_empty() {

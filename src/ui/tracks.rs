@@ -258,26 +258,26 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
     Some((words, remedy))
 }
 
-/// A sentence about regions before anything is tracked.
+/// A warning about regions that needs no tracking.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Remark {
     pub text: String,
-    /// The middle of a region that is out of reach.
-    pub out_at: Option<DVec3>,
+    /// The centre of a region outside the mask.
+    pub outside_at: Option<DVec3>,
 }
 
-/// Seeds out of reach, targets that hold a seed; one sentence each, in which `whose` stands for the mask.
+/// Seeds and gates outside the mask, and targets that overlap a seed; one sentence each. `whose` names the mask.
 pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark> {
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
-        // The scan's box is named first: a mask has no say beyond it.
+        // A region outside the image is also outside its mask; the sentence names the image.
         let place = match r.shape.meets(&mask.grid) {
             true => whose,
             false => "the scan",
         };
         Remark {
             text: format!("{} lies outside {place}: {then}", r.name),
-            out_at: Some(r.shape.centre()),
+            outside_at: Some(r.shape.centre()),
         }
     };
     let seeds = of(Role::Seed).filter(|r| !r.shape.touches(mask));
@@ -289,7 +289,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
             "{} overlaps {}: streamlines that start in both have no length",
             t.name, s.name
         ),
-        out_at: None,
+        outside_at: None,
     });
     let gates = regions
         .iter()

@@ -75,7 +75,7 @@ fn hangs() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let warning = text.lines().next().unwrap_or_default();
         assert!(
-            warning.contains("warning: The CPU computes, since the NVIDIA driver gave no answer"),
+            warning.contains("warning: The CPU computes, because the NVIDIA driver gave no answer"),
             "{text}"
         );
         assert!(
@@ -90,7 +90,7 @@ fn hangs() {
             "{text}"
         );
     });
-    // The driver would sleep for twice as long.
+    // The driver sleeps for twice as long.
     assert!(begun.elapsed() < PATIENCE);
 }
 

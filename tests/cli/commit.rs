@@ -249,7 +249,8 @@ fn strengths(here: &Path) {
     }
 }
 
-/// A thousand streamlines of one bundle are nearly alike, as in the guide: the fit goes on until it has settled.
+/// A thousand streamlines of one bundle are nearly equal, as in the guide; their fit converges before the largest number
+/// of iterations.
 pub fn settles() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -438,7 +438,7 @@ fn timing() {
         let text = format!("VERSION: STEJSKALTANNER\n{rows}");
         std::fs::write(here.join("a.scheme"), text).expect("written");
     };
-    // More threads add in another order each time.
+    // One thread: several add in another order each time.
     let line = "commit one.tck dwi.nii --mask mask.nii --model cylinder --force-model --force --threads 1 --out c";
     let base: Vec<&str> = line.split(' ').collect();
     let weights = || std::fs::read_to_string(here.join("c/weights.txt")).expect("weights");

@@ -65,10 +65,10 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.expect("kill").success());
 }
 
-/// Whether it is stopped, or has ended.
+/// Whether a process is stopped or has ended.
 fn stands_still(child: &Child) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
-    // Its name may hold spaces.
+    // The name of the program, in brackets, may hold spaces.
     let state = stat.as_ref().ok().and_then(|s| s.rsplit_once(") "));
     !cfg!(target_os = "linux") || state.is_none_or(|(_, s)| s.starts_with(['T', 'Z']))
 }
@@ -86,10 +86,8 @@ fn stopped(folder: &Path, mut begin: impl FnMut() -> Command) -> Child {
             std::thread::sleep(Duration::from_millis(1));
         }
         send("-STOP", &child);
-        // The system takes a moment to stop it, longer where it is busy.
-        wait_for("a program that stands still", || {
-            stands_still(&child).then_some(())
-        });
+        // The system takes a moment to stop a process, longer on a busy machine.
+        wait_for("a stopped program", || stands_still(&child).then_some(()));
         if child.try_wait().expect("asked").is_none() && !temporary(folder).is_empty() {
             return child;
         }
@@ -250,7 +248,7 @@ fn too_large() {
     assert!(!here.join("out.trx").exists());
 }
 
-/// The first of the files fits below the limit.
+/// The first file is smaller than the limit of a file's size, the second is larger.
 fn halfway() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
@@ -266,7 +264,7 @@ fn halfway() {
     assert!(here.join("m/mask.nii.gz").exists() && !here.join("m/tensor.nii.gz").exists());
     assert!(
         error.contains(
-            "note: Files that were written before the error are whole, and stay: m/mask.nii.gz\n"
+            "note: These files were complete before the error and were kept: m/mask.nii.gz\n"
         ),
         "{error}"
     );

@@ -337,11 +337,11 @@ pub fn leaks() {
     assert_eq!(leak["at_mm"].as_array().map(Vec::len), Some(3), "{leak}");
     let before = leak["volume_before_ml"].as_f64().unwrap();
     assert!(before < volume_ml(&value));
-    // Both volumes of the sentence are of whole voxels.
+    // Both volumes of the sentence count whole voxels.
     let voxels = value["voxels"].as_f64().unwrap();
     let words = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
     assert!(error.contains(&words), "{words}: {error}");
-    // As text, how it ended is said in words.
+    // The text report says in words how the run ended.
     for (steps, end) in [
         ("--steps=3", "3 steps (still moving), "),
         ("--steps=800", " steps (at rest), "),

@@ -137,7 +137,7 @@ fn refusals() {
     };
     says(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
     says(&["radius is 70 µm"], &with(model(cylinder(70.0))));
-    // Sums over so small a cylinder have no numbers left.
+    // The series of the signal underflow for so thin a cylinder.
     says(
         &["radius is 1e-300 µm", "0.001 to 50"],
         &with(model(cylinder(1e-300))),

@@ -79,7 +79,7 @@ fn same_bytes() {
     holds(&format!("bytes_{LEVEL}.txt"), &text);
 }
 
-/// The values of an image or of streamlines, without headers that hold dates and names; a table whole.
+/// The values of an image or of streamlines without their headers, which hold dates and names; the whole text of a table.
 fn values(path: &Path) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(path).expect("read");
     if path.extension().is_some_and(|e| e == "trx") {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Without the folder of this run and the vector instructions of this machine.
+/// Replaces the folder of this run and the name of this machine's vector instructions.
 fn anonymous(text: &str, folder: &Path) -> String {
     let level = format!(" · {}", simd::level().name());
     text.replace(&*folder.to_string_lossy(), "FOLDER")

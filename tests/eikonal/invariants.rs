@@ -185,7 +185,7 @@ fn cancelled() {
     let metric = Metric::from_speed(&grid, |v| apart(v).then_some(DMat3::IDENTITY)).unwrap();
     let backend = backend(1);
     let sources = [Arc::new(source(&metric, "A", &[[4, 4, 4]]))];
-    // The work of the one thread, whatever others do meanwhile.
+    // Processor time of the only worker, which other programs do not change.
     let solve = |control: &Control| {
         let prepared = Prepared::new(&metric, LocalSolver::HopfLax26, &backend, control).unwrap();
         backend.install(|| {
@@ -201,7 +201,7 @@ fn cancelled() {
         .filter(|v| v.is_finite())
         .count();
     assert_eq!(reached, 1);
-    // A thread that sleeps may be woken late, once or twice.
+    // The system may wake the sleeping thread late, so a run may need another try.
     let early = (0..10).any(|_| {
         let control = Control::new();
         let (solved, early) = std::thread::scope(|scope| {
@@ -214,7 +214,7 @@ fn cancelled() {
         println!("laid out and solved in {whole:.1?}, cancelled in {early:.1?}");
         solved.is_err_and(|e| e.to_string() == "Cancelled") && early < whole * 4 / 5
     });
-    assert!(early, "it is laid out as a whole before anybody looks");
+    assert!(early, "the cancel is noticed only after all the work");
 }
 
 fn symmetry() {

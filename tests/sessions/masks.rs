@@ -87,9 +87,11 @@ fn sources() {
     let folder = tempfile::tempdir().expect("a folder");
     let (before, path) = saved(folder.path());
     assert_eq!(masks(&before).len(), AffineSource::ALL.len());
+    assert_eq!(Window::opened(&path).said(), "");
+    let said = recovered(&path).said();
+    assert!(said.starts_with("Recovered "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
     for again in [Window::opened(&path), recovered(&path)] {
-        let said = again.said();
-        assert!(said.is_empty() || said.starts_with("Recovered "), "{said}");
         assert_eq!(masks(&again), masks(&before));
         assert!(again.state.document.is_whole());
     }

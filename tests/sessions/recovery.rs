@@ -92,7 +92,7 @@ fn origin() {
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
-    // The note that offered it gives way to one that says what came back, until that is saved.
+    // A note says what was recovered until it is saved; the offer is gone.
     let said = again.said();
     assert!(
         said.starts_with("Recovered ") && said.ends_with("2 regions. Save the session to keep it"),

@@ -127,7 +127,7 @@ fn replay() {
     }
     let (code, _, said) = run(&["replay", "s.arcuate", "--look-in", "moved"], here);
     assert_eq!(code, Some(0), "{said}");
-    // A folder of the scan's name.
+    // A folder has the name of the scan.
     std::fs::create_dir(here.join("dwi.nii.gz")).expect("a folder");
     let (code, _, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));

@@ -201,7 +201,7 @@ fn heads(first: u64) {
     }
 }
 
-/// With its sulci.
+/// A brain mask with its sulci filled.
 fn closed(brain: &Mask) -> Mask {
     let moved = |mask: &Mask, grow_mm: f64| {
         let change = Change {

@@ -205,16 +205,18 @@ fn limits() {
     assert_eq!(stops(&output, 0), [StopReason::MaxSteps; 2]);
     assert_eq!(output.kept.points.len(), 15);
     assert_eq!(output.steps, 14);
-    // Too short.
+    // Too short: one half takes all its steps, the other ends after 4 mm.
     let short = Params {
         min_length_mm: 20.5,
-        max_length_mm: Some(21.0),
-        max_steps: 20,
+        max_length_mm: None,
+        max_steps: 21,
         ..limited
     };
-    let output = run(&constant, &seed, &short);
+    let wall = sphere(Role::Terminate, up * 9.0, 5.0);
+    let output = run(&constant, &[seed[0].clone(), wall], &short);
     assert_eq!(output.fates[Fate::TooShort as usize], 1);
-    assert_eq!(count(&output, StopReason::MaxSteps), 2);
+    assert_eq!(count(&output, StopReason::MaxSteps), 1);
+    assert_eq!(count(&output, StopReason::Terminated), 1);
 }
 
 fn walls() {
@@ -403,7 +405,7 @@ fn cancel() {
     assert!(matches!(refused, Err(Error::Cancelled)));
     let control = Control::new();
     let begun = Instant::now();
-    // The work of one thread, whatever others do meanwhile.
+    // Processor time of the only worker, which other programs do not change.
     let worker = std::thread::spawn({
         let (control, backend) = (control.clone(), backend(1));
         move || {
@@ -419,7 +421,7 @@ fn cancel() {
     let most = begun.elapsed();
     let (tracked, worked) = worker.join().unwrap();
     assert_eq!(tracked, Err(Error::Cancelled));
-    // Until then it cannot have worked for longer than time passed; some 20 ms are usual after that.
+    // Before the cancel the worker cannot have worked longer than the elapsed time; it usually works 20 ms more.
     let after = worked.saturating_sub(most);
     assert!(after < Duration::from_secs(1), "{after:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
-use crate::support::{begun_before, test};
+use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::GuideStep;
@@ -135,7 +135,7 @@ fn first_page() {
         ticket: 1,
         label: "Making the demo head".to_owned(),
         control,
-        started: begun_before(Duration::from_secs(1)),
+        started: start_of_old_job(Duration::from_secs(1)),
     });
     let mut page = window(state, SIZE);
     let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Making the demo head");

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::palette::keys alone, Esc changes nothing", keys_alone),
         test("ui::palette::all of it within one frame", one_frame),
         test(
-            "ui::palette::it has the keys from its first frame",
+            "ui::palette::keys go to it from its first frame",
             first_frame,
         ),
     ]
@@ -211,7 +211,7 @@ fn one_frame() {
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
 }
 
-/// One frame with all of these.
+/// Runs one frame with these events.
 fn frame(window: &mut Window, events: Vec<Event>) {
     window.input_mut().events.extend(events);
     window.step();
@@ -227,7 +227,7 @@ fn pressed(key: Key, modifiers: Modifiers) -> Event {
     }
 }
 
-/// The frame behind Ctrl+K holds a word and Enter, and something else has the focus: a field, a button.
+/// A word and Enter arrive in one frame after Ctrl+K while a field or a button has the focus.
 fn first_frame() {
     for (role, name) in [
         (egui::Role::TextInput, "Target T"),
@@ -248,7 +248,7 @@ fn first_frame() {
         }
         word.push(pressed(Key::Enter, Modifiers::NONE));
         frame(&mut window, word);
-        // The next key is the window's again.
+        // The next key goes to the window.
         frame(&mut window, vec![pressed(Key::Num2, Modifiers::COMMAND)]);
         window.run();
         let done = &window.state().actions[before..];

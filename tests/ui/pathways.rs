@@ -1,7 +1,7 @@
 //! The task Pathways as a user drives it: widths, the table, its menus and names, notes, the chart.
 
 use super::{Window, click, double_click, sample, submitted, type_over, window};
-use crate::support::{self, test, young};
+use crate::support::{self, start_of_new_job, test};
 use arcuate::data::Role;
 use arcuate::jobs::Request;
 use arcuate::render::colour_map::ColourMap;
@@ -527,7 +527,7 @@ fn early() {
         ticket: 1,
         label: "Opening".to_owned(),
         control: arcuate::compute::Control::new(),
-        started: young(),
+        started: start_of_new_job(),
     });
     let mut busy = window(state, [1280.0, 800.0]);
     assert_eq!(command(&mut busy), Task::Pathways);

@@ -1,22 +1,21 @@
 //! Geodesic rays in the Track panel: the switch, sliders, the histogram's cut, an empty result.
 
+mod exports;
+
 use super::{Window, click, sample, submitted, tracking, type_over, window};
-use crate::support::{test, wait_for};
-use arcuate::data::{Role, Shape};
+use crate::support::test;
+use arcuate::data::Role;
 use arcuate::jobs::Request;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
-use arcuate::solvers::tracking::StopReason;
 use arcuate::state::document::LineColouring;
 use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
-use arcuate::state::update::losses;
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
-use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
-    vec![
+    let own = vec![
         test("ui::rays have a switch and controls of their own", switch),
         test("ui::the cut is dragged, stepped and typed", cut),
         test("ui::a ray slider is one undo step", slider),
@@ -29,13 +28,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::a dragged cut takes the arrow keys", arrows),
         test("ui::the best rays are kept beside the histogram", best),
-        test("ui::a target outside the mask is told of", out_of_reach),
         test("ui::rays without a target ask for one", no_target),
         test("ui::rays of before the last change are no result", stale),
-        test("ui::rays replace no file unasked", overwriting),
-        test("ui::measures beside a TCK are not lost", beside),
         test("ui::a reason to stop is chosen and let go", reasons),
-    ]
+    ];
+    own.into_iter().chain(exports::tests()).collect()
 }
 
 /// With rays whose measures are spread evenly from 0.8 to 1.6.
@@ -312,65 +309,6 @@ fn reasons() {
     assert_eq!(window.state().state.view.stop, None);
 }
 
-/// The measures go to the TSF and the weights; what no file holds is told.
-fn beside() {
-    let mut state = measured();
-    let live = state.session.live.as_mut().unwrap();
-    let output = Arc::make_mut(&mut live.output);
-    let points = vec![0.5; output.kept.points.len()];
-    output.kept = output.kept.clone().with_per_point("fa", points);
-    let lost = |file: &str| losses(&state, None, Path::new(file)).join("; ");
-    let of_tck = lost("rays.tck");
-    assert_eq!(of_tck, "", "they go beside it");
-    assert_eq!(lost("rays.vtk"), "");
-}
-
-/// The three files of rays are asked about together, also where only the measures are there.
-fn overwriting() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let mut window = window(measured(), [1280.0, 800.0]);
-    let mut export = |existing: &[&str], sentence: &str| {
-        for name in existing {
-            std::fs::write(path(name), "there already").unwrap();
-        }
-        let before = submitted(&window).len();
-        click(&mut window, "Export…");
-        type_over(&mut window, path("a.tck").to_str().unwrap());
-        wait_for("the question", || {
-            window.run();
-            window.query_by_label("Replace").map(|_| ())
-        });
-        // The sheet has grown by what it says.
-        window.run();
-        assert_eq!(
-            submitted(&window).len(),
-            before,
-            "nothing is written unasked"
-        );
-        window.get_by_label(sentence);
-        click(&mut window, "Replace");
-        // Other things may be asked for besides: what is unsaved is kept every so often.
-        let rays = |request: &Request| {
-            matches!(
-                request,
-                Request::SaveTractogram { values, path: tck, .. }
-                    if values.beside(tck).iter().any(|b| b.path == path("a.tsf"))
-                        && values.beside(tck).iter().any(|b| b.path == path("a.weights.txt"))
-            )
-        };
-        assert!(submitted(&window)[before..].iter().copied().any(rays));
-    };
-    export(
-        &["a.weights.txt"],
-        "a.weights.txt exists. Saving replaces it",
-    );
-    export(
-        &["a.tck", "a.tsf"],
-        "a.tck, a.tsf and a.weights.txt exist. Saving replaces them",
-    );
-}
-
 fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
     let mut rays = rays(window).clone();
     edit(&mut rays);
@@ -513,62 +451,6 @@ fn best() {
     change(&mut window, |r| r.cut = Cut::All);
     click(&mut window, "Keep: Best %");
     assert_eq!(kept(&window), 40);
-}
-
-/// No ray kept, and the target far outside.
-fn unreached(centre: glam::DVec3) -> State {
-    let mut state = shot();
-    let target = state
-        .document
-        .regions
-        .iter()
-        .find(|r| r.role == Role::Target);
-    let target = target.unwrap().id;
-    let radius_mm = 5.0;
-    let shape = Arc::new(Shape::Sphere { centre, radius_mm });
-    state.document.edit_region(target, |r| r.shape = shape);
-    let regions = state.document.regions.iter();
-    let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.live.as_mut().unwrap();
-    live.asked.regions = regions;
-    let mut output = sample::output(0);
-    output.missed = sample::output(20).kept;
-    output.fates = [0, 8_000, 0, 0, 0, 0];
-    output.stops = [0; StopReason::COUNT];
-    output.stops[StopReason::LeftMask as usize] = 8_000;
-    live.output = Arc::new(output);
-    live.rays.as_mut().unwrap().measures = Vec::new().into();
-    state
-}
-
-fn out_of_reach() {
-    let far = glam::DVec3::new(0.0, 0.0, 500.0);
-    // Said once, and no control has moved for it.
-    let controls = |window: &Window| {
-        let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
-        head.rect().top()
-    };
-    let before = window(shot(), [1280.0, 800.0]);
-    let mut window = window(unreached(far), [1280.0, 800.0]);
-    assert_eq!(controls(&window), controls(&before));
-    let said = window.query_all_by_label_contains("lies outside");
-    assert_eq!(said.count(), 1);
-    window.get_by_label("Motor L lies outside the scan: nothing can reach it");
-    click(&mut window, "Show it");
-    assert_eq!(window.state().state.view.crosshair, far);
-    assert!(window.query_by_label("Widen the cone").is_none());
-    // Inside: how near they come, and where.
-    let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
-    let mut window = super::window(unreached(near), [1280.0, 800.0]);
-    let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
-                 those drawn comes within";
-    window.get_by_label_contains(words);
-    click(&mut window, "Show it");
-    let crosshair = window.state().state.view.crosshair;
-    assert!(
-        (crosshair.x + 21.0).abs() < 0.5 && (crosshair.y + 14.0).abs() < 0.5,
-        "{crosshair}"
-    );
 }
 
 fn no_target() {

@@ -71,7 +71,7 @@ pub fn with_regions(mut state: State, n: usize) -> State {
     state
 }
 
-/// The work of a frame, in processor time of this thread.
+/// Processor time that this thread needs for a frame.
 fn frame(window: &mut Window) -> Duration {
     let mut times: Vec<Duration> = (0..30)
         .map(|_| {
@@ -104,7 +104,7 @@ fn many_regions() {
         (5..34).contains(&seen),
         "{seen} rows for a list of less than 900 points"
     );
-    // Three times as long and 4 ms would still be fluid.
+    // Three times as long plus 4 ms is still fluid.
     assert!(
         of_many < of_few * 3 + Duration::from_millis(4),
         "{of_many:?} against {of_few:?}"

@@ -37,10 +37,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a surface at rest is not said to run", rests),
         test("ui::a run without a rate is said to start", starting),
         test("ui::labels of the plot keep clear of each other", plotted),
-        test(
-            "ui::the span of a leak is of the branch that is alive",
-            span,
-        ),
+        test("ui::only the live branch has the span of a leak", span),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
@@ -373,7 +370,7 @@ fn rests() {
     assert_eq!(state.segment_standing(), Some(Standing::Running));
 }
 
-/// A run without a rate has just begun; figures that are not there yet are not those of whole voxels.
+/// A run without a rate has just begun. Until the surface is measured, the volume is "…", not that of whole voxels.
 fn starting() {
     let mut state = leaked().state;
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
@@ -407,7 +404,7 @@ fn after_change() {
     state.session.segment.live = Some(Arc::new(live));
     let window = window(state, [1920.0, 1080.0]);
     window.get_by_label_contains("Possible leak after a change: 6.67");
-    // The way back has begun: nothing is said of what is being left, nor counted twice.
+    // While the run goes back, no note describes the abandoned branch and the plot counts its leak once.
     let mut state = leaked().state;
     let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
     let from = from.expect("a leak").leak.from;
@@ -419,7 +416,7 @@ fn after_change() {
     assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
 }
 
-/// The span of a leak is that of the branch that is alive: another passes the same steps without one.
+/// The plot marks a leak's steps only for the live branch: another branch passes the same steps without a leak.
 fn span() {
     let state = leaked().state;
     let spans = |state: &arcuate::state::State| {
@@ -441,7 +438,7 @@ fn span() {
     assert_eq!(spans(&state), 0);
 }
 
-/// All texts, and where they are.
+/// All painted texts with their rectangles.
 fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
     let texts = window.output().shapes.iter().filter_map(|clipped| {
         let egui::Shape::Text(text) = &clipped.shape else {

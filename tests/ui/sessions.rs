@@ -21,7 +21,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::the question names what would be lost", named),
         test("ui::large layers are stored on request", store_too),
         test("ui::what was left behind is offered", recovery),
-        test("ui::beside a scan that takes one row", recovery_in_a_task),
+        test(
+            "ui::an offer of recovery beside a scan takes one row",
+            recovery_in_a_task,
+        ),
         test("ui::missing files of a session are named", missing),
         test("ui::changed files of a session are decided about", changed),
         test("ui::the file menu and its keys", file_menu),
@@ -185,7 +188,7 @@ fn recovery() {
     }
 }
 
-/// Beside a scan the same takes one row, which leaves the task its room.
+/// Beside a scan the offer takes one row, which leaves space for the task.
 fn recovery_in_a_task() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         for (answer, read) in [("Recover", true), ("Discard", false)] {

@@ -3,7 +3,7 @@
 
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, small_scan, tracking, window};
-use crate::support::{test, young};
+use crate::support::{start_of_new_job, test};
 use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::tensor_fit::MaskReport;
@@ -129,7 +129,7 @@ fn streamlines() {
                 ticket: 1,
                 label: "Tracking".to_owned(),
                 control: Control::new(),
-                started: young(),
+                started: start_of_new_job(),
             });
         }
         state
@@ -181,7 +181,7 @@ fn fit() {
         ticket: 1,
         label: "Fitting tensors".to_owned(),
         control: Control::new(),
-        started: young(),
+        started: start_of_new_job(),
     });
     for size in SIZES {
         let mut window = window(runs.clone(), size);

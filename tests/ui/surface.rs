@@ -252,7 +252,7 @@ fn anchored() {
     );
 }
 
-/// The note of a leak goes with the pointer on it, another note stays: the controls stay where they are.
+/// The controls do not move when the note of a leak goes with the pointer on it and another note stays.
 fn note_gone() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut state = leaked().state;

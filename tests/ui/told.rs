@@ -1,9 +1,12 @@
 //! What the window says when something did not go as asked.
 
-use super::{Window, click, small_scan, submitted, tracking, type_over, window};
+use super::rays::shot;
+use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
 use crate::support::{test, wait_for};
+use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;
-use arcuate::state::{Severity, Slot};
+use arcuate::solvers::tracking::StopReason;
+use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -15,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::a bad path is kept, with the reason", bad_path),
         test("ui::a value out of range is told of", out_of_range),
         test("ui::a mask layer becomes a region", mask_as_region),
+        test("ui::a target outside the mask is told of", out_of_reach),
         test(
             "ui::a fit tells its mask and what it leaves out",
             fit_inputs,
@@ -145,4 +149,63 @@ fn fit_inputs() {
     let Some(Request::Fit { mask: Some(_), .. }) = requests.last() else {
         panic!("{requests:?}")
     };
+}
+
+/// No ray kept, and the target far outside.
+fn unreached(centre: glam::DVec3) -> State {
+    let mut state = shot();
+    let target = state
+        .document
+        .regions
+        .iter()
+        .find(|r| r.role == Role::Target);
+    let target = target.unwrap().id;
+    let radius_mm = 5.0;
+    let shape = Arc::new(Shape::Sphere { centre, radius_mm });
+    state.document.edit_region(target, |r| r.shape = shape);
+    let regions = state.document.regions.iter();
+    let regions = regions.map(|r| (**r).clone()).collect();
+    let live = state.session.live.as_mut().unwrap();
+    live.asked.regions = regions;
+    let mut output = sample::output(0);
+    output.missed = sample::output(20).kept;
+    output.fates = [0, 8_000, 0, 0, 0, 0];
+    output.stops = [0; StopReason::COUNT];
+    output.stops[StopReason::LeftMask as usize] = 8_000;
+    live.output = Arc::new(output);
+    live.rays.as_mut().unwrap().measures = Vec::new().into();
+    state
+}
+
+fn out_of_reach() {
+    let far = glam::DVec3::new(0.0, 0.0, 500.0);
+    // Said once, and no control has moved for it.
+    let controls = |window: &Window| {
+        let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        head.rect().top()
+    };
+    let before = window(shot(), [1280.0, 800.0]);
+    let mut window = window(unreached(far), [1280.0, 800.0]);
+    assert_eq!(controls(&window), controls(&before));
+    let said = window.query_all_by_label_contains("lies outside");
+    assert_eq!(said.count(), 1);
+    window.get_by_label("Motor L lies outside the scan: nothing can reach it");
+    click(&mut window, "Show it");
+    // At the border of the scan that is nearest to it.
+    let crosshair = window.state().state.view.crosshair;
+    assert_eq!((crosshair.x, crosshair.y), (far.x, far.y));
+    assert!(crosshair.z > 70.0, "{crosshair}");
+    assert!(window.query_by_label("Widen the cone").is_none());
+    // Inside: how near they come, and where.
+    let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
+    let mut window = super::window(unreached(near), [1280.0, 800.0]);
+    let words = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \
+                 those drawn comes within";
+    window.get_by_label_contains(words);
+    click(&mut window, "Show it");
+    let crosshair = window.state().state.view.crosshair;
+    assert!(
+        (crosshair.x + 21.0).abs() < 0.5 && (crosshair.y + 14.0).abs() < 0.5,
+        "{crosshair}"
+    );
 }

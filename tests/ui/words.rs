@@ -316,7 +316,7 @@ fn remarks() {
         overlap.text.starts_with("Target overlaps Seed"),
         "{overlap:?}"
     );
-    assert!(outside.out_at.is_some() && overlap.out_at.is_none());
+    assert!(outside.outside_at.is_some() && overlap.outside_at.is_none());
     // Inside the scan's box the mask is what is in the way.
     let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
     let inside = region(6, "Seed 3", Role::Seed, middle);

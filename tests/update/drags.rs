@@ -3,7 +3,7 @@
 use super::Window;
 use super::pathways::{A, change, drag, live, looking};
 use super::rays;
-use crate::support::{begun_before, test};
+use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
 use arcuate::render::build::{self, Size};
@@ -27,7 +27,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
-        test("update::pathways::what_was_said_is_said_there", said_there),
+        test(
+            "update::pathways::only_its_task_shows_the_status",
+            status_of_task,
+        ),
     ]
 }
 
@@ -126,7 +129,7 @@ fn gives_way() {
     let age = |window: &mut Window| {
         let jobs = window.state.session.jobs.iter_mut();
         let of_pathway = jobs.filter(|j| j.slot == Slot::Pathway);
-        of_pathway.for_each(|j| j.started = begun_before(2 * LAG));
+        of_pathway.for_each(|j| j.started = start_of_old_job(2 * LAG));
     };
     to_alpha(&mut window, 2.0, Phase::Live);
     to_alpha(&mut window, 2.2, Phase::Live);
@@ -183,7 +186,7 @@ fn dim() {
     to_alpha(&mut window, 5.5, Phase::Live);
     assert!(!window.state.pathway_is_stale());
     let jobs = window.state.session.jobs.iter_mut();
-    jobs.for_each(|j| j.started = begun_before(2 * LAG));
+    jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.pathway_is_stale());
@@ -393,15 +396,28 @@ fn kept_among() {
     assert_eq!(of(&window, 2), None);
 }
 
-fn said_there() {
+/// The status about a pathway goes when another task is selected, also after a step that was undone.
+fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
     let said = window.state.session.status.clone();
     assert!(said.starts_with("Solved in "), "{said}");
     window.act(Action::SelectTask(Task::Pathways));
     assert_eq!(window.state.session.status, said);
-    // Streamlines that were put off are tracked now, and speak for themselves.
-    window.act(Action::SelectTask(Task::View));
-    let now = &window.state.session.status;
-    assert!(!now.contains("Solved in "), "{now}");
+    // Streamlines that were put off are tracked now, and have a status of their own.
+    let not_solved = |window: &mut Window| {
+        window.act(Action::SelectTask(Task::View));
+        let now = &window.state.session.status;
+        assert!(!now.contains("Solved in "), "{now}");
+    };
+    not_solved(&mut window);
+    window.act(Action::SelectTask(Task::Pathways));
+    to_alpha(&mut window, 3.0, Phase::Done);
+    window.act(Action::Undo);
+    let said = window.state.session.status.clone();
+    assert!(
+        said.starts_with("Undid: ") && said.contains("Solved in "),
+        "{said}"
+    );
+    not_solved(&mut window);
 }

@@ -493,7 +493,7 @@ fn tried_again() {
     assert!(kept(&window).found.is_some());
 }
 
-/// A sentence about a kept pathway names the mask of the fit that it was kept from, whatever mask the tensors have now.
+/// An error about a kept pathway names the mask of its own fit, also where the tensors have another mask now.
 fn own_mask() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));

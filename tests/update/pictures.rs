@@ -14,6 +14,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::only the 3-D view turns", only_scene),
         test("update::a picture's command is of what is seen", copied),
         test("update::a picture is stopped as other jobs are", stopped),
+        test(
+            "update::a picture that is not written ends its turn",
+            not_saved,
+        ),
     ]
 }
 
@@ -81,6 +85,24 @@ fn escape() {
     assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
 }
 
+/// A picture that is not written ends the turn, which then does not claim all its pictures.
+fn not_saved() {
+    let mut state = State::new(String::new());
+    update(&mut state, shot(Some(Pane::Scene), 12, true));
+    update(&mut state, Action::NextFrame);
+    let failed = Action::Event(Event {
+        slot: Slot::Save,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Failed("The disk is full: /tmp/t-001.png".to_owned()),
+    });
+    update(&mut state, failed);
+    assert!(state.session.turning.is_none());
+    assert!(update(&mut state, Action::NextFrame).is_empty());
+    let status = &state.session.status;
+    assert_eq!(status, "Not saved: The disk is full: /tmp/t-001.png");
+}
+
 /// The last picture of a turn is in its file.
 fn picture_saved() -> Action {
     Action::Event(Event {
@@ -123,7 +145,7 @@ fn stopped() {
     )));
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
-    // Its present picture has stopped, too: no news.
+    // The event of the cancelled picture changes no status.
     update(
         &mut state,
         Action::Event(Event {

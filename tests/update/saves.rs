@@ -329,7 +329,7 @@ fn elsewhere() {
     window.act(Action::SelectTask(Task::Filter));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.status, "");
-    // Nor what is tracked there, or was tracked after a step that was taken back.
+    // The same holds for curves tracked in that task, and after an undone step.
     window.place(Role::Seed, DVec3::X);
     assert!(!window.state.session.status.contains(" streamlines from "));
     for task in [Task::Filter, Task::Pathways] {
@@ -344,7 +344,7 @@ fn elsewhere() {
     }
 }
 
-/// The sentence of an export names every file that it wrote.
+/// The status of an export names every written file.
 fn beside() {
     let mut window = Window::fitted();
     let done = Converted {

@@ -33,14 +33,8 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_sphere_that_is_refused_leaves_no_step",
             refused,
         ),
-        test(
-            "update::segment::a_way_back_is_said_until_it_is_gone",
-            goes_back,
-        ),
-        test(
-            "update::segment::what_is_compared_leaves_the_measures",
-            measured,
-        ),
+        test("update::segment::going_back_ends_at_its_step", goes_back),
+        test("update::segment::a_reference_leaves_the_measures", measured),
     ];
     own.into_iter().chain(near::tests()).collect()
 }
@@ -326,7 +320,7 @@ fn camera() {
     assert_eq!(window.state.view.camera, moved);
 }
 
-/// A sphere beyond the image, and one that cuts all of the surface away: said, and nothing to undo.
+/// A sphere outside the image, and one that removes the whole surface, are refused with a message and leave no step.
 fn refused() {
     let far = dvec3(90.0, 0.0, 0.0);
     let steps = |window: &Window| {
@@ -343,7 +337,7 @@ fn refused() {
             (false, far, 5.0, "holds no voxel of the image"),
             (false, DVec3::ZERO, 40.0, "without a voxel|no voxel left"),
         ] {
-            // An earlier step of the same name stays.
+            // An earlier step with the same label stays.
             sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
             let before = steps(&window);
             assert_eq!(before.1.as_deref(), Some("Remove sphere"));
@@ -361,14 +355,14 @@ fn refused() {
             assert_eq!(window.state.document.segment.spheres.len() + 1, before.0);
         }
     }
-    // Nothing has begun: it is not on a list that nobody checks.
+    // Before the first run the sphere is checked too.
     let mut window = opened(super::segment::image());
     sphere(&mut window, false, far, 5.0);
     assert!(messages(&window).contains("holds no voxel of the image"));
     assert_eq!(steps(&window), (0, None));
 }
 
-/// Until the surface is there it is on its way; the plot and the alarm are those of what is left.
+/// The state names the step to go back to until the surface has reached it.
 fn goes_back() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -376,10 +370,10 @@ fn goes_back() {
     for (x, radius_mm) in [(8.0, 2.0), (-8.0, 3.0)] {
         sphere(&mut window, false, dvec3(x, 0.0, 0.0), radius_mm);
     }
-    assert_eq!(window.state.goes_back_to(), None);
+    assert_eq!(window.state.rewinding_to(), None);
     let way = Action::Segment(SegmentAction::Rewind(10));
     let effects = arcuate::state::update(&mut window.state, way);
-    assert_eq!(window.state.goes_back_to(), Some(10));
+    assert_eq!(window.state.rewinding_to(), Some(10));
     let said = &window.state.session.status;
     assert!(said.contains("2 keep-out spheres deleted"), "{said}");
     for effect in effects {
@@ -390,13 +384,12 @@ fn goes_back() {
         }
     }
     assert_eq!(
-        (live(&window).step, window.state.goes_back_to()),
+        (live(&window).step, window.state.rewinding_to()),
         (10, None)
     );
 }
 
-/// Another reference is compared with what was measured of the surface: at no moment is there another volume,
-/// or none.
+/// A new reference leaves the measures of the surface: its volume neither changes nor disappears meanwhile.
 fn measured() {
     let mut window = ready();
     act(&mut window, SegmentAction::Play);

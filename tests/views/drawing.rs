@@ -501,6 +501,6 @@ fn keeps_up() {
     times.sort();
     let (median, worst) = (times[30], times[59]);
     println!("a sample of a stroke on 256³ voxels: median {median:?}, worst {worst:?}");
-    // A frame at 60 Hz, three times over for slow machines; what other programs do meanwhile is not counted.
+    // Three frames at 60 Hz, for slow machines; the time of other programs does not count.
     assert!(median < std::time::Duration::from_millis(50), "{median:?}");
 }

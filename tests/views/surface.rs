@@ -18,7 +18,10 @@ use std::sync::{Arc, Mutex};
 pub fn tests() -> Vec<Trial> {
     vec![
         test("views::a leak has a way back in the view", way_back),
-        test("views::nothing lies under the way back from a leak", clear),
+        test(
+            "views::nothing lies under the button that goes back from a leak",
+            clear,
+        ),
         test("views::a leak is marked where it is", marked),
         test("views::a keep-out sphere says why it stays", fixed),
     ]
@@ -64,7 +67,7 @@ fn way_back() {
     }
 }
 
-/// The legend of streamlines and what hovers at the right keep clear of the button.
+/// The legend of streamlines and the buttons at the right keep clear of the button.
 fn clear() {
     let mut state = leaked().state;
     let id = LayerId(state.document.fresh_id());

@@ -25,7 +25,7 @@ fn sentence(leaked: &Leaked) -> String {
         let [x, y, z] = at.to_array();
         format!(" near {x:.0}, {y:.0}, {z:.0} mm")
     });
-    // Whole voxels, both of them: of the step before nothing else is known.
+    // Both volumes count whole voxels: the run keeps no other volume of the earlier step.
     let now_ml = leaked.before_ml * (1.0 + leaked.grown);
     format!(
         "The surface leaks from step {} on{near} ({}; {:.3} ml became {now_ml:.3} ml), expected it to stay in \
@@ -37,13 +37,13 @@ fn sentence(leaked: &Leaked) -> String {
     )
 }
 
-/// How a run ended, in words.
-fn end(ended: Ended) -> &'static str {
+/// The label of how a run ended.
+fn end_label(ended: Ended) -> &'static str {
     match ended {
         Ended::Steps => "still moving",
         Ended::Converged => "at rest",
         Ended::Vanished => "vanished",
-        Ended::Filled => "the whole image is filled",
+        Ended::Filled => "filled the whole image",
         Ended::Leaked(_) => "leaked",
     }
 }
@@ -73,7 +73,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
          {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         plural(steps as usize, "step"),
-        end(made.ended),
+        end_label(made.ended),
         made.script.params.target,
         made.script.params.tolerance,
         m.volume_ml,

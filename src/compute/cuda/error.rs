@@ -98,9 +98,9 @@ impl Error {
         }
     }
 
-    /// The sentence about the CPU in place of a card that is there and should have computed.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let is_trouble = matches!(
+    /// One sentence for a run on the CPU because an installed card failed; `None` where there is no usable card.
+    pub(crate) fn card_problem(&self) -> Option<String> {
+        let is_problem = matches!(
             self,
             Self::NoAnswer { .. }
                 | Self::WrongAnswer { .. }
@@ -109,9 +109,9 @@ impl Error {
                 | Self::Module { .. }
                 | Self::Driver { .. }
         );
-        is_trouble.then(|| {
+        is_problem.then(|| {
             format!(
-                "The CPU computes, since {}; {}",
+                "The CPU computes, because {}; {}",
                 self.found(),
                 self.advice()
             )

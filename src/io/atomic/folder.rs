@@ -2,7 +2,7 @@
 
 use super::super::{Error, disk, ending};
 use super::temporary::TemporaryFolder;
-use super::{Stop, Unlike, check_file, followed, has_its_name, no_folder, replaces, sync_folder};
+use super::{Stop, Unlike, check_file, followed, no_folder, replaces, sync_folder, was_written};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub fn write_folder_verified<E: Into<Unlike>>(
         }
     }
     sync_folder(&target);
-    has_its_name(path.to_owned());
+    was_written(path.to_owned());
     Ok(())
 }
 

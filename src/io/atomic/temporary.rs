@@ -260,7 +260,7 @@ impl Scratch {
     pub fn link(&self, file: &Path, name: &str) -> Result<(), Error> {
         let failed = |e: std::io::Error| Error::reading(file, &e);
         let from = std::path::absolute(file).map_err(failed)?;
-        // A link to nothing would be made, too.
+        // The system also makes links to files that do not exist.
         if !from.is_file() {
             return Err(failed(std::io::ErrorKind::NotFound.into()));
         }

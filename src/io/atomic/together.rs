@@ -2,7 +2,7 @@
 //! a process that is killed in between leaves the old set whole, some of it under these names.
 
 use super::super::{Error, disk, ending};
-use super::{Ready, folder_of, has_its_name};
+use super::{Ready, folder_of, was_written};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -226,6 +226,6 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
         }
     }
     old.forget();
-    paths.into_iter().for_each(has_its_name);
+    paths.into_iter().for_each(was_written);
     Ok(())
 }

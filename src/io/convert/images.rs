@@ -60,7 +60,7 @@ pub fn plan(
                 stored.grid = grid;
                 losses.extend(stored.meaning.rest.move_away());
             }
-            // It does not hold slope and intercept at all.
+            // NRRD holds no slope and intercept.
             let (whole, loss) = stored.worked_out();
             stored = whole;
             losses.extend(loss);
@@ -99,7 +99,7 @@ pub fn plan(
 }
 
 /// An opened image in the type in which its file stores it, where it is now; `None` where the file does not hold
-/// these values. With it the losses in a NIfTI, one sentence each.
+/// these values. The second result lists what a NIfTI loses, one sentence each.
 pub(super) fn as_stored(
     from: &Path,
     volume: &Volume,
@@ -108,7 +108,7 @@ pub(super) fn as_stored(
     let name = || from.file_name().unwrap_or_default().to_string_lossy();
     let lost = |why: String| {
         let what =
-            "neither the type of its values nor other fields and extensions of its header are kept";
+            "the saved file has float32 values and no other fields or extensions of that header";
         (None, vec![format!("{why}: {what}")])
     };
     let stored = match image::stored(from, control) {
@@ -124,7 +124,7 @@ pub(super) fn as_stored(
     let mut losses = Vec::new();
     if stored.frames > 1 && matches!(gradients::rows_of(from, stored.frames), Ok(Some(_))) {
         losses.push(
-            "The gradients of this scan are left out: arcuate convert writes them beside the image"
+            "The gradients of this scan are not saved; arcuate convert writes them beside the image"
                 .to_owned(),
         );
     }
@@ -134,7 +134,7 @@ pub(super) fn as_stored(
     (Some(stored), losses)
 }
 
-/// Whether a file's image has these values, as float32.
+/// Whether the file still holds the values of the opened image, compared as float32.
 fn holds(stored: &Stored, volume: &Volume) -> bool {
     if stored.grid.shape != volume.grid.shape {
         return false;
@@ -160,7 +160,8 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     same && values.next().is_none()
 }
 
-/// An image as a NIfTI holds it, on another grid if it was moved, with the losses, one sentence each.
+/// An image as a NIfTI holds it, on the grid `moved` if there is one. The second result lists the losses, one
+/// sentence each.
 fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String>) {
     let mut losses = Vec::new();
     if let Some(grid) = moved {

@@ -342,13 +342,15 @@ impl Header {
         })
     }
 
-    /// Keeps the extensions, the first comment as the description too, and passes over what is beyond their limit.
+    /// Reads the header extensions up to their size limit and counts the bytes beyond it. The first comment also becomes
+    /// the description.
     fn read_extensions(&mut self, source: &mut Source) -> Result<(), Error> {
         let header = match self.version {
             Version::Nifti1 => BYTES_1,
             Version::Nifti2 => BYTES_2,
         } as u64;
-        // The voxels of a pair lie elsewhere: all of this file is left, however long it is unpacked.
+        // The voxels of a pair are in another file, so extensions fill the rest of this one. Its length is unknown
+        // where it is packed.
         let between = match self.single_file {
             true => {
                 source.prove(self.vox_offset)?;
@@ -493,8 +495,8 @@ impl Raw {
         if voxel_type.is_colour() {
             if !slope.is_nan() {
                 warnings.push(format!(
-                    "The header has slope {slope} and intercept {inter}, which colours have not; they were used as \
-                     stored"
+                    "The header has slope {slope} and intercept {inter}, which do not apply to colours; the colours are used \
+                     as stored"
                 ));
             }
             return Ok(None);

@@ -31,10 +31,10 @@ pub struct Rest {
     extensions: Vec<Extension>,
     /// Bytes of extensions that were not read.
     unread: u64,
-    /// Bytes behind the extensions that are none.
+    /// Bytes after the last whole extension, without trailing zeros.
     broken: u64,
-    /// Slope and intercept of colours, which have no meaning.
-    of_colours: Option<[f32; 2]>,
+    /// Slope and intercept of a colour image: without meaning, and kept.
+    colour_scaling: Option<[f32; 2]>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -54,9 +54,9 @@ impl Rest {
             Version::Nifti2 => (f.i16(12), [f.f64(176), f.f64(184)]),
         };
         let unusual = scaling[0] != 0.0 && scaling != [1.0, 0.0];
-        let is_said =
+        let is_kept =
             COLOURS.contains(&datatype) && unusual && scaling.iter().all(|n| n.is_finite());
-        let of_colours = is_said.then(|| scaling.map(|n| n as f32));
+        let colour_scaling = is_kept.then(|| scaling.map(|n| n as f32));
         match version {
             Version::Nifti1 => Self {
                 dim_info: f.bytes[39],
@@ -67,7 +67,7 @@ impl Rest {
                 shown: [single(128), single(124)],
                 description: text(&f.bytes[148..228]),
                 aux_file: f.bytes[228..252].to_vec(),
-                of_colours,
+                colour_scaling,
                 ..Self::default()
             },
             Version::Nifti2 => Self {
@@ -79,7 +79,7 @@ impl Rest {
                 shown: [f.f64(200), f.f64(192)],
                 description: text(&f.bytes[240..320]),
                 aux_file: f.bytes[320..344].to_vec(),
-                of_colours,
+                colour_scaling,
                 ..Self::default()
             },
         }
@@ -168,7 +168,7 @@ impl Rest {
         }
         if self.broken > 0 {
             losses.push(format!(
-                "The header ends with {} in a form that is no extension's; they are left out",
+                "The header ends with {} that form no extension; they are left out",
                 counted(self.broken as usize, "byte")
             ));
         }
@@ -204,7 +204,7 @@ impl Rest {
                 counted((self.unread + self.broken) as usize, "byte")
             ));
         }
-        if let Some([slope, intercept]) = self.of_colours {
+        if let Some([slope, intercept]) = self.colour_scaling {
             losses.push(format!(
                 "{format} holds no slope {slope} and intercept {intercept} of a NIfTI's header"
             ));
@@ -246,7 +246,7 @@ impl Rest {
         put(228, &self.aux_file[..self.aux_file.len().min(24)]);
         for (at, number) in [112, 116]
             .into_iter()
-            .zip(self.of_colours.into_iter().flatten())
+            .zip(self.colour_scaling.into_iter().flatten())
         {
             put(at, &number.to_le_bytes());
         }

@@ -35,7 +35,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The sentence about a file that is not the same.
+    /// One sentence about how the file differs, without its path; `None` for the same file.
     pub fn why(&self) -> Option<String> {
         match self {
             Self::Same => None,
@@ -45,30 +45,31 @@ impl Standing {
     }
 }
 
-/// Why a file is not the session's: displayed as a sentence without the path.
+/// Why a file of a session is not available. `Display` gives one sentence without the path.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Missing {
     Gone,
-    /// A folder has its name.
+    /// A folder now has the name of the file.
     Folder,
-    /// The system does not let us read it.
+    /// The system refuses to let this user read the file.
     Denied,
-    /// It cannot be read, for this reason.
+    /// The file cannot be read, for this reason.
     Unread(String),
-    /// A file that belongs to it, by its name, cannot be read.
+    /// A companion file of this name cannot be read, for this reason.
     Beside(String, Box<Missing>),
-    /// It has changed, as this sentence says, and the user leaves it out.
+    /// The file has changed, as this sentence says, and the user left it out.
     LeftOut(String),
 }
 
 impl Missing {
-    fn words(&self, it: &str) -> String {
+    /// One sentence whose subject is `it`.
+    fn sentence(&self, it: &str) -> String {
         match self {
             Self::Gone => "There is no such file".to_owned(),
             Self::Folder => format!("{it} is a folder now, and was a file"),
             Self::Denied => format!("{it} may not be read"),
             Self::Unread(why) => format!("{it} cannot be read ({why})"),
-            Self::Beside(name, why) => why.words(&beside_it(name)),
+            Self::Beside(name, why) => why.sentence(&beside_it(name)),
             Self::LeftOut(why) => why.clone(),
         }
     }
@@ -76,13 +77,14 @@ impl Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words(IT))
+        f.write_str(&self.sentence(IT))
     }
 }
 
-/// The subject of sentences about a file.
+/// The subject of a sentence about the file itself.
 const IT: &str = "It";
 
+/// The subject of a sentence about a companion file.
 fn beside_it(name: &str) -> String {
     format!("{name} beside it")
 }
@@ -239,7 +241,7 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// `it`: the subject of a sentence about what has changed.
+/// Compares one file with its entry; `it` is the subject of the sentence about a difference.
 fn check_one(
     path: &Path,
     entry: &Entry,
@@ -258,13 +260,13 @@ fn check_one(
     };
     if entry.sha256.is_empty() {
         return Ok(Standing::Changed(format!(
-            "{it} could not be read when the session was saved, so nothing says whether it is the same"
+            "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
         )));
     }
     if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
         return Ok(Standing::Same);
     }
-    // Streamlines may be a folder; that has no size of its own.
+    // A TRX folder has the size 0 in its entry.
     if entry.bytes > 0 && path.is_dir() {
         return Ok(Standing::Missing(Missing::Folder));
     }
@@ -283,7 +285,7 @@ fn check_one(
         Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
         Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
         Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unread(why)),
-        // A folder of other files.
+        // The sum of a folder fails where it holds other files.
         Err(_) => Standing::Changed(format!(
             "{it} is another folder than when the session was saved"
         )),

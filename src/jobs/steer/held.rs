@@ -155,7 +155,7 @@ impl Held {
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
         {
-            run.beside_changed();
+            run.forget_comparisons();
         }
         let spheres = self.of.spheres.clone();
         let adds = self.mask.is_some() || spheres.iter().any(|(_, s)| s.add);

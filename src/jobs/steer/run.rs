@@ -21,7 +21,7 @@ pub(super) struct Run {
     pub leak: Option<Leaked>,
     pub steps_per_s: f64,
     pub figures: Option<Figures>,
-    /// They hold what is near, and how a reference agrees.
+    /// Whether `figures` hold the distances to other structures and the agreement with the reference.
     pub compared: bool,
     /// When those were made, and how long that took.
     pub figured: Option<(Instant, Duration)>,
@@ -57,8 +57,8 @@ impl Run {
         self.start.iter().chain(placed).copied().collect()
     }
 
-    /// Something else is compared with it: what was measured of the surface alone stays.
-    pub fn beside_changed(&mut self) {
+    /// Drops the comparisons of the surface with other structures; the measures of the surface itself stay.
+    pub fn forget_comparisons(&mut self) {
         self.compared = false;
         if let Some(figures) = &mut self.figures {
             figures.agreement = None;

@@ -86,7 +86,7 @@ impl Model {
 
     /// Whether the parameters make sense by themselves.
     pub fn check(&self) -> Result<(), Error> {
-        /// Of smaller cylinders the sums of the signal have no numbers left; no axon is near.
+        /// The series of the signal underflow for thinner cylinders; axons are far thicker.
         const LEAST_RADIUS_UM: f64 = 1e-3;
         const LEAST_SHAPE: f64 = 0.01;
         let say = |sentence: String| Err(Error::Input(sentence));

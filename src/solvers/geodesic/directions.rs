@@ -59,7 +59,7 @@ impl Directions {
         match self {
             Self::Principal => vec![axis],
             Self::Towards { direction } => {
-                // By the largest first: the square of a large number may be none.
+                // Scaled by the largest component first, so that no square overflows or underflows.
                 let direction = DVec3::from_array(direction);
                 vec![(direction / direction.abs().max_element()).normalize()]
             }

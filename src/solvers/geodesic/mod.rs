@@ -165,7 +165,7 @@ pub fn shoot_within(
 }
 
 impl Params {
-    /// One sentence about the first value that no rays take, whatever the scan.
+    /// Checks the values that are wrong for every scan; the error is one sentence.
     pub fn check(&self) -> Result<(), String> {
         self.walk.check()?;
         self.directions.check()?;
@@ -176,7 +176,7 @@ impl Params {
         }
         match self.form {
             Form::Hamiltonian => self.walk.check_reach(),
-            // Its steps are none in mm.
+            // This form steps in a parameter of the curve, not in mm.
             Form::Christoffel => Ok(()),
         }
     }

@@ -73,8 +73,8 @@ impl Cause {
         }
     }
 
-    /// Completes "Possible leak ", where there is room for few words.
-    pub fn short(self) -> &'static str {
+    /// Completes "Possible leak " in a note.
+    pub fn short_label(self) -> &'static str {
         match self {
             Self::Background => "into the background",
             Self::Border => "to the image's border",

@@ -155,9 +155,10 @@ impl Params {
              {longest} mm; lower it or raise that"
         ))
     }
-    /// One sentence about the first value that no tracking takes, whatever the scan.
+
+    /// Checks the values that are wrong for every scan; the error is one sentence.
     pub fn check(&self) -> Result<(), String> {
-        /// A shorter one does not move a point in single precision.
+        /// A shorter step does not move a point in single precision.
         const LEAST_STEP_MM: f64 = 1e-7;
         const MAX_STEPS: usize = 100_000_000;
         let positive = |value: f64, what: &str, example: &str| {
@@ -208,7 +209,7 @@ impl Params {
                 self.max_steps
             ));
         }
-        /// So many are exact in `f32`, and far more than anyone waits for.
+        /// `f32` holds these counts exactly; more repetitions take too long to wait for.
         const MAX_REPETITIONS: usize = 100_000;
         if let Some(n) = self
             .repetitions
@@ -239,7 +240,7 @@ impl Params {
         Ok(())
     }
 
-    /// One sentence about steps that end before the smallest length.
+    /// Checks that the steps reach the smallest length; the error is one sentence.
     pub fn check_reach(&self) -> Result<(), String> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
         let longest = halves * self.max_steps as f64 * self.step_mm;

@@ -5,7 +5,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// No place of a head, and no size of a region, is further from 0.
+/// Largest coordinate and size of a region; a head is far smaller.
 const MOST_MM: f64 = 1e4;
 
 /// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.

@@ -155,12 +155,14 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
         return;
     }
     let joined = percent_joined(found.pathway.joined_from);
-    state.session.follows(format!(
+    let said = format!(
         "Solved in {}; joined from ε = {}",
         took(wall_ms),
         with_unit(&fixed(joined, 1), "%"),
-    ));
-    state.session.said_in = Some((Task::Pathways, state.session.status.clone()));
+    );
+    state.session.follows(said.clone());
+    // Without the undone step before it, which another task does not show.
+    state.session.status_of_task = Some((Task::Pathways, said));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     (working.hovered, working.pointed) = (None, None);

@@ -56,7 +56,7 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         .clone_into(&mut state.session.status);
 }
 
-/// The next frame of a turn, and the film once the last is written.
+/// Takes the next picture of a turn; after the last one is written, makes the film.
 pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
@@ -69,7 +69,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         state.session.turning = Some(Turning { done, ..turning });
         return;
     }
-    // Its pictures are files now, the last one as well.
+    // All pictures are written, the last one too.
     state.session.turning = None;
     let path = &turning.shot.path;
     let last = turn.path(path, turn.frames - 1);
@@ -108,8 +108,13 @@ pub fn cancelled(state: &mut State) {
     stop(state);
 }
 
-/// Whether it is said that a turn was stopped, which says more than that its last picture was saved.
-pub fn turn_is_told(state: &State) -> bool {
+/// A picture or another file was not written: the turn ends, since its set of pictures would have a gap.
+pub fn not_saved(state: &mut State) {
+    state.session.turning = None;
+}
+
+/// Whether the status says that a turn was stopped; that matters more than that its last picture was saved.
+pub fn turn_was_stopped(state: &State) -> bool {
     state.session.status.starts_with(STOPPED)
 }
 

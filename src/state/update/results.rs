@@ -71,8 +71,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Failed(why) if event.slot == Slot::Compare => {
             pathways::not_compared(state, Some(why));
         }
-        // The end of the turn says more.
-        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_is_told(state) => {}
+        // The status already says that the turn was stopped.
+        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_was_stopped(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -105,6 +105,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
                 backend::not_opened(state);
             }
             if event.slot == Slot::Save {
+                pictures::not_saved(state);
                 opening::export_failed(state, &why, effects);
             }
             state.session.failed(event.slot, why);
@@ -270,7 +271,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             state.session.saving.in_files.written(&path, whole);
             // The last picture of a turn that has ended.
             let of_turn =
-                pictures::turn_is_told(state) && path.extension().is_some_and(|e| e == "png");
+                pictures::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
             if !of_turn {
                 state.session.status =
                     format!("Saved {what}, read back and equal: {}", path.display());

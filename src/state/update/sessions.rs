@@ -343,7 +343,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         ),
     };
     say_lost(state);
-    later::recovered_is_saved(state);
+    state.session.forget(Topic::Recovered);
     let saving = &mut state.session.saving;
     // The last of several waiting saves may hold another revision.
     if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
@@ -501,7 +501,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if let Some(sentence) = saved::away(&document) {
         state
             .session
-            .say_of(Topic::Away, Severity::Information, sentence);
+            .say_about(Topic::Away, Severity::Information, sentence);
     }
     let missing = document.absent.iter().any(|a| a.kept().is_none());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
@@ -538,9 +538,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         if !whole {
             state
                 .session
-                .say_of(Topic::CopyKept, Severity::Warning, COPY_KEPT);
+                .say_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
-        later::say_recovered(state, content.document.layers.len())
+        later::notify_recovered(state, content.document.layers.len())
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);

@@ -118,7 +118,7 @@ pub fn taken_in(
         ),
         Curves::Rays(..) => (format!("Shot {}", counted(seeds, "ray")), "ray", None),
     };
-    // Where they are not seen nothing is said about them.
+    // A task that does not show the curves has no status about them.
     if state.view.task.shows_live() {
         let why = none_started(&output, min_fa, &mask::name_of(document));
         let said = match why {
@@ -130,7 +130,7 @@ pub fn taken_in(
             }
         };
         state.session.follows(said.clone());
-        // Without the step that it follows, which another task does not show.
+        // Without the undone step before it, which another task does not show.
         state.session.said_live = Some(said);
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
@@ -246,7 +246,7 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
             state.session.status.clear();
         }
     }
-    if let Some((_, said)) = state.session.said_in.take_if(|(of, _)| *of != task)
+    if let Some((_, said)) = state.session.status_of_task.take_if(|(of, _)| *of != task)
         && said == state.session.status
     {
         state.session.status.clear();

@@ -29,7 +29,7 @@ pub fn name_of(document: &Document) -> String {
     }
 }
 
-/// The mask of the tensors that a kept result was made from, whatever the document's tensors are within now.
+/// The mask of the tensors that a kept result was made from; the document's tensors may have another mask now.
 pub fn name_of_basis(document: &Document, basis: &Basis) -> String {
     let named = |found: &dyn Fn(&Layer) -> bool| {
         let mut masks = document.layers.iter().filter(|l| found(l));

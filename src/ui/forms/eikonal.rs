@@ -88,7 +88,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         changed.params.min_fa = min_fa;
         set(changed, phase);
     }
-    // In the first steps of the guide results have the room.
+    // In the first steps of the guide the results get the space.
     if state
         .session
         .guide

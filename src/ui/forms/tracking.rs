@@ -125,7 +125,7 @@ pub(super) fn inputs(
     }
 }
 
-/// What is odd about the regions, among the results: there it moves no control. `wanted`: of these remarks.
+/// Shows those remarks about the regions that `wanted` accepts. They are among the results, where they move no control.
 pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,
@@ -142,15 +142,15 @@ pub(super) fn remarks(
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
     let remarks: Vec<&Remark> = remarks.iter().filter(|r| wanted(r)).collect();
-    // Hundreds of the same would hide what else is there.
+    // Hundreds of remarks would hide the results.
     const REMARKS: usize = 4;
     for remark in remarks.iter().take(REMARKS) {
         let mut note = Note::new(p, Severity::Warning, &remark.text);
-        if remark.out_at.is_some() {
+        if remark.outside_at.is_some() {
             note = note.action("Show it");
         }
         if note.show(ui) == Some(Answer::Taken) {
-            actions.extend(remark.out_at.map(Action::MoveCrosshair));
+            actions.extend(remark.outside_at.map(Action::MoveCrosshair));
         }
     }
     if remarks.len() > REMARKS {

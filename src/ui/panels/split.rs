@@ -16,8 +16,8 @@ pub(super) struct Split {
     /// How high the results are shown, and would be without a pointer.
     pub results: f32,
     wanted: f32,
-    /// A line divides them from the controls.
-    pub apart: bool,
+    /// A line divides the results from the controls.
+    pub divided: bool,
     /// Heights were known when the border was chosen.
     settled: bool,
     pass: u64,
@@ -48,7 +48,7 @@ impl Split {
         Id::unique(("where results begin", task.name()))
     }
 
-    /// `fits`: tensors are fitted here; `panel`: with the notes above it.
+    /// `fits`: whether there is a scan to fit tensors to; `panel`: the body with the notes above it.
     pub fn of(ui: &Ui, task: Task, fits: bool, panel: Rect, body: Rect) -> Self {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
@@ -59,8 +59,8 @@ impl Split {
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let most = share.max(body.height() - above);
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
-        // The controls of a map are others than those of a scan: checks at the foot stay where they are when a fit
-        // ends.
+        // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when
+        // the fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
         let wanted = match overflows {
             true => below.min(most).min(gives).round(),
@@ -78,7 +78,7 @@ impl Split {
             needed,
             results,
             wanted,
-            apart: overflows || at_foot || results + 0.5 < below,
+            divided: overflows || at_foot || results + 0.5 < below,
             settled,
             pass,
         }

@@ -31,7 +31,7 @@ fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     guide::show(ui, state, memory, actions);
-    // That work was recovered stands where it was offered.
+    // The note of recovered work takes the place of the offer.
     super::messages(ui, state, |m| !super::is_error(m), actions);
     recovery::show(ui, state, actions);
 }

@@ -52,8 +52,8 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
     }
 }
 
-/// The room that the way back takes in the 3-D view.
-pub fn height(state: &State) -> f32 {
+/// Height of the button that goes back from a leak in the 3-D view; 0 without a leak.
+pub fn button_height(state: &State) -> f32 {
     alarm::leaked(state).map_or(0.0, |_| space::BUTTON + 6.0)
 }
 

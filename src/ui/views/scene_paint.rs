@@ -85,7 +85,11 @@ impl Views {
             true => taken.iter().map(|t| t.bottom()).fold(part.top(), f32::max) + MARGIN,
             false => {
                 let badge = badge.map_or(scene.rect.top(), |b| b.bottom());
-                let button = if self.still { 0.0 } else { leak::height(state) };
+                let button = if self.still {
+                    0.0
+                } else {
+                    leak::button_height(state)
+                };
                 badge + button + MARGIN
             }
         };
@@ -267,10 +271,10 @@ impl Views {
         }
     }
 
-    /// Top of what hovers at the right: under the badge, and the way back from a leak.
+    /// Top of the buttons at the right: under the badge and the button that goes back from a leak.
     pub(super) fn scene_top(scene: &Scene) -> f32 {
         let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
-        scene.rect.top() + 8.0 + badge + leak::height(scene.state)
+        scene.rect.top() + 8.0 + badge + leak::button_height(scene.state)
     }
 }
 

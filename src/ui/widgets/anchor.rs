@@ -50,7 +50,8 @@ fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
 }
 
 /// The control of a layer under the pointer, and the height of its middle when it was last drawn. The middle,
-/// because a field is higher while somebody types into it. What lies over the panel moves by itself.
+/// because a field is higher while somebody types into it. Controls of other layers, such as notes over the panel, do
+/// not count.
 fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     pointer.filter(|at| panel.contains(*at))?;

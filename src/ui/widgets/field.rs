@@ -205,8 +205,8 @@ fn edited(
     );
     let now = ui.memory(|m| m.focused());
     let (enter, escape) = ui.input(|i| {
-        // A slow frame may hold the click into another field, or the way to it, and the Enter that is meant for
-        // that.
+        // A slow frame may hold both the click or key that moves the focus and the Enter that is meant for the new
+        // widget.
         let elsewhere = i.pointer.any_pressed() || now.is_some_and(|now| now != id);
         (
             i.key_pressed(egui::Key::Enter) && !elsewhere,

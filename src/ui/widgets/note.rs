@@ -177,7 +177,8 @@ impl<'a> Note<'a> {
         answer
     }
 
-    /// One row that says no more than `short`; the rest is said on hover, the other button is this icon.
+    /// Shows the note in one row with the text `short`; hovering shows the whole text. `leave` is the icon of the quiet
+    /// button.
     pub fn show_row(self, ui: &mut Ui, short: &str, leave: &str) -> Option<Answer> {
         const HEIGHT: f32 = 36.0;
         let p = theme::palette(ui.style());

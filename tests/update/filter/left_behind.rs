@@ -62,7 +62,7 @@ fn left_behind() {
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
     assert!(window.state.document.bundle.sieve.is_none());
-    // It is said there, until something else is looked at.
+    // The status stays until the user selects a third task.
     let weighed = |window: &Window| window.state.session.status.ends_with("have a weight");
     assert!(weighed(&window), "{}", window.state.session.status);
     look(&mut window, Task::Filter);

@@ -17,11 +17,11 @@
 //! a row are short far from the minimum. The objective's fall is judged over [`JUDGED`] iterations, more than a
 //! round with what follows it, and carried on at the rate at which it slows down: many streamlines that are nearly
 //! alike let it fall slowly for long, and a small fall alone left such fits six tolerances above the minimum. Columns of
-//! cylinders of four radii are nearly alike in each streamline, and their objective falls more slowly than at any rate:
-//! such fits end 4 to 13 tolerances above it.
+//! cylinders of four radii are nearly alike in each streamline, and their objective falls more slowly than
+//! geometrically: such fits end 4 to 13 tolerances above the minimum.
 //!
-//! Sums are in single precision and threads add to them in any order: the same fit again has the same objective
-//! and weights to rounding, not to the bit.
+//! Threads add to sums in single precision in any order, so a repeated fit gives the same objective and weights up to
+//! rounding.
 //!
 //! [`solve_plainly`] is what other programs do, to measure against: the first phase in one step length, without
 //! restarts, and nothing after it.
@@ -64,9 +64,9 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// With this tolerance of the objective's fall, and a tenth of it for the weights: of columns that are nearly one
-    /// they say less.
-    pub fn within(self, tolerance: f64) -> Self {
+    /// Sets the tolerance of the objective's fall, and a tenth of it for the KKT residual, which is a weaker criterion
+    /// where columns are nearly equal.
+    pub fn with_tolerance(self, tolerance: f64) -> Self {
         Self {
             objective: tolerance,
             kkt: 0.1 * tolerance,

@@ -478,14 +478,15 @@ pub fn done(state: &mut State, committed: Committed) {
         Aim::Lesion(name) => put::lesion(state, &running, name, &committed),
     };
     if let Some(said) = said {
-        state.session.status = match stopped {
+        let said = match stopped {
             true => format!(
                 "Stopped after {}: not converged, weights kept",
                 counted(iterations as usize, "iteration")
             ),
             false => said,
         };
-        state.session.said_in = Some((Task::Filter, state.session.status.clone()));
+        state.session.status_of_task = Some((Task::Filter, said.clone()));
+        state.session.status = said;
     }
 }
 

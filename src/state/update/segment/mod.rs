@@ -217,8 +217,8 @@ fn clear(state: &mut State) {
     });
 }
 
-/// The name of the step that places a sphere.
-fn placing(sphere: &Sphere) -> &'static str {
+/// The label of the undo step that places a sphere.
+fn place_label(sphere: &Sphere) -> &'static str {
     match sphere.add {
         true => "Add sphere",
         false => "Remove sphere",
@@ -231,7 +231,7 @@ fn place(state: &mut State, sphere: Sphere) {
         return state.session.warned(Slot::Segment, why);
     }
     guess(state);
-    edit(state, placing(&sphere), false, |d| {
+    edit(state, place_label(&sphere), false, |d| {
         let number = d.fresh_id();
         d.segment.spheres.push((number, sphere));
         // Who works on it wants to see it.
@@ -411,9 +411,9 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     }
     for (number, why) in steered.refused {
         let spheres = &mut state.document.segment.spheres;
-        // The newest of them is the newest step, unless something else was done meanwhile.
+        // Placing the last sphere is the newest step, unless the user has done something else since.
         if let Some((_, sphere)) = spheres.pop_if(|(n, _)| *n == number) {
-            state.history.forget_newest(placing(&sphere));
+            state.history.forget_newest(place_label(&sphere));
         }
         spheres.retain(|(n, _)| *n != number);
         if let Some(asked) = &mut state.session.segment.asked {

@@ -58,7 +58,7 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stan
         false => Verified::Differ(names),
     };
     let opened = &state.session.saving.opened_status;
-    // Something else may have been done since.
+    // The user may have done something else since.
     if differ.is_empty() && !opened.is_empty() && state.session.status.starts_with(opened) {
         state.session.status = format!("{} · {}", state.session.status, found.words());
     }
@@ -66,8 +66,8 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stan
         let path = path.display();
         let sentence = match standing {
             Standing::Missing(why) => format!(
-                "{why}, so nobody knows whether it is what it was when the session was saved; put it back and open \
-                 the session again: {path}"
+                "{why}, so the session cannot tell whether it has changed; make the file readable again and open the \
+                 session again: {path}"
             ),
             _ => format!(
                 "This file has other content than when the session was saved, though its size and date are the same; \

@@ -7,7 +7,7 @@ use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
 use crate::state::saved::{self, Absent};
-use crate::state::session::Severity;
+use crate::state::session::{Severity, Topic};
 use crate::state::words::{count, counted};
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
@@ -161,21 +161,16 @@ pub(super) fn was_made_again(
     }
 }
 
-const RECOVERED: &str = "Recovered ";
-
-/// Takes the place of the note that offered it; returns the status line.
-pub fn say_recovered(state: &mut State, layers: usize) -> String {
-    let recovered = format!("{RECOVERED}{}", state.document.name);
+/// Says that unsaved work was recovered, until it is saved; returns the status line.
+pub(super) fn notify_recovered(state: &mut State, layers: usize) -> String {
+    let recovered = format!("Recovered {}", state.document.name);
     let sentence = format!(
         "{recovered}: {}, {}. Save the session to keep it",
         counted(layers, "layer"),
         counted(state.document.regions.len(), "region")
     );
-    state.session.say(Severity::Information, sentence);
+    state
+        .session
+        .say_about(Topic::Recovered, Severity::Information, sentence);
     recovered
-}
-
-pub fn recovered_is_saved(state: &mut State) {
-    let messages = &mut state.session.messages;
-    messages.retain(|m| !m.text.starts_with(RECOVERED));
 }

@@ -67,7 +67,7 @@ pub fn show(
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
             Some(name) => name.clone(),
-            // Three columns of numbers leave no room for more.
+            // Three columns of numbers leave no room for a longer word.
             None if alone => "All".to_owned(),
             None => "Not in a bundle".to_owned(),
         },

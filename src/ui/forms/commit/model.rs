@@ -91,9 +91,9 @@ fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     let same = |a: &Intra| std::mem::discriminant(a) == std::mem::discriminant(&params.model.intra);
     let now = all.iter().position(|(_, intra)| same(intra)).unwrap_or(0);
     let help = "Signal model of a fibre: diffusion along it only; cylinders distinguished by their radii; or \
-                one number per segment, as in SIFT2. Cylinders of several radii look nearly alike to the scan: \
-                their fit takes up to ten times the iterations and ends up to 13 tolerances above the minimum; \
-                lower Stop at change to come nearer";
+                one number per segment, as in SIFT2. Cylinders of several radii give nearly equal signals: \
+                their fit takes up to ten times the iterations and may end up to 13 tolerances above the minimum; \
+                lower Stop at change to come closer";
     let chosen = select_row(ui, "Fibres", help, all[now].0, |ui| {
         let mut chosen = None;
         for (i, (name, intra)) in all.iter().enumerate() {
@@ -389,7 +389,7 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         let tolerance = format!("1e-{power}").parse();
         params.stop = params
             .stop
-            .within(tolerance.unwrap_or(params.stop.objective));
+            .with_tolerance(tolerance.unwrap_or(params.stop.objective));
         set(params, Phase::Done);
     }
     let row = SliderRow::new(

@@ -15,13 +15,13 @@ pub const BACK: &str = "Back to before";
 /// The leak at which the surface was paused, where it is looked at.
 pub fn leaked(state: &State) -> Option<Leaked> {
     let live = state.session.segment.live.as_ref()?;
-    let seen = state.view.task == Task::Segment && state.goes_back_to().is_none();
+    let seen = state.view.task == Task::Segment && state.rewinding_to().is_none();
     live.leak.filter(|_| seen)
 }
 
-/// Why it may be a leak; the views mark where it is. No higher than the inputs below: all controls stay in sight.
+/// Why it may be a leak; the views mark the place. Short enough that all controls below stay in sight.
 pub fn sentence(state: &State, leaked: &Leaked) -> String {
-    let why = leaked.leak.cause.short();
+    let why = leaked.leak.cause.short_label();
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));

@@ -25,8 +25,8 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
-    // What is being gone back from is drawn as it is, until it has been left.
-    let left = match (state.goes_back_to(), &*state.session.segment.left) {
+    // While the run goes back, the newest abandoned branch is still the live one.
+    let left = match (state.rewinding_to(), &*state.session.segment.left) {
         (Some(_), [left @ .., _]) => left,
         (_, left) => left,
     };
@@ -66,7 +66,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     let dark = p.canvas == Color32::BLACK;
     let ink = if dark { LINE } else { LINE_ON_WHITE };
     let leak = live.leak.map(|l| l.leak.from);
-    // Of the branch that is alive: another may pass the same steps without a leak.
+    // Only the live branch has a span: another may pass the same steps without a leak.
     if let Some(from) = leak {
         let x = at((from, 0)).x..=at((live.step, 0)).x;
         let band = Rect::from_x_y_ranges(x, plot.y_range()).intersect(plot);

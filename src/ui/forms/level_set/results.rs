@@ -30,7 +30,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let goes = state.goes_back_to().is_some();
+    let goes = state.rewinding_to().is_some();
     let fact = match (older, stale, goes) {
         (true, ..) => format!("of step {}", count(step)),
         (false, _, true) => format!("step {}, going back", count(step)),
@@ -83,7 +83,7 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
 /// Three figures side by side, all of one step; dimmed where the surface has gone on since.
 fn three(ui: &mut Ui, live: &Surfaced, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
-    // The volume within the surface; whole voxels have a line of their own.
+    // The volume inside the surface; the volume of whole voxels has its own line below.
     let volume = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.volume_ml), "ml")
     });
@@ -139,10 +139,10 @@ fn three(ui: &mut Ui, live: &Surfaced, older: bool, dim: bool) {
     });
 }
 
-/// While a run has no rate yet.
+/// Shown while a run has no rate yet.
 pub const STARTING: &str = "Starting";
 
-/// Steps a second, once some were made.
+/// Steps per second; `None` before the first steps.
 pub fn rate(live: &Surfaced) -> Option<String> {
     let rate = match live.steps_per_s {
         none if none <= 0.0 => return None,
@@ -154,7 +154,7 @@ pub fn rate(live: &Surfaced) -> Option<String> {
 
 fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
     let rate = rate(live);
-    let words = match (state.goes_back_to(), state.segment_standing()) {
+    let words = match (state.rewinding_to(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
         (None, Some(Standing::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
@@ -164,7 +164,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
         (_, Some(Standing::Converged)) => "At rest".to_owned(),
         (_, Some(Standing::Leaked)) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
-        // A session that was opened has none.
+        // A surface of an opened session has no rate.
         _ => match &rate {
             Some(rate) => format!("Paused, {rate} before"),
             None => "Paused".to_owned(),

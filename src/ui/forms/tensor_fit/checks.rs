@@ -33,7 +33,7 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     if running > 0 && wrong == 0 {
         return (Verdict::Running, "fit running".to_owned());
     }
-    // A note is information, no check.
+    // Notes are no checks and do not count.
     let passed = is(&[Verdict::Passed]);
     let (worst, words) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (

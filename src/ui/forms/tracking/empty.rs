@@ -39,14 +39,14 @@ impl Empty<'_> {
         let outside = |r: &Arc<Region>| !r.shape.touches(&tensors.mask);
         let mut seeds = state.document.regions.iter();
         if !self.starts && seeds.all(|r| r.role != Role::Seed || outside(r)) {
-            // The remark about the regions has said it.
+            // A remark about the regions already says it.
             return false;
         }
         let targets = targets(state, live);
         let unreachable = !targets.is_empty() && targets.iter().all(|r| outside(r));
         let mut place = None;
         if self.missed && unreachable {
-            // No other setting would help, and the remark about the regions has said it.
+            // No setting would help, and a remark about the regions already says why.
             return false;
         }
         if self.missed

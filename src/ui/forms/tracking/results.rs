@@ -34,9 +34,9 @@ pub fn show(
     let p = theme::palette(ui.style());
     let Some(live) = &state.session.live else {
         section::head(ui, "Results");
-        // An error says why nothing starts.
+        // The error already names regions outside the mask.
         let failed = state.session.live_error.is_some();
-        let unsaid = |remark: &Remark| !failed || remark.out_at.is_none();
+        let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
         match &state.session.live_error {
             Some(why) => {

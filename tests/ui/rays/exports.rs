@@ -1,0 +1,77 @@
+//! Exports of rays: their measures go beside the file, and no file is replaced unasked.
+
+use super::super::{click, submitted, type_over, window};
+use super::measured;
+use crate::support::{test, wait_for};
+use arcuate::jobs::Request;
+use arcuate::state::update::losses;
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::rays replace no file unasked", overwriting),
+        test("ui::measures beside a TCK are not lost", beside),
+    ]
+}
+
+/// The measures go to the TSF and the weights; the window names what no file holds.
+fn beside() {
+    let mut state = measured();
+    let live = state.session.live.as_mut().unwrap();
+    let output = Arc::make_mut(&mut live.output);
+    let points = vec![0.5; output.kept.points.len()];
+    output.kept = output.kept.clone().with_per_point("fa", points);
+    let lost = |file: &str| losses(&state, None, Path::new(file)).join("; ");
+    let of_tck = lost("rays.tck");
+    assert_eq!(of_tck, "", "they go beside it");
+    assert_eq!(lost("rays.vtk"), "");
+}
+
+/// The three files of rays are asked about together, also where only the measures are there.
+fn overwriting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut window = window(measured(), [1280.0, 800.0]);
+    let mut export = |existing: &[&str], sentence: &str| {
+        for name in existing {
+            std::fs::write(path(name), "there already").unwrap();
+        }
+        let before = submitted(&window).len();
+        click(&mut window, "Export…");
+        type_over(&mut window, path("a.tck").to_str().unwrap());
+        wait_for("the question", || {
+            window.run();
+            window.query_by_label("Replace").map(|_| ())
+        });
+        // The sheet has grown by what it says.
+        window.run();
+        assert_eq!(
+            submitted(&window).len(),
+            before,
+            "nothing is written unasked"
+        );
+        window.get_by_label(sentence);
+        click(&mut window, "Replace");
+        // Other things may be asked for besides: what is unsaved is kept every so often.
+        let rays = |request: &Request| {
+            matches!(
+                request,
+                Request::SaveTractogram { values, path: tck, .. }
+                    if values.beside(tck).iter().any(|b| b.path == path("a.tsf"))
+                        && values.beside(tck).iter().any(|b| b.path == path("a.weights.txt"))
+            )
+        };
+        assert!(submitted(&window)[before..].iter().copied().any(rays));
+    };
+    export(
+        &["a.weights.txt"],
+        "a.weights.txt exists. Saving replaces it",
+    );
+    export(
+        &["a.tck", "a.tsf"],
+        "a.tck, a.tsf and a.weights.txt exist. Saving replaces them",
+    );
+}
