@@ -97,7 +97,10 @@ fn clear() {
         let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
         // With its rim, once for each side.
         let mut legend = texts.iter().filter(|(words, _)| *words == "R–L");
-        assert!(legend.any(|(_, rect)| scene.contains_rect(*rect)), "{pointer:?}");
+        assert!(
+            legend.any(|(_, rect)| scene.contains_rect(*rect)),
+            "{pointer:?}"
+        );
         for (words, rect) in &texts {
             let own = *words == "Back to before";
             assert!(
