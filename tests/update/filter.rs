@@ -406,10 +406,10 @@ fn along() {
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
     assert_eq!(one.streamlines, other.streamlines);
     // Threads add in any order, so a repeated fit agrees up to rounding.
-    let ratios = [0, 1].map(|i| one.objective[i] / other.objective[i]);
+    let [before, after] = [0, 1].map(|i| one.objective[i] / other.objective[i]);
     assert!(
-        ratios[0] == 1.0 && (ratios[1] - 1.0).abs() < 1e-5,
-        "{ratios:?}"
+        before == 1.0 && (after - 1.0).abs() < 1e-5,
+        "{before} {after}"
     );
 }
 
