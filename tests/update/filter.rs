@@ -400,17 +400,14 @@ fn along() {
     let region = window.state.session.selected_region.expect("a region");
     act(&mut window, FilterAction::Lesion(Lesioned::Region(region)));
     assert_eq!(said(&window), "");
-    let [one, other] = &weighed(&window).lesions[..] else {
-        panic!("{:?}", weighed(&window).lesions);
-    };
+    let lesions = &weighed(&window).lesions;
+    let [one, other] = <&[_; 2]>::try_from(&lesions[..]).expect("two");
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
     assert_eq!(one.streamlines, other.streamlines);
     // Threads add in any order, so a repeated fit agrees up to rounding.
     let [before, after] = [0, 1].map(|i| one.objective[i] / other.objective[i]);
-    assert!(
-        before == 1.0 && (after - 1.0).abs() < 1e-5,
-        "{before} {after}"
-    );
+    assert_eq!(before, 1.0);
+    assert!((after - 1.0).abs() < 1e-5, "{after}");
 }
 
 fn edited() {
