@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let shown = |ui: &mut Ui| match state.document.is_empty() {
             true => note.show_all(ui),
             // A task needs the space, so the note takes one row.
-            false => note.show_row(ui, &format!("{} not saved", name(left)), icons::TRASH),
+            false => note.show_row(ui, &format!("Unsaved: {}", name(left)), icons::TRASH),
         };
         let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();

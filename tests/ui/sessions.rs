@@ -205,6 +205,13 @@ fn recovery_in_a_task() {
             let mut window = window(state, size);
             let note = window.get_by_role(egui::Role::Note).rect();
             assert!(note.height() < 40.0, "{note:?}");
+            // A long name is cut, never what is said about it.
+            let shapes = window.output().shapes.iter();
+            let said = shapes.filter(|clipped| match &clipped.shape {
+                egui::Shape::Text(text) => text.galley.text().starts_with("Unsaved: "),
+                _ => false,
+            });
+            assert_eq!(said.count(), 1);
             for name in ["Recover", "Discard"] {
                 let button = window.get_by_label(name).rect();
                 assert!(note.contains_rect(button), "{name} {button:?}");
