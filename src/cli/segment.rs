@@ -9,7 +9,7 @@ use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
 use crate::solvers::level_set::{
-    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
+    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start, taken_in,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
@@ -185,10 +185,10 @@ impl Options {
 
     /// Target and tolerance as given, else from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
-        if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
-            return Ok((target, tolerance));
-        }
         if self.probe.is_empty() {
+            if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
+                return Ok((target, tolerance));
+            }
             return Err(Failure::usage(
                 "Nothing says what is looked for: add --probe, or --target and --tolerance",
             ));
@@ -215,10 +215,19 @@ impl Options {
                 probe.spread
             );
         }
-        Ok((
-            self.target.unwrap_or(probe.target),
-            self.tolerance.unwrap_or(probe.tolerance),
-        ))
+        let target = self.target.unwrap_or(probe.target);
+        let tolerance = self.tolerance.unwrap_or(probe.tolerance);
+        let [low, high] = [target - tolerance, target + tolerance];
+        if !probe.mixed
+            && let Some(value) = taken_in(probe.beside, [low, high].map(f64::from))
+        {
+            warning!(
+                "The range from {low} to {high} holds values of about {}, which begin just outside the probe, so \
+                 the surface does not stop there: narrow --tolerance",
+                value as f32
+            );
+        }
+        Ok((target, tolerance))
     }
 
     fn params(&self, image: &Volume, runner: &Runner) -> Result<Params, Failure> {
@@ -553,6 +562,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if leaked.is_none()
         && let Some(sentence) = made.ended.sentence()
     {
+        warning!("{sentence}");
+    }
+    if let Some(sentence) = said::still_grows(&made) {
         warning!("{sentence}");
     }
     written.run = made.script.clone();

@@ -9,7 +9,7 @@ use super::{Camera, Phase, State, Task};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
 use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
-use crate::solvers::level_set::{Ended, Measures, Params, Script, Sphere};
+use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere, taken_in};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -256,8 +256,8 @@ pub struct Working {
     pub begins: bool,
     /// All that was sampled.
     pub sample: Option<Sample>,
-    /// T and ε of a sample that holds more than one tissue.
-    pub mixed: Option<(f32, f32)>,
+    /// What the last sample and the values around it gave.
+    pub probe: Option<Probe>,
     /// The camera before it was brought to the surface, and the one it was brought to.
     pub framed: Option<(Camera, Camera)>,
     /// Where the script of the run as it was then is, and how many steps and changes that had.
@@ -280,7 +280,7 @@ impl Default for Working {
             keeps: false,
             begins: false,
             sample: None,
-            mixed: None,
+            probe: None,
             framed: None,
             written: None,
         }
@@ -371,6 +371,15 @@ impl Document {
     }
 }
 
+/// Why a range does not end at the border of what was sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RangeDoubt {
+    /// The sample holds more than one tissue.
+    Mixed,
+    /// The values just outside the sample are within the range.
+    TakesIn,
+}
+
 impl State {
     /// Why the surface cannot run, in a sentence's words.
     pub fn cannot_segment(&self) -> Option<&'static str> {
@@ -388,10 +397,20 @@ impl State {
         None
     }
 
-    /// T and ε still are those of a sample that holds more than one tissue.
-    pub fn samples_many_tissues(&self) -> bool {
+    /// Why the surface will not stop at the border of what was sampled, while the target is that of the sample.
+    pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
-        self.session.segment.mixed == Some((params.target, params.tolerance))
+        let (target, tolerance) = (params.target, params.tolerance);
+        let probe = self.session.segment.probe?;
+        if probe.target != target {
+            return None;
+        }
+        if probe.mixed && probe.tolerance == tolerance {
+            return Some(RangeDoubt::Mixed);
+        }
+        let range = [target - tolerance, target + tolerance].map(f64::from);
+        let taken = taken_in(probe.beside, range).is_some() && !probe.mixed;
+        taken.then_some(RangeDoubt::TakesIn)
     }
 
     pub fn segment_standing(&self) -> Option<Standing> {

@@ -317,8 +317,9 @@ pub fn leaks() {
     let output = arcuate(&line(&["--tolerance=90", "--out", "leaks", "--json"]), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{error}");
-    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    assert_eq!(error.trim_end().lines().count(), 2, "{error}");
     for word in [
+        "which begin just outside the probe",
         "leaks from step",
         "reached the background",
         "--tolerance",
@@ -360,6 +361,14 @@ pub fn leaks() {
         more["leak"].is_null() && volume_ml(&more) > volume_ml(&value),
         "{more}"
     );
+    // A run that ends while its surface grows on says so; one at rest has nothing to say.
+    assert_eq!(stays["warnings"], serde_json::json!([]));
+    let mut grows = line(&["--tolerance=90", "--ignore-leaks", "--out", "grows"]);
+    grows[start.len() - 1] = "--steps=120";
+    let grows = json(&grows, here);
+    let warnings = grows["warnings"].to_string();
+    assert!(warnings.contains("The surface still grew by "), "{grows}");
+    assert!(warnings.contains("begin just outside"), "{grows}");
 }
 
 /// The summary of a run from probes, and from spheres of a radius, with further options.

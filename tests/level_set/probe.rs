@@ -4,7 +4,7 @@ use super::grid;
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Background, Probe};
+use arcuate::solvers::level_set::{Background, Probe, taken_in};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -70,10 +70,38 @@ fn contrast() {
         let all = 0..grid.voxel_count();
         all.filter(|i| at(*i).distance(middle) < 3.0).collect()
     };
-    for (x, mixed) in [(0.0, false), (4.0, false), (8.0, true), (13.0, false)] {
+    for (x, mixed) in [
+        (0.0, false),
+        (4.0, false),
+        (7.0, true),
+        (8.0, true),
+        (13.0, false),
+    ] {
         let found = probe(&(volume.clone(), near(x)));
         assert_eq!(found.mixed, mixed, "{x} {found:?}");
     }
+    // What lies beside it is known by side, and a range that holds it is doubted.
+    let found = probe(&(volume.clone(), near(0.0)));
+    let [Some(darker), None] = found.beside else {
+        panic!("{found:?}");
+    };
+    assert!((darker - 40.0).abs() < 3.0, "{found:?}");
+    let held = |half: f64| taken_in(found.beside, [100.0 - half, 100.0 + half]);
+    assert_eq!([held(25.0), held(50.0)], [None; 2]);
+    assert_eq!(held(65.0), Some(darker));
+    let (shell, voxels) = image(2.0, shelled);
+    let near: Vec<usize> = (0..grid.voxel_count())
+        .filter(|i| (10.0..12.0).contains(&at(*i).length()))
+        .collect();
+    assert_ne!(near, voxels);
+    let found = probe(&(shell, near));
+    assert!(
+        matches!(found.beside, [Some(d), Some(b)] if d < 60.0 && b > 80.0),
+        "{found:?}"
+    );
+    assert!(taken_in(found.beside, [70.0 - 40.0, 70.0 + 40.0]).is_some());
+    let default = [-1.0, 1.0].map(|s| f64::from(found.target + s * found.tolerance));
+    assert_eq!(taken_in(found.beside, default), None, "{found:?}");
     // Each voxel counts once.
     let (volume, voxels) = image(4.0, ball);
     let twice = [&voxels[..], &voxels[..9]].concat();

@@ -37,6 +37,26 @@ fn sentence(leaked: &Leaked) -> String {
     )
 }
 
+/// Steps that tell whether a surface still grows when a run ends, and the share of its volume that counts.
+const LAST_STEPS: usize = 100;
+const STILL_GROWS: f64 = 0.02;
+
+/// A run that ended with its last step while the surface grew on.
+pub fn still_grows(made: &Segmented) -> Option<String> {
+    let last = *made.growth.last()?;
+    let before = *made
+        .growth
+        .get(made.growth.len().checked_sub(LAST_STEPS + 1)?)?;
+    let grown = last as f64 / before.max(1) as f64 - 1.0;
+    (made.ended == Ended::Steps && grown >= STILL_GROWS).then(|| {
+        format!(
+            "The surface still grew by {:.0} % in the last {LAST_STEPS} steps, and may run on through other tissue: \
+             look at it, then add more --steps or narrow --tolerance",
+            100.0 * grown
+        )
+    })
+}
+
 /// The label of how a run ended.
 fn end_label(ended: Ended) -> &'static str {
     match ended {

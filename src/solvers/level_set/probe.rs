@@ -15,6 +15,8 @@ pub struct Probe {
     pub spread: f64,
     /// How far values just outside are from T; `None` where nothing ends within reach.
     pub contrast: Option<f64>,
+    /// The values just outside: darker ones, brighter ones.
+    pub beside: [Option<f64>; 2],
     /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
     /// their borders.
     pub mixed: bool,
@@ -33,6 +35,9 @@ const MOST: f64 = 0.75;
 /// Variance of the sample beyond this multiple of the noise's is structure, which reaches `SIDE` times its deviation.
 const NOISES: f64 = 1.2;
 const SIDE: f64 = 1.6;
+/// Structure of more than this share of the contrast is another tissue in the sample: a part p of one that differs by D
+/// gives a deviation of √(p (1 − p)) D about a mean that is (1 − p) D away, so this is one voxel in ten.
+const MIXED: f64 = 1.0 / 3.0;
 /// Without a border in reach: this share of the image's range, if that is more.
 const SHARE: f64 = 0.25;
 /// Shares of the voxels, background left out, between which the range lies; those of the display, which are known.
@@ -53,6 +58,8 @@ const LEAST: f64 = 0.1;
 /// contrast.
 const ENDING: f64 = 0.25;
 const NEARER: f64 = 0.25;
+/// Share of the rays that end in a darker or in a brighter tissue, for it to lie beside the sample.
+const BESIDE: f64 = 0.1;
 
 impl Probe {
     /// Of voxels by their numbers, each counted once. Needs the backend's threads installed.
@@ -81,14 +88,12 @@ impl Probe {
             mean,
         };
         let least = (SPREADS * spread).max(LEAST * range);
-        let contrast = around.contrast(&known, least);
+        let (contrast, beside) = around.contrast(&known, least);
         // What the sample spreads by beside noise is structure, such as two tissues: the border is half way from there.
         let structure = (spread.powi(2) - NOISES * around.noise(&known))
             .max(0.0)
             .sqrt();
-        // Values of one tissue differ by less than half of the contrast.
-        let most = contrast.map_or(SHARE * range, |contrast| MOST / SPREADS * contrast);
-        let mixed = structure > most;
+        let mixed = structure > contrast.map_or(SHARE * range, |contrast| MIXED * contrast);
         let usual = match contrast {
             Some(contrast) => (HALF * contrast + 0.5 * SIDE * structure)
                 .max(SPREADS * spread)
@@ -124,9 +129,23 @@ impl Probe {
             count,
             spread,
             contrast,
+            beside,
             mixed,
         })
     }
+}
+
+/// The value just outside the sample that a range takes in, so that a surface does not stop there: that nearest to
+/// the range's end.
+pub fn taken_in(beside: [Option<f64>; 2], [low, high]: [f64; 2]) -> Option<f64> {
+    let [darker, brighter] = beside;
+    let darker = darker.filter(|value| *value >= low);
+    let brighter = brighter.filter(|value| *value <= high);
+    let by = |value: f64| (value - low).min(high - value);
+    darker
+        .into_iter()
+        .chain(brighter)
+        .min_by(|a, b| by(*a).total_cmp(&by(*b)))
 }
 
 /// What lies around sampled voxels.
@@ -168,18 +187,18 @@ impl Around<'_> {
         sum / voxels.len().max(1) as f64 * (27.0 / 26.0)
     }
 
-    /// Differences from the sample along a ray, up to the image's border.
+    /// Signed differences from the sample along a ray, up to the image's border.
     fn ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
         let steps = (REACH_MM / step) as usize;
         let at = |i: usize| from + direction * (step * i as f64);
-        let apart = |mean: f64| (mean - self.mean).abs();
+        let apart = |mean: f64| mean - self.mean;
         (1..=steps)
             .map_while(|i| self.mean_at(at(i)).map(apart))
             .collect()
     }
 
-    /// The contrast to what lies just outside: along rays from sampled voxels.
-    fn contrast(&self, voxels: &[usize], least: f64) -> Option<f64> {
+    /// The contrast to what lies just outside, and its darker and its brighter values: along rays from sampled voxels.
+    fn contrast(&self, voxels: &[usize], least: f64) -> (Option<f64>, [Option<f64>; 2]) {
         let grid = &self.image.grid;
         let step = 0.5 * grid.spacing().min_element();
         let every = voxels.len().div_ceil(ORIGINS);
@@ -191,25 +210,30 @@ impl Around<'_> {
                 rays.push(self.ray(from, towards.normalize(), step));
             }
         }
-        let mut others: Vec<f64> = rays
-            .iter()
-            .flatten()
-            .copied()
-            .filter(|d| *d > least)
-            .collect();
-        let usual = quantile(&mut others, 0.5)?;
+        let apart = rays.iter().flatten().map(|d| d.abs());
+        let mut others: Vec<f64> = apart.filter(|d| *d > least).collect();
+        let Some(usual) = quantile(&mut others, 0.5) else {
+            return (None, [None; 2]);
+        };
         let begins = (BEGINS * usual).max(least);
         let blurred = (BLURRED * grid.spacing().max_element() / step) as usize;
         let end = |ray: &Vec<f64>| {
-            let first = ray.iter().position(|d| *d > begins)?;
+            let first = ray.iter().position(|d| d.abs() > begins)?;
             let near = &ray[first..(first + blurred).min(ray.len())];
-            Some(near.iter().copied().fold(0.0, f64::max))
+            near.iter()
+                .copied()
+                .max_by(|a, b| a.abs().total_cmp(&b.abs()))
         };
-        let mut ends: Vec<f64> = rays.iter().filter_map(end).collect();
-        if (ends.len() as f64) < ENDING * rays.len() as f64 {
-            return None;
-        }
-        quantile(&mut ends, NEARER)
+        let ends: Vec<f64> = rays.iter().filter_map(end).collect();
+        let nearest = |share: f64, of: &dyn Fn(f64) -> bool| {
+            let ends = ends.iter().copied().filter(|d| of(*d));
+            let mut ends: Vec<f64> = ends.map(f64::abs).collect();
+            let many = ends.len() as f64 >= share * rays.len() as f64;
+            quantile(&mut ends, NEARER).filter(|_| many)
+        };
+        let darker = nearest(BESIDE, &|d| d < 0.0).map(|d| self.mean - d);
+        let brighter = nearest(BESIDE, &|d| d > 0.0).map(|d| self.mean + d);
+        (nearest(ENDING, &|_| true), [darker, brighter])
     }
 }
 

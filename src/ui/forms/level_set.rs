@@ -12,7 +12,7 @@ use super::display::{extent, select_row, short_unit};
 use super::walk;
 use crate::data::Role;
 use crate::state::segment::{
-    CANNOT_SEGMENT, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
+    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
 use crate::state::words::counted;
 use crate::state::{
@@ -367,13 +367,20 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let spheres = matches!(state.view.tool, Tool::Sphere { .. });
     let needs = state.cannot_segment().filter(|_| !spheres);
     ui.add_space(4.0);
-    let mixed = state.samples_many_tissues().then_some(MIXED);
-    let all = HINTS.into_iter().chain(CANNOT_SEGMENT).chain([MIXED]);
-    rows::hint_with_room(ui, mixed.or(needs).unwrap_or(held), all);
+    let doubt = state.range_doubt().map(|doubt| match doubt {
+        RangeDoubt::Mixed => MIXED,
+        RangeDoubt::TakesIn => TAKES_IN,
+    });
+    let all = HINTS
+        .into_iter()
+        .chain(CANNOT_SEGMENT)
+        .chain([MIXED, TAKES_IN]);
+    rows::hint_with_room(ui, doubt.or(needs).unwrap_or(held), all);
 }
 
 const MIXED: &str = "Several tissues were sampled: sample a smaller part";
 
+const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click cuts away for good, until D or Esc";

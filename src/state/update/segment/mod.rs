@@ -273,7 +273,7 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 /// What was sampled is what is looked for; a worker looks at what lies around it.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.session.segment.sample = Some(sample.clone());
-    state.session.segment.mixed = None;
+    state.session.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
     let work = ForSegment::Probe {
         image: image.clone(),
@@ -301,7 +301,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         true => format!("{status} · T and ε keep clear of the background"),
         false => status,
     };
-    state.session.segment.mixed = probe.mixed.then_some((probe.target, probe.tolerance));
+    state.session.segment.probe = Some(*probe);
 }
 
 /// All that the document asks of the surface; `None` without an image.
