@@ -4,7 +4,7 @@ use super::Window;
 use super::segment::{act, go, live, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
-use arcuate::state::segment::SegmentAction;
+use arcuate::state::segment::{RangeDoubt, SegmentAction};
 use arcuate::state::{Action, Phase};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -14,6 +14,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::parameters_go_back_too", parameters),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
         test("update::segment::undo_stays_to_be_read_at_rest", undone),
+        test(
+            "update::segment::a_range_beyond_the_border_is_doubted",
+            doubted,
+        ),
     ]
 }
 
@@ -92,6 +96,20 @@ fn undone() {
     let said = window.state.session.status.clone();
     assert!(said.starts_with("Undid: "), "{said}");
     assert!(said.contains("The surface is at rest after "), "{said}");
+}
+
+/// A tolerance that takes in what lies around the sample is doubted while the target is that of the sample.
+fn doubted() {
+    let mut window = ready();
+    assert_eq!(window.state.range_doubt(), None);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 90.0);
+    assert_eq!(window.state.range_doubt(), Some(RangeDoubt::TakesIn));
+    set(&mut window, Phase::Done, |s| s.params.target -= 1.0);
+    assert_eq!(window.state.range_doubt(), None);
+    window.act(Action::Undo);
+    assert_eq!(window.state.range_doubt(), Some(RangeDoubt::TakesIn));
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
+    assert_eq!(window.state.range_doubt(), None);
 }
 
 /// At rest, a black sphere and on: it stays away until the sphere is taken back.
