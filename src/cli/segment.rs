@@ -9,7 +9,7 @@ use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
 use crate::solvers::level_set::{
-    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start, taken_in,
+    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
@@ -219,7 +219,7 @@ impl Options {
         let tolerance = self.tolerance.unwrap_or(probe.tolerance);
         let [low, high] = [target - tolerance, target + tolerance];
         if !probe.mixed
-            && let Some(value) = taken_in(probe.beside, [low, high].map(f64::from))
+            && let Some(value) = probe.neighbour_within([low, high].map(f64::from))
         {
             warning!(
                 "The range from {low} to {high} holds values of about {}, which begin just outside the probe, so \

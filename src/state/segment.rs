@@ -9,7 +9,7 @@ use super::{Camera, Phase, State, Task};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
 use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
-use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere, taken_in};
+use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -409,7 +409,7 @@ impl State {
             return Some(RangeDoubt::Mixed);
         }
         let range = [target - tolerance, target + tolerance].map(f64::from);
-        let taken = taken_in(probe.beside, range).is_some() && !probe.mixed;
+        let taken = probe.neighbour_within(range).is_some() && !probe.mixed;
         taken.then_some(RangeDoubt::TakesIn)
     }
 

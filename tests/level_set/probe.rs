@@ -4,7 +4,7 @@ use super::grid;
 use crate::support::{Random, test};
 use crate::tracking::fields::backend;
 use arcuate::data::Volume;
-use arcuate::solvers::level_set::{Background, Probe, taken_in};
+use arcuate::solvers::level_set::{Background, Probe};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -86,7 +86,7 @@ fn contrast() {
         panic!("{found:?}");
     };
     assert!((darker - 40.0).abs() < 3.0, "{found:?}");
-    let held = |half: f64| taken_in(found.beside, [100.0 - half, 100.0 + half]);
+    let held = |half: f64| found.neighbour_within([100.0 - half, 100.0 + half]);
     assert_eq!([held(25.0), held(50.0)], [None; 2]);
     assert_eq!(held(65.0), Some(darker));
     let (shell, voxels) = image(2.0, shelled);
@@ -99,9 +99,9 @@ fn contrast() {
         matches!(found.beside, [Some(d), Some(b)] if d < 60.0 && b > 80.0),
         "{found:?}"
     );
-    assert!(taken_in(found.beside, [70.0 - 40.0, 70.0 + 40.0]).is_some());
+    assert!(found.neighbour_within([70.0 - 40.0, 70.0 + 40.0]).is_some());
     let default = [-1.0, 1.0].map(|s| f64::from(found.target + s * found.tolerance));
-    assert_eq!(taken_in(found.beside, default), None, "{found:?}");
+    assert_eq!(found.neighbour_within(default), None, "{found:?}");
     // Each voxel counts once.
     let (volume, voxels) = image(4.0, ball);
     let twice = [&voxels[..], &voxels[..9]].concat();

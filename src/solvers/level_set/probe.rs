@@ -133,19 +133,19 @@ impl Probe {
             mixed,
         })
     }
-}
 
-/// The value just outside the sample that a range takes in, so that a surface does not stop there: that nearest to
-/// the range's end.
-pub fn taken_in(beside: [Option<f64>; 2], [low, high]: [f64; 2]) -> Option<f64> {
-    let [darker, brighter] = beside;
-    let darker = darker.filter(|value| *value >= low);
-    let brighter = brighter.filter(|value| *value <= high);
-    let by = |value: f64| (value - low).min(high - value);
-    darker
-        .into_iter()
-        .chain(brighter)
-        .min_by(|a, b| by(*a).total_cmp(&by(*b)))
+    /// The value just outside the sample that lies within a range, so that a surface does not stop there; of two, the
+    /// one nearer to an end of the range.
+    pub fn neighbour_within(&self, [low, high]: [f64; 2]) -> Option<f64> {
+        let [darker, brighter] = self.beside;
+        let darker = darker.filter(|value| *value >= low);
+        let brighter = brighter.filter(|value| *value <= high);
+        let from_end = |value: f64| (value - low).min(high - value);
+        darker
+            .into_iter()
+            .chain(brighter)
+            .min_by(|a, b| from_end(*a).total_cmp(&from_end(*b)))
+    }
 }
 
 /// What lies around sampled voxels.
