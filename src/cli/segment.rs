@@ -240,10 +240,9 @@ impl Options {
         });
         let edge = self.edge.zip(self.edge_contrast);
         let params = Params {
-            mode: if self.paper {
-                Mode::Paper
-            } else {
-                Mode::Scaled
+            mode: match self.paper {
+                true => Mode::Paper,
+                false => Mode::Scaled,
             },
             smoothness: self.smoothness.unwrap_or(usual.smoothness),
             intensity: self.intensity.unwrap_or(usual.intensity),
