@@ -139,7 +139,7 @@ fn case(name: &str) {
     let (mut failed, mut before) = (0, String::new());
     for round in said.split("## ").skip(1) {
         let (head, rest) = round.split_once('\n').expect("a line");
-        let notes = ["A mask lies beside", "Files that were written before"];
+        let notes = ["A mask lies beside", "These files were complete before"];
         let is_note = |l: &&str| notes.iter().any(|words| l.contains(words));
         let rest = std::mem::take(&mut before) + rest;
         let sentences: Vec<&str> = rest.lines().filter(|l| !is_note(l)).collect();
