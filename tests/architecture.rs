@@ -86,10 +86,11 @@ fn names() -> Vec<String> {
     found
 }
 
-/// `["ui", "forms", "tracking"]` for src/ui/forms/tracking.rs and `["ui"]` for src/ui/mod.rs;
-/// `None` outside src.
+/// `["ui", "forms", "tracking"]` for src/ui/forms/tracking.rs, `["ui"]` for src/ui/mod.rs and `["data", "grid"]` for
+/// src/engine/data/grid.rs; `None` outside src.
 fn module_of(path: &str) -> Option<Vec<&str>> {
     let inner = path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let inner = inner.strip_prefix("engine/").unwrap_or(inner);
     Some(
         inner
             .strip_suffix("/mod")
@@ -151,9 +152,9 @@ fn imports(file: &File) -> Vec<String> {
     for path in paths(&tokens, if root { &[] } else { &module }) {
         let names: Vec<&str> = path.segments.iter().map(String::as_str).collect();
         let shown = names.join("::");
-        if let ["crate" | "arcuate", other, rest @ ..] = names.as_slice() {
+        if let ["crate" | "arcuate" | "arcuate_engine", other, rest @ ..] = names.as_slice() {
             let known = MAY_IMPORT.iter().any(|(name, _)| name == other);
-            let own = root && names[0] == "crate";
+            let own = root && names[0] != "arcuate";
             if known && *other != module[0] && !own && !may_take(allowed, other, rest) {
                 forbid(path.line, format!("{} may not import {shown}", module[0]));
             }
@@ -186,8 +187,10 @@ fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {
 
 /// `place` ("solvers/tracking") is a module of its own in src.
 fn is_module(place: &str) -> bool {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    src.join(place).is_dir() || src.join(format!("{place}.rs")).is_file()
+    ["src", "src/engine"].iter().any(|root| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+        root.join(place).is_dir() || root.join(format!("{place}.rs")).is_file()
+    })
 }
 
 /// eframe and egui_wgpu hand on egui and wgpu: the crate that is meant.
@@ -212,7 +215,7 @@ fn stems(names: &[String]) -> Vec<String> {
     };
 
     for (stem, command) in STEMS {
-        let folder = format!("src/solvers/{stem}/");
+        let folder = format!("src/engine/solvers/{stem}/");
         let because = format!("{folder} exists");
         // A folder that holds only mod.rs has its types agreed, not yet its mathematics.
         let written = names
@@ -252,7 +255,7 @@ fn stems(names: &[String]) -> Vec<String> {
             && kernel != "probe"
         {
             demand(
-                format!("src/solvers/{kernel}/cuda.rs"),
+                format!("src/engine/solvers/{kernel}/cuda.rs"),
                 &format!("{name} exists"),
             );
         }
@@ -265,7 +268,7 @@ fn stems(names: &[String]) -> Vec<String> {
     }
     for name in names {
         if let Some((stem, _)) = name
-            .strip_prefix("src/solvers/")
+            .strip_prefix("src/engine/solvers/")
             .and_then(|n| n.split_once('/'))
             && !STEMS.iter().any(|(known, _)| *known == stem)
         {

@@ -109,7 +109,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
-/// A crate or a part of std that only some places may name. A place is a folder or file of src/,
+/// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {
     pub what: &'static [&'static str],
@@ -219,7 +219,7 @@ pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sy
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
 
-/// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
+/// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, where
 /// the user meets it by itself.
 pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),

@@ -12,14 +12,14 @@ pub struct KernelFile {
 /// The self-test of a card.
 pub const PROBE: KernelFile = KernelFile {
     stem: "probe",
-    ptx: include_str!("../../kernels/ptx/probe.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/probe.sm70.ptx"),
     entries: &["probe_fill"],
 };
 
 /// Geodesic rays.
 pub const GEODESIC: KernelFile = KernelFile {
     stem: "geodesic",
-    ptx: include_str!("../../kernels/ptx/geodesic.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/geodesic.sm70.ptx"),
     entries: &[
         "geodesic_trace_linear_1",
         "geodesic_trace_linear_2",
@@ -44,7 +44,7 @@ pub const GEODESIC: KernelFile = KernelFile {
 /// Cost fields.
 pub const EIKONAL: KernelFile = KernelFile {
     stem: "eikonal",
-    ptx: include_str!("../../kernels/ptx/eikonal.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/eikonal.sm70.ptx"),
     entries: &[
         "eikonal_clear",
         "eikonal_seed",
@@ -61,14 +61,14 @@ pub const EIKONAL: KernelFile = KernelFile {
 /// Costs in images that are drawn.
 pub const PATHWAY: KernelFile = KernelFile {
     stem: "pathway",
-    ptx: include_str!("../../kernels/ptx/pathway.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/pathway.sm70.ptx"),
     entries: &["pathway_fill", "pathway_scatter"],
 };
 
 /// Level sets.
 pub const LEVEL_SET: KernelFile = KernelFile {
     stem: "level_set",
-    ptx: include_str!("../../kernels/ptx/level_set.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/level_set.sm70.ptx"),
     entries: &[
         "level_set_step_isotropic",
         "level_set_step_orthogonal",
@@ -90,7 +90,7 @@ pub const LEVEL_SET: KernelFile = KernelFile {
 /// Streamlines.
 pub const TRACKING: KernelFile = KernelFile {
     stem: "tracking",
-    ptx: include_str!("../../kernels/ptx/tracking.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/tracking.sm70.ptx"),
     entries: &[
         "tracking_follow_linear_1",
         "tracking_follow_linear_2",
@@ -105,7 +105,7 @@ pub const TRACKING: KernelFile = KernelFile {
 /// COMMIT.
 pub const COMMIT: KernelFile = KernelFile {
     stem: "commit",
-    ptx: include_str!("../../kernels/ptx/commit.sm70.ptx"),
+    ptx: include_str!("../../../kernels/ptx/commit.sm70.ptx"),
     entries: &[
         "commit_basis",
         "commit_peaks",

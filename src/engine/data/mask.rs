@@ -227,7 +227,7 @@ impl Mask {
     }
 
     /// The mask that had this id, made again.
-    pub(crate) fn restored(id: DataId, grid: Arc<Grid>, inside: Arc<[u8]>) -> Self {
+    pub fn restored(id: DataId, grid: Arc<Grid>, inside: Arc<[u8]>) -> Self {
         Self {
             id,
             ..Self::new(grid, inside)

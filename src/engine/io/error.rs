@@ -501,7 +501,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
-pub(crate) fn plain(error: &std::io::Error) -> String {
+pub fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::error::{Category, Error};
 
 /// The fault with its place where that is known: `no member "steps" (line 3, column 9)`.
-pub(crate) fn found(error: &Error) -> String {
+pub fn found(error: &Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = match error.classify() {
@@ -99,7 +99,7 @@ fn kind(wanted: &str) -> String {
 }
 
 /// Names of members of the first value that the second lacks: `run.params.target`.
-pub(crate) fn unknown(all: &Value, known: &Value) -> Vec<String> {
+pub fn unknown(all: &Value, known: &Value) -> Vec<String> {
     let mut names = Vec::new();
     compare("", all, known, &mut names);
     names

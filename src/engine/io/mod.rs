@@ -23,7 +23,7 @@ mod freesurfer;
 mod gifti;
 pub mod gradients;
 pub mod image;
-pub(crate) mod json;
+pub mod json;
 pub mod label_table;
 pub mod lines;
 mod mask;
@@ -54,10 +54,10 @@ mod voxels;
 pub mod vtk;
 pub mod vtp;
 mod whole;
-pub(crate) mod words;
+pub mod words;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
-pub(crate) use error::plain;
+pub use error::plain;
 pub use error::{Error, Expected};
 pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
@@ -129,7 +129,7 @@ const A_DICOM: &str = "a DICOM file";
 const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
 
 /// The ending of a file name in lower case: the last, and the one before it where the last is `gz`.
-pub(crate) fn extension(path: &Path) -> String {
+pub fn extension(path: &Path) -> String {
     let name = path
         .file_name()
         .unwrap_or_default()
@@ -145,7 +145,7 @@ pub(crate) fn extension(path: &Path) -> String {
 }
 
 /// `dwi.nii.gz` and `bval` → `dwi.bval`.
-pub(crate) fn with_extension(path: &Path, new: &str) -> PathBuf {
+pub fn with_extension(path: &Path, new: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = &name[..name.len() - extension(path).len()];
     path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))

@@ -99,7 +99,7 @@ impl Error {
     }
 
     /// One sentence for a run on the CPU because an installed card failed; `None` where there is no usable card.
-    pub(crate) fn card_problem(&self) -> Option<String> {
+    pub fn card_problem(&self) -> Option<String> {
         let is_problem = matches!(
             self,
             Self::NoAnswer { .. }

@@ -56,7 +56,7 @@ fn named(number: &str) -> Option<Type> {
 }
 
 /// Whether a folder is a TRX.
-pub(crate) fn is_folder(path: &Path) -> bool {
+pub fn is_folder(path: &Path) -> bool {
     path.join(HEADER).is_file()
 }
 

@@ -47,9 +47,9 @@ use std::sync::{Arc, OnceLock};
 use weights::Selling;
 
 /// Inside the mask, not yet reached; single precision must not turn it into infinity.
-pub(crate) const UNREACHED: f32 = 1e30;
+pub const UNREACHED: f32 = 1e30;
 /// Outside the mask.
-pub(crate) const OUTSIDE: f32 = 3e30;
+pub const OUTSIDE: f32 = 3e30;
 /// Voxels around a region that are filled from the local metric.
 pub const BALL_VOXELS: f64 = 3.0;
 /// √ of the ratio of W's eigenvalues in voxel axes, beyond which nearly all of Selling's offsets are
