@@ -1,11 +1,11 @@
 //! Fields, regions and parameters that the tracking tests share.
 
-use crate::support::Random;
+use crate::Random;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField};
 use arcuate::solvers::tracking::{
-    Error, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
+    DirectionField, Error, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
 };
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
@@ -86,6 +86,16 @@ impl Helix {
         let (a, b) = (self.k_per_mm * start.z, self.k_per_mm * (start.z + rise));
         let across = DVec3::new(b.sin() - a.sin(), a.cos() - b.cos(), 0.0);
         self.turn * (start + across / (self.k_per_mm * self.c) + DVec3::Z * rise)
+    }
+}
+
+impl DirectionField for Helix {
+    type Vector = DVec3;
+    type Scalar = f64;
+
+    fn direction(&self, at: DVec3, along: DVec3) -> DVec3 {
+        let e = Helix::direction(self, at);
+        if e.dot(along) < 0.0 { -e } else { e }
     }
 }
 

@@ -1,4 +1,15 @@
-//! What several test files share: outside data, a graphics card, random numbers.
+//! What the test programs share: outside data, a graphics card, random numbers, made-up images and sessions.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+/// What the fuzzers call with damaged bytes; their package shares the file.
+#[path = "fuzz/entries/mod.rs"]
+pub mod entries;
+pub mod fields;
+pub mod made;
+pub mod panes;
+pub mod session_window;
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use arcuate::data::Tractogram;
@@ -8,16 +19,32 @@ use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+/// The repository's root.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs the tests that the command line selects, and ends the process.
+pub fn run(tests: impl IntoIterator<Item = Vec<Trial>>) -> ! {
+    let arguments = libtest_mimic::Arguments::from_args();
+    match seed() {
+        Ok(_) if arguments.list => {}
+        Ok(seed) => println!("ARCUATE_TEST_SEED={seed} repeats the random numbers of this run"),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+    }
+    libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit()
+}
+
 /// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("ARCUATE_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("ARCUATE_DATA")
+        .map_or_else(|| root().join("../shared/data"), PathBuf::from);
     let path = root.join(relative);
     path.exists().then_some(path)
 }
@@ -47,14 +74,6 @@ pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'st
         )
         .with_ignored_flag(true),
     }
-}
-
-/// The program, on the CPU unless its arguments name another backend: on a card it would take memory and time from the
-/// tests of the card itself.
-pub fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
-    command.env("ARCUATE_BACKEND", "cpu");
-    command
 }
 
 /// Every graphics card of this machine, opened once.

@@ -1,6 +1,6 @@
 //! NIfTI files made byte by byte from the standard's tables, independent of the program's writer.
 
-use crate::support::Random;
+use crate::Random;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::{DAffine3, DMat3, DVec3};
@@ -206,4 +206,39 @@ impl Field {
     fn f32(&mut self, offset: usize, value: f64) {
         self.put(offset, (value as f32).to_le_bytes());
     }
+}
+
+/// MATLAB 4: five numbers, a name, a column.
+pub fn matlab(columns: &[(&str, &[f64])], single: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, values) in columns {
+        let kind = if single { 10 } else { 0 };
+        for word in [kind, values.len() as i32, 1, 0, name.len() as i32 + 1] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(name.bytes().chain([0]));
+        for value in *values {
+            if single {
+                bytes.extend((*value as f32).to_le_bytes());
+            } else {
+                bytes.extend(value.to_le_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// As ANTs writes them.
+pub fn ants_file() -> Vec<u8> {
+    let parameters = [
+        1.0, 0.1, 0.0, -0.1, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0, -3.5, 20.0,
+    ];
+    let fixed = [1.0, 2.0, 3.0];
+    matlab(
+        &[
+            ("AffineTransform_double_3_3", &parameters),
+            ("fixed", &fixed),
+        ],
+        false,
+    )
 }

@@ -96,7 +96,7 @@ impl Machine {
         let [old, own, bin] = ["old", ".local/bin", "bin"].map(|f| self.at(f));
         let output = Command::new(self.at("bin/sh"))
             .args(["-c", "./setup.sh && cargo --version"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .current_dir(crate::support::root())
             .env_clear()
             .env("HOME", self.folder.path())
             .env("PATH", std::env::join_paths([old, own, bin]).unwrap())

@@ -15,7 +15,8 @@ mod segment;
 mod select;
 mod tensors;
 
-use crate::support::{Random, data_test, program, test};
+use crate::program;
+use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
 use arcuate::solvers::tensor_fit::{self, Method};
@@ -412,7 +413,7 @@ fn help_has_examples() {
 }
 
 fn readme() {
-    let text = include_str!("../README.md");
+    let text = include_str!("../../README.md");
     let commands = text.lines().filter(|l| l.starts_with("arcuate "));
     let commands: Vec<&str> = commands.collect();
     assert!(commands.len() >= 7, "{commands:?}");

@@ -5,7 +5,7 @@
 //! A process of its own runs each case again and again: the first operation fails, then the second, until none is
 //! left to fail.
 
-use crate::sessions::{Window, scan};
+use crate::support::session_window::{Window, scan};
 use crate::support::test;
 use arcuate::cli::{Arguments, run};
 use arcuate::compute::{Control, memory};

@@ -1,12 +1,11 @@
 //! The seeds of the fuzzers, and what the fuzzers found: each is read again by the entry it belongs to, without a
 //! panic, in no more memory and time than it may take. `tests/README.md` says how to fuzz.
 
-pub mod entries;
 mod seeds;
 
+use crate::support::entries::{self, ENTRIES, Entry};
 use crate::support::{process_time, test};
 use arcuate::io;
-use entries::{ENTRIES, Entry};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// Seeds, and cases that were found.
 fn folders(entry: &Entry) -> [PathBuf; 2] {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+    let root = crate::support::root().join("tests/fuzz");
     ["seeds", "found"].map(|folder| root.join(folder).join(entry.name))
 }
 

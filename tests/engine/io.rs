@@ -14,7 +14,6 @@ mod kept_gradients;
 mod kept_losses;
 mod kept_rest;
 mod labels;
-pub mod made;
 mod masks;
 mod mutations;
 mod peers;
@@ -25,7 +24,7 @@ pub mod variants;
 pub mod volumes;
 pub mod vtp;
 
-pub use crate::fuzz::entries::sentence;
+pub use crate::support::entries::sentence;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+    crate::support::root().join("kernels")
 }
 
 /// File names in `folder` with this ending, sorted.

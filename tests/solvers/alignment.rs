@@ -3,8 +3,8 @@
 pub mod files;
 mod layers;
 
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::gradients::Weighting;
 use arcuate::data::{Grid, Mask, Volume};

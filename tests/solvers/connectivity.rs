@@ -1,7 +1,7 @@
 //! Connections of labels: made-up streamlines with known ends, and a count by brute force.
 
+use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
-use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::solvers::Error;

@@ -1,7 +1,7 @@
 //! Density maps: closed forms, dense sampling, what must be conserved on any grid.
 
+use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
-use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::nifti;

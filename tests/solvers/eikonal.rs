@@ -7,7 +7,7 @@ mod parity;
 mod sweeping;
 
 use crate::support::Random;
-use crate::tracking::fields::backend;
+use crate::support::fields::backend;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::Grid;
 use arcuate::phantom::fields::cylindrical;

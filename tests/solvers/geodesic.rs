@@ -8,7 +8,7 @@ mod parity;
 mod rays;
 mod symbols;
 
-use crate::tracking::fields::{backend, field, sphere};
+use crate::support::fields::{backend, field, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Region, Role, TensorField};
 use arcuate::phantom::fields::Field;
@@ -84,7 +84,7 @@ fn params(interpolation: Interpolation) -> Params {
             interpolation,
             seeding: Seeding::Grid { spacing_mm: 1.0 },
             both_ways: false,
-            ..crate::tracking::fields::params()
+            ..crate::support::fields::params()
         },
         form: Form::Hamiltonian,
         directions: Directions::Towards {

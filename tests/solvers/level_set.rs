@@ -13,7 +13,7 @@ mod topology;
 mod whole_head;
 
 use crate::support::Random;
-use crate::tracking::fields::backend;
+use crate::support::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::solvers::level_set::{

@@ -1,8 +1,8 @@
 //! Which matrix is the cost, and Selling's decomposition of the other.
 
 use crate::eikonal::{cube, oblique};
+use crate::support::fields::{backend, components, odd_grid};
 use crate::support::{Random, test};
-use crate::tracking::fields::{backend, components, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
 use arcuate::solvers::eikonal::{LocalSolver, Prepared};

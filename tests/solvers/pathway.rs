@@ -5,8 +5,8 @@ mod phantom;
 mod random_pairs;
 
 use crate::eikonal::{PARAMS, cube, nested, oblique, source, swirl};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Volume};

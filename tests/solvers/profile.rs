@@ -1,7 +1,7 @@
 //! Values along a bundle against closed forms.
 
+use crate::support::fields::{backend, sphere};
 use crate::support::{Random, lines, test};
-use crate::tracking::fields::{backend, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Tractogram, Volume};
 use arcuate::solvers::Error;

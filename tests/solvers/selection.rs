@@ -5,8 +5,8 @@ mod images;
 mod meeting;
 mod pick;
 
+use crate::support::fields::{cuboid, odd_grid, region, sphere};
 use crate::support::{Random, test};
-use crate::tracking::fields::{cuboid, odd_grid, region, sphere};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::tracking::StopReason;

@@ -3,7 +3,6 @@
 mod bootstrap;
 mod deflection;
 mod directions;
-pub mod fields;
 mod orders;
 pub mod parity;
 mod phantom;

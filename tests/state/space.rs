@@ -1,6 +1,6 @@
 //! What is said about data sets that lie where they should not; silence about all others.
 
-use crate::io::made::Made;
+use crate::support::made::Made;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};

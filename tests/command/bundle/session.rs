@@ -1,8 +1,9 @@
 //! What was done to streamlines, after a session was saved and opened.
 
 use super::{Desk, limit, rows, weight, write};
-use crate::support::{Window, program};
-use crate::tracking::fields::region;
+use crate::program;
+use crate::support::Window;
+use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::bundle::{Drawer, How, Measurement, Sieve, Use, lines_of};
 use arcuate::state::saving::Changed;

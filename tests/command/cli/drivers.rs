@@ -1,6 +1,7 @@
 //! Pictures on a machine without a Vulkan driver, and on one without any driver.
 
-use crate::support::{program, test};
+use crate::program;
+use crate::support::test;
 use arcuate::io::png;
 use libtest_mimic::{Failed, Trial};
 use std::fs::File;

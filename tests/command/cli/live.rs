@@ -7,7 +7,11 @@ use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::state::{Action, Method, Phase, Tool};
 use glam::dvec3;
 
-impl Window {
+trait PlacesRegions {
+    fn place(&mut self, role: Role, shape: Shape);
+}
+
+impl PlacesRegions for Window {
     fn place(&mut self, role: Role, shape: Shape) {
         self.act(Action::PlaceRegion { role, shape });
     }

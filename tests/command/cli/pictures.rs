@@ -1,7 +1,8 @@
 //! Pictures without a window: what many of them cost.
 
 use super::arcuate;
-use crate::support::{program, test};
+use crate::program;
+use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::io::{nifti, tck};

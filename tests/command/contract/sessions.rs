@@ -1,7 +1,7 @@
 //! Command texts, methods, report, file and replay of sessions that use everything.
 
 use super::{commands::arcuate, commands::members, holds};
-use crate::sessions::{Window, unsaved};
+use crate::support::session_window::{Window, everything};
 use arcuate::compute::simd;
 use arcuate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
 use arcuate::state::{Recipe, Task, methods as paragraph, report as reported};
@@ -28,7 +28,7 @@ fn windows(folder: &Path) -> [Window; 2] {
         std::fs::create_dir(&folder).expect("a folder");
         match name {
             "regions" => with_regions(&folder),
-            _ => unsaved::everything(&folder),
+            _ => everything(&folder),
         }
     })
 }
@@ -89,7 +89,7 @@ pub fn report() {
 /// The members of the file, and the result of its replay.
 pub fn file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut window = unsaved::everything(folder.path());
+    let mut window = everything(folder.path());
     window.act(arcuate::state::Action::SelectTask(Task::View));
     let path = folder.path().join("all.arcuate");
     window.save(&path);

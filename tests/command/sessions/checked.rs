@@ -1,7 +1,7 @@
 //! Nothing is taken on trust: files of equal size and date are read in the background, kept streamlines are
 //! compared before their name is used again, a session that somebody else changed is not overwritten unasked.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};

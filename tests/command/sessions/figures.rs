@@ -1,6 +1,6 @@
 //! Of a session: its methods paragraph, a transparent picture, a turn, a film.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::io::png;
 use libtest_mimic::Trial;

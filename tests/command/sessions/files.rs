@@ -1,6 +1,6 @@
 //! Files that are gone or changed, newer versions, edits by hand.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};

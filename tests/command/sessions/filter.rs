@@ -1,7 +1,7 @@
 //! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
 
-use super::Window;
 use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;

@@ -4,7 +4,7 @@
 //!
 //! 200 kills, or as many as `ARCUATE_KILLS` says.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};

@@ -1,7 +1,8 @@
 //! Bootstrapped and deflected streamlines, and density maps, in sessions.
 
+use super::difference;
 use super::replay::{outcomes, run};
-use super::{Window, difference, told};
+use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::tracking::{Deflection, Integrator, Seeding};

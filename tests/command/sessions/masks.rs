@@ -1,7 +1,7 @@
 //! Masks in sessions: of every source of an affine they come back, and what cannot be read stays.
 
-use super::Window;
 use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;

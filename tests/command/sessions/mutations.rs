@@ -1,8 +1,8 @@
 //! Sessions that were damaged at random: a document or a sentence, never a panic, and memory in
 //! proportion to the file.
 
-use super::Window;
-use crate::fuzz::entries::document;
+use crate::support::entries::document;
+use crate::support::session_window::Window;
 use crate::support::{Random, damages_more, test};
 use arcuate::io::session;
 use libtest_mimic::Trial;

@@ -1,7 +1,7 @@
 //! Kept pathways: a session holds what they are solved from, and solves them again.
 
-use super::Window;
 use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};

@@ -1,6 +1,6 @@
 //! What a window leaves behind, and who may take it.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{Desk, are_held, left_behind};

@@ -1,6 +1,6 @@
 //! `arcuate replay`: the same bytes, or it says so.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::io::session::{Again, Match, Sum, compare};
 use arcuate::state::{Action, Method, Phase};

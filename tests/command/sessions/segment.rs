@@ -1,7 +1,7 @@
 //! Segmentations: a session holds the masks and their scripts, and goes on with the surface in the hand.
 
-use super::Window;
 use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};

@@ -1,6 +1,6 @@
 //! Snapshots come back with their session: their regions, layers, tensors and what was live.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Role};

@@ -1,21 +1,19 @@
 //! What is in no file: no export saves more than the layer that it holds in full, and large layers are not
 //! left out of a session in silence.
 
-use super::Window;
+use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
-use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::tracking::selection::Counting;
-use arcuate::state::bundle::{Column, Drawer, How, Limit, Measurement, Sieve};
+use arcuate::state::bundle::{Column, Drawer, How, Limit, Sieve};
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::unsaved::Thing;
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Leaving, Pane, Phase, SessionAction, Task,
-    maps, update,
+    Action, BundleAction, Content, Effect, LayerId, Leaving, Phase, SessionAction, Task, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -32,79 +30,6 @@ pub fn tests() -> Vec<Trial> {
             without_recipe,
         ),
     ]
-}
-
-/// Something unsaved of every kind.
-pub fn everything(folder: &Path) -> Window {
-    let mut window = Window::with_scan(folder);
-    assert_eq!(window.state.unsaved(), []);
-    let phase = Phase::Done;
-    let mut params = window.state.document.track.clone();
-    params.min_length_mm = 5.0;
-    window.act(Action::SetTrack { params, phase });
-    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
-    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
-    window.act(Action::KeepTracks);
-    let tracks = layer(&window, "Tracks");
-    let wanted = maps::Wanted {
-        value: maps::Value::Count,
-        voxel_mm: None,
-        by_direction: false,
-    };
-    let map = Action::MapDensity {
-        layer: Some(tracks),
-        wanted,
-    };
-    window.act(map);
-    window.act(Action::SelectTask(Task::Filter));
-    window.act(Action::Filter(FilterAction::Run));
-    window.act(Action::SelectTask(Task::Segment));
-    let layers = window.state.document.layers.iter();
-    let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
-    let scan = scans.next().expect("a scan").clone();
-    let (low, high) = scan.content.volume().expect("an image").range(0);
-    window.act(Action::Segment(SegmentAction::Image(scan.id)));
-    let mut settings = window.state.document.segment.settings.clone();
-    (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
-    (settings.told, settings.watched) = (true, false);
-    window.act(Action::Segment(SegmentAction::Set { settings, phase }));
-    let sphere = |centre| {
-        Action::Segment(SegmentAction::Sphere(Sphere {
-            add: true,
-            centre,
-            radius_mm: 5.0,
-        }))
-    };
-    for centre in [DVec3::ZERO, dvec3(4.0, 0.0, 0.0)] {
-        window.act(sphere(centre));
-        window.act(Action::Segment(SegmentAction::Step));
-        window.act(Action::Segment(SegmentAction::Keep));
-    }
-    window.act(sphere(dvec3(0.0, 6.0, 0.0)));
-    window.act(Action::Segment(SegmentAction::Step));
-    window.act(Action::SelectTask(Task::Pathways));
-    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
-    window.act(Action::Pathway(PathwayAction::Keep));
-    window.act(Action::Bundle(BundleAction::Measure(Measurement {
-        points: vec![DVec3::ZERO, DVec3::X],
-        pane: Pane::Coronal,
-    })));
-    window.act(Action::TakeSnapshot);
-    window.act(Action::SelectTask(Task::Track));
-    assert!(window.state.final_live().is_some(), "{}", window.said());
-    window
-}
-
-pub fn layer(window: &Window, begins: &str) -> LayerId {
-    let mut layers = window.state.document.layers.iter();
-    let found = layers.find(|l| l.name.starts_with(begins));
-    let names = || {
-        let layers = window.state.document.layers.iter();
-        layers.map(|l| l.name.clone()).collect::<Vec<_>>()
-    };
-    found
-        .unwrap_or_else(|| panic!("{begins} of {:?}", names()))
-        .id
 }
 
 /// What remains unsaved once a layer is saved; `weighed`: the layer that has weights, which are saved with it.

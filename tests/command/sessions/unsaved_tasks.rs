@@ -1,7 +1,7 @@
 //! What is in no file, task by task: weights and parameters.
 
-use super::Window;
-use super::unsaved::{everything, layer};
+use crate::support::session_window::Window;
+use crate::support::session_window::{everything, layer};
 use crate::support::test;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::state::bundle::How;

@@ -1,6 +1,6 @@
 //! What takes long when a session is opened is done before the window has it.
 
-use super::Window;
+use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;

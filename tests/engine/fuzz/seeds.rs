@@ -2,10 +2,10 @@
 
 use crate::io::formats::rich;
 use crate::io::kept::Nifti;
-use crate::io::made::{Made, gzip};
 use crate::io::{variants, volumes, vtp};
-use crate::sessions::Window;
 use crate::support::Random;
+use crate::support::made::{Made, gzip};
+use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
 use arcuate::io::{self, convert, fibres, nifti};
@@ -359,7 +359,7 @@ fn affines() -> Seeds {
     vec![
         ("itk".to_owned(), std::fs::read(itk).expect("read")),
         ("flirt".to_owned(), flirt),
-        ("ants".to_owned(), crate::alignment::files::ants_file()),
+        ("ants".to_owned(), crate::support::made::ants_file()),
     ]
 }
 

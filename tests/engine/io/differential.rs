@@ -50,7 +50,7 @@ struct Known {
 }
 
 fn known() -> Vec<Known> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/known.txt");
+    let path = crate::support::root().join("tests/peers/known.txt");
     let text = std::fs::read_to_string(path).expect("the table");
     let text = text.lines();
     let rows = text.filter(|l| !l.is_empty() && !l.starts_with('#'));
@@ -104,10 +104,7 @@ fn agree() {
     let asked = std::env::var("ARCUATE_DIFFERENTIAL").ok();
     let copies = asked.map_or(COPIES, |n| n.parse().expect("a whole number"));
     let ran = Command::new(python())
-        .arg(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/peers/differential.py"
-        ))
+        .arg(crate::support::root().join("tests/peers/differential.py"))
         .arg(here)
         // As many bits as JavaScript and numpy agree on.
         .args([

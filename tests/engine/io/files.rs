@@ -1,7 +1,7 @@
 //! The file system: what cannot be read or written is said, and nothing is lost.
 
-use super::made::Made;
 use super::sentence;
+use crate::support::made::Made;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};

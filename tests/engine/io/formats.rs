@@ -320,7 +320,7 @@ fn table() {
         let path = PathBuf::from(format!("a.{}", format.extensions()[0]));
         assert_eq!(Format::named(&path), Some(format));
     }
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = crate::support::root().join("README.md");
     let readme = std::fs::read_to_string(readme).expect("a README");
     let table = Format::markdown();
     assert!(

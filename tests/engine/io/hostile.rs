@@ -1,7 +1,7 @@
 //! Headers that lie, files that are cut or damaged: refused in words, before memory is taken.
 
-use super::made::{Made, gzip, put};
 use super::sentence;
+use crate::support::made::{Made, gzip, put};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::io::{self, Error, nifti, scheme};

@@ -1,7 +1,7 @@
 //! NIfTI: reading against outside answers and closed forms, writing against another reader.
 
-use super::made::{Made, TYPES, put, random_affine};
 use super::sentence;
+use crate::support::made::{Made, TYPES, put, random_affine};
 use crate::support::{Random, data_test, test};
 use ::nifti::{IntoNdArray as _, NiftiObject as _, ReaderOptions};
 use arcuate::compute::Control;

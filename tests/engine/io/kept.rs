@@ -1,8 +1,8 @@
 //! Converted images keep the type and every bit of their values, and their slope and intercept; what an output
 //! cannot hold is said.
 
-use super::made::gzip;
 use super::peers::{imports, not_run, python};
+use crate::support::made::gzip;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::io::convert::{self, Converted};

@@ -2,7 +2,7 @@
 //! its file.
 
 use super::kept::{Found, Nifti, go_told, types};
-use super::made::gzip;
+use crate::support::made::gzip;
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;

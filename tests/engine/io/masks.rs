@@ -1,7 +1,7 @@
 //! Masks: only of one volume, on the right grid, and with something in them.
 
-use super::made::random_affine;
 use super::sentence;
+use crate::support::made::random_affine;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Volume, VolumeKind};

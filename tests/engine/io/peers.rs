@@ -54,7 +54,7 @@ fn agree() {
     for order in [0, 13, 47, (random.bits() % 48) as usize] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         write_ours(folder.path(), order, &mut random);
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/check.py");
+        let script = crate::support::root().join("tests/peers/check.py");
         let ran = Command::new(python())
             .arg(script)
             .arg(folder.path())
@@ -197,7 +197,7 @@ fn images_agree() {
     }
     let path = folder.path().join("ours.json");
     std::fs::write(path, json!(ours).to_string()).expect("written");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/images.py");
+    let script = crate::support::root().join("tests/peers/images.py");
     let ran = Command::new(python())
         .arg(script)
         .arg(folder.path())

@@ -154,7 +154,7 @@ fn alone() {
 
 /// The numbers of reasons to stop are those that the README lists.
 fn readme() {
-    let readme = include_str!("../../README.md").replace('\n', " ");
+    let readme = include_str!("../../../README.md").replace('\n', " ");
     let words = StopReason::ALL.map(|r| r.words().to_owned());
     let line = key_line("", &words);
     let key = line.trim_start_matches(": ");

@@ -2,8 +2,8 @@
 //! packed and not, as other programs write them.
 
 use super::formats::open;
-use super::made::gzip;
 use super::sentence;
+use crate::support::made::gzip;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
@@ -547,7 +547,7 @@ fn values_beside() {
     // Back again, with the grid of an image.
     let error = go(at("out.tck"), at("out.trk"), false).expect_err("no grid");
     assert!(sentence(&error).contains("--reference"), "{error}");
-    super::made::Made::ramp(1).write(&at("image.nii"));
+    crate::support::made::Made::ramp(1).write(&at("image.nii"));
     let image = at("image.nii");
     let to = at("out.trk");
     let (told, control) = (Default::default(), Control::new());

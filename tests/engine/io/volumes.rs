@@ -2,8 +2,8 @@
 //! FreeSurfer and NRRD files are made here byte by byte from their definitions.
 
 use super::formats::grid;
-use super::made::gzip;
 use super::sentence;
+use crate::support::made::gzip;
 use crate::support::{Random, data_test, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Volume, VolumeKind};

@@ -1,6 +1,6 @@
 //! What is fuzzed: each entry puts bytes before one reader as a user's files would, and asks that it answers with
 //! something sound or with one sentence. The fuzzers (`main.rs`, a package of its own) and the regression
-//! test (`tests/fuzz.rs`) share this file, so it uses nothing but the library.
+//! test (`tests/engine/fuzz.rs`) share this file, so it uses nothing but the library.
 
 mod words;
 

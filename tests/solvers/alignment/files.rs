@@ -1,8 +1,9 @@
 //! FLIRT's and ITK's files.
 
 use super::random_move;
+use crate::support::fields::odd_grid;
+use crate::support::made::matlab;
 use crate::support::{Random, test};
-use crate::tracking::fields::odd_grid;
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::affine::{Affine, fsl_from_voxel, read, save_flirt, save_itk};
@@ -174,41 +175,6 @@ fn itk() {
         let moving = lps(turn(lps(fixed) - c) + c + t);
         assert!(by.transform_point3(moving).distance(fixed) < 1e-9);
     }
-}
-
-/// MATLAB 4: five numbers, a name, a column.
-fn matlab(columns: &[(&str, &[f64])], single: bool) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (name, values) in columns {
-        let kind = if single { 10 } else { 0 };
-        for word in [kind, values.len() as i32, 1, 0, name.len() as i32 + 1] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(name.bytes().chain([0]));
-        for value in *values {
-            if single {
-                bytes.extend((*value as f32).to_le_bytes());
-            } else {
-                bytes.extend(value.to_le_bytes());
-            }
-        }
-    }
-    bytes
-}
-
-/// As ANTs writes them.
-pub fn ants_file() -> Vec<u8> {
-    let parameters = [
-        1.0, 0.1, 0.0, -0.1, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0, -3.5, 20.0,
-    ];
-    let fixed = [1.0, 2.0, 3.0];
-    matlab(
-        &[
-            ("AffineTransform_double_3_3", &parameters),
-            ("fixed", &fixed),
-        ],
-        false,
-    )
 }
 
 fn ants() {

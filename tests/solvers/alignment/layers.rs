@@ -1,7 +1,7 @@
 //! Layers that are moved: taken back, saved, told as commands.
 
 use super::{head, moved, random_move};
-use crate::sessions::{Window, told};
+use crate::support::session_window::{Window, told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shared, Tractogram};

@@ -2,8 +2,8 @@
 
 use super::dictionary_of;
 use crate::density::walks;
+use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
-use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;

@@ -1,8 +1,8 @@
 //! A x and Aᵀ y: two ways, each against plain sums in double precision.
 
 use super::{RAW, apart, cylinders, dictionary_of, gammas, gradients, model, only, samples, stick};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Backend;
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::dictionary::Dictionary;

@@ -3,8 +3,8 @@
 
 use super::operator::{Case, cases, errors, gap, operator};
 use super::{TIMING, cylinders, model, only, samples, solver, stick};
+use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, cuda_test, cuda_test_alone, lines};
-use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::{Backend, Control, cuda};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;

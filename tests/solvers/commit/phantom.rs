@@ -1,8 +1,8 @@
 //! What is found on a made-up head whose fibres are known, and on a real one.
 
 use super::{ALONG, gradients, model, only, stick};
+use crate::support::fields::backend;
 use crate::support::{Random, data_test, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Tractogram, Volume, VolumeKind};
 use arcuate::io;

@@ -1,8 +1,8 @@
 //! One sentence each, before any work.
 
 use super::{gradients, model, only, stick};
+use crate::support::fields::backend;
 use crate::support::{lines, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
 use arcuate::io;

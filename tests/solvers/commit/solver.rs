@@ -2,8 +2,8 @@
 
 use super::operator::operator;
 use super::{apart, cylinders, dictionary_of, model, only, samples, stick};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::{Backend, Control};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::model::Model;

@@ -1,8 +1,8 @@
 //! Against distances that are known exactly.
 
 use super::{cube, oblique, spread};
+use crate::support::fields::odd_grid;
 use crate::support::{Random, test};
-use crate::tracking::fields::odd_grid;
 use arcuate::data::Grid;
 use arcuate::phantom::fields::{Field, Geodesics, PulledBack};
 use arcuate::solvers::eikonal::{CostField, LocalSolver};

@@ -1,8 +1,8 @@
 //! What must hold of every field.
 
 use super::{PARAMS, cube, nested, oblique, source, spread, spread_by, swirl};
+use crate::support::fields::{backend, cuboid, sphere};
 use crate::support::{Random, test, thread_time};
-use crate::tracking::fields::{backend, cuboid, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape};
 use arcuate::solvers::eikonal::{

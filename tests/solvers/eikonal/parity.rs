@@ -1,8 +1,8 @@
 //! The graphics card against the processor, on the same preparation.
 
 use super::{PARAMS, cube, oblique, source, swirl};
+use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, cuda_test, cuda_test_alone};
-use crate::tracking::fields::{backend, odd_grid};
 use arcuate::compute::{Backend, Control, cuda};
 use arcuate::solvers::Error;
 use arcuate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, solve};

@@ -2,8 +2,8 @@
 //! equations of the upwind scheme written out as in the paper.
 
 use super::{PARAMS, cube, helix, oblique, source, spread, spread_on, swirl};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Backend;
 use arcuate::solvers::eikonal::{CostField, LocalSolver, Params, Source, simplex};
 use arcuate::solvers::metric::{Metric, matrix};

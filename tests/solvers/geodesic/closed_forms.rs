@@ -1,8 +1,8 @@
 //! Curves that are known.
 
 use super::{as_they_are, last_stop, params, prepared_on, ray_on, run_on, sampled, towards};
+use crate::support::fields::{backend, cube, field, odd_grid, prolate, sphere};
 use crate::support::{Random, cuda_test, test};
-use crate::tracking::fields::{backend, cube, field, odd_grid, prolate, sphere};
 use arcuate::compute::Backend;
 use arcuate::data::{AffineSource, Grid, Role, Tractogram};
 use arcuate::phantom::fields::{

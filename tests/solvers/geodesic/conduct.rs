@@ -1,8 +1,8 @@
 //! How the solver treats who waits for it: cancelled, short of memory, in half precision.
 
 use super::{Error, medium, params, run_on, sampled, try_run};
+use crate::support::fields::{backend, cube, odd_grid, sphere};
 use crate::support::{Random, cuda_test, cuda_test_alone, test, thread_time, wait_for};
-use crate::tracking::fields::{backend, cube, odd_grid, sphere};
 use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::Role;

@@ -5,8 +5,8 @@
 //! with the highest measure among all that reach a target, right or wrong.
 
 use super::run;
+use crate::support::fields::{backend, run as track, sphere};
 use crate::support::{Random, test};
-use crate::tracking::fields::{backend, run as track, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};

@@ -1,8 +1,8 @@
 //! The graphics card against the processor, on the same stored tensors.
 
 use super::{Output, params, sampled, sharpened};
+use crate::support::fields::{backend, ball, cuboid, odd_grid, prolate, region, sphere};
 use crate::support::{Random, cuda_test};
-use crate::tracking::fields::{backend, ball, cuboid, odd_grid, prolate, region, sphere};
 use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Region, Role, Shape, TensorField};
@@ -186,7 +186,7 @@ fn rough(random: &mut Random) -> TensorField {
     let mut noise = || DVec3::new(random.normal(), random.normal(), random.normal());
     let noise: Vec<DVec3> = (0..grid.voxel_count()).map(|_| noise()).collect();
     let shape = grid.shape;
-    crate::tracking::fields::field(grid.clone(), move |x| {
+    crate::support::fields::field(grid.clone(), move |x| {
         let v = grid.voxel_at(x).round();
         let i = v.x as usize + shape[0] * (v.y as usize + shape[1] * v.z as usize);
         let n = noise[i];
@@ -310,7 +310,7 @@ fn pauses(cuda: Backend) {
 
 /// Straight rays through boxes: every fate and every stop is the same but for rays that touch an edge.
 fn fates(cuda: Backend) {
-    let field = crate::tracking::fields::field(crate::tracking::fields::cube(60, 1.0), |x| {
+    let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
     });
     let medium = media(&field, Interpolation::Trilinear, Precision::Half);
@@ -354,7 +354,7 @@ fn fates(cuda: Backend) {
 
 fn refusals(cuda: Backend) {
     let field = sampled(
-        crate::tracking::fields::cube(20, 1.0),
+        crate::support::fields::cube(20, 1.0),
         &PulledBack {
             a: 1.0,
             b: 1.0,

@@ -1,8 +1,8 @@
 //! Fates, ends, joins, ranking.
 
 use super::{as_they_are, last_stop, medium, params, ray, run, run_on, sampled, towards, try_run};
+use crate::support::fields::{backend, cube, cuboid, fibre, field, sphere};
 use crate::support::{Random, cuda_test, test};
-use crate::tracking::fields::{backend, cube, cuboid, fibre, field, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};

@@ -1,8 +1,8 @@
 //! Read-outs against closed forms, what is refused and in which words, accuracy on a phantom tumour.
 
 use super::{CURVATURE, GROWTH, STILL, USUAL, axes, begin, grid, ones, run, sphere};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{BrickImage, Mask, Shape, Surface, Volume};
 use arcuate::solvers::level_set::{

@@ -1,8 +1,8 @@
 //! What must not matter does not: bricks, threads, the band, how a run is cut into pieces, the way back.
 
 use super::{USUAL, axes, begin_on, crossings, grid, run, sphere};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Volume};
 use arcuate::solvers::level_set::{

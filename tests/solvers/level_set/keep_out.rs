@@ -2,8 +2,8 @@
 
 use super::invariants::{body, everything, inputs};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, run, sphere};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Shape};
 use arcuate::solvers::level_set::{

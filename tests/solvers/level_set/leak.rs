@@ -87,7 +87,7 @@ fn gap() {
     assert!(leak.noticed - leak.from <= 40);
     // It stays paused until somebody lets it go on.
     assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
-    let backend = crate::tracking::fields::backend(2);
+    let backend = crate::support::fields::backend(2);
     made.let_leak(&backend).expect("a field");
     assert_eq!(run(&mut made, 10), Ended::Steps);
     // Had it gone on, it would have filled everything.

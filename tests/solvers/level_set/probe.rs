@@ -1,8 +1,8 @@
 //! The default tolerance: from the sample's spread, the contrast to what lies around, and the background.
 
 use super::grid;
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::data::Volume;
 use arcuate::solvers::level_set::{Background, Probe};
 use glam::{DMat3, DVec3};

@@ -15,7 +15,7 @@
 use super::whole_head::{go, millilitres, probed, stripped};
 use super::{begin, sphere};
 use crate::support::data_test;
-use crate::tracking::fields::backend;
+use crate::support::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Volume};
 use arcuate::io;

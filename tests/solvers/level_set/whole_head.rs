@@ -2,8 +2,8 @@
 //! leaks are.
 
 use super::{begin, sphere};
+use crate::support::fields::backend;
 use crate::support::{Random, test};
-use crate::tracking::fields::backend;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Shape, Volume};
 use arcuate::phantom::{Head, Imaging, PictureOptions, Weighting, WholeHead, scan_grid};

@@ -2,7 +2,7 @@
 
 use super::between;
 use crate::eikonal::{cube, swirl};
-use crate::render::{pane, scene};
+use crate::support::panes::{pane, scene};
 use crate::support::{Random, cuda_test};
 use arcuate::compute::Backend;
 use arcuate::data::{LendImage, Volume};

@@ -2,8 +2,8 @@
 //! streamlines from the same regions.
 
 use crate::eikonal::PARAMS;
+use crate::support::fields::{backend, params as track_params, run, sphere};
 use crate::support::{Random, test};
-use crate::tracking::fields::{backend, params as track_params, run, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::phantom::{

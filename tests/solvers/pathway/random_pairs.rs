@@ -1,8 +1,8 @@
 //! Random pairs of a made-up head: bundles rank below false pairs, and the same arguments give the same.
 
 use super::phantom::fitted;
+use crate::support::fields::{backend, sphere};
 use crate::support::test;
-use crate::tracking::fields::{backend, sphere};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Region, Role, TensorField, Volume};
 use arcuate::phantom::{Head, scan_grid};

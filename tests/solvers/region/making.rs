@@ -41,7 +41,14 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-impl Window {
+trait MakesRegions {
+    fn make(&mut self, source: Source, phase: Phase);
+    fn open(&mut self, path: &str, volume: Volume) -> LayerId;
+    fn numbered(&self) -> Vec<Found>;
+    fn count(&self) -> usize;
+}
+
+impl MakesRegions for Window {
     fn make(&mut self, source: Source, phase: Phase) {
         self.act(Action::Make { source, phase });
     }

@@ -1,6 +1,6 @@
 //! Probabilistic streamlines: spread by the noise of the scan, and by nothing else.
 
-use super::fields::{backend, fibre, params, sphere};
+use crate::support::fields::{backend, fibre, params, sphere};
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Gradients, Grid, Mask, Role, TensorField, Tractogram, Volume, VolumeKind};

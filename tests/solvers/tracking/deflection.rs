@@ -1,6 +1,6 @@
 //! Tensor deflection against its formula in double precision, and what it comes to at its ends.
 
-use super::fields::{
+use crate::support::fields::{
     apart, cube, fibre, field, one_seed, params, points, prolate, run, stops, try_run,
 };
 use crate::support::{Random, test};

@@ -1,6 +1,6 @@
 //! The principal direction against double precision.
 
-use super::fields::{components, prolate};
+use crate::support::fields::{components, prolate};
 use crate::support::{Random, test};
 use arcuate::solvers::tracking::principal_direction;
 use glam::{DMat3, DVec3, Vec3};

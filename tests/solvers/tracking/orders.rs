@@ -1,6 +1,6 @@
 //! Orders of convergence, and curves in closed form.
 
-use super::fields::{
+use crate::support::fields::{
     Helix, apart, cube, fibre, field, odd_grid, one_seed, params, points, run, stops,
 };
 use crate::support::{Random, test};
@@ -24,16 +24,6 @@ pub fn tests() -> Vec<Trial> {
         test("tracking::circles stay circles", circle),
         test("tracking::turns with its grid", equivariant),
     ]
-}
-
-impl DirectionField for Helix {
-    type Vector = DVec3;
-    type Scalar = f64;
-
-    fn direction(&self, at: DVec3, along: DVec3) -> DVec3 {
-        let e = Helix::direction(self, at);
-        if e.dot(along) < 0.0 { -e } else { e }
-    }
 }
 
 /// Circles around the z axis.
@@ -263,7 +253,7 @@ fn equivariant() {
     let centre = random.direction() * 5.0;
     let outputs = [DMat3::IDENTITY, by]
         .map(|turn| turn * centre)
-        .map(|centre| super::fields::sphere(arcuate::data::Role::Terminate, centre, 4.0));
+        .map(|centre| crate::support::fields::sphere(arcuate::data::Role::Terminate, centre, 4.0));
     let outputs = [0, 1].map(|i| run(&fields[i], &outputs[i..=i], &params));
     assert!(outputs[0].kept.len() > 100);
     let mut compared = 0;

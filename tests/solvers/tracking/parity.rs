@@ -1,6 +1,6 @@
 //! Graphics cards against the processor, on the same tensors.
 
-use super::fields::{
+use crate::support::fields::{
     Helix, backend, ball, cube, cuboid, fibre, field, odd_grid, params, prolate, region, sphere,
     stops,
 };

@@ -1,6 +1,6 @@
 //! Streamlines in the made-up head against its true fibres, from a noisy scan on.
 
-use super::fields::{backend, params, region, run};
+use crate::support::fields::{backend, params, region, run};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Role, Shape, TensorField};

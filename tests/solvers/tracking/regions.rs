@@ -1,6 +1,6 @@
 //! Regions: exact cuts, and the logic of roles against brute force.
 
-use super::fields::{
+use crate::support::fields::{
     Helix, cube, cuboid, fibre, field, odd_grid, one_seed, params, points, region, run, sphere,
     stops,
 };

@@ -1,6 +1,6 @@
 //! Where streamlines start.
 
-use super::fields::{
+use crate::support::fields::{
     backend, cube, cuboid, fibre, field, odd_grid, params, points, region, run, sphere, try_run,
 };
 use crate::support::{Random, test};

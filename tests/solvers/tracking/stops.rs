@@ -1,6 +1,6 @@
 //! Why streamlines stop, and what is counted.
 
-use super::fields::{
+use crate::support::fields::{
     Helix, apart, backend, cube, cuboid, fibre, field, odd_grid, one_seed, params, points, prolate,
     run, sphere, stops,
 };

@@ -17,7 +17,7 @@ use arcuate::render::draw_list::{
     ById, Image, Interpolation, LineColour, LineStyle, Lines, ScenePane, SlicePane,
 };
 use arcuate::render::offscreen::Offscreen;
-use glam::{DAffine3, DMat3, DMat4, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -88,23 +88,6 @@ fn image(volume: &Volume, window: (f32, f32)) -> Image {
     }
 }
 
-/// A square pane through `centre` (at its middle) with these unit axes.
-pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
-    let half = (f64::from(size) - 1.0) * 0.5;
-    SlicePane {
-        size_px: [size, size],
-        scale: 1.0,
-        origin: centre - (right + down) * mm * half,
-        right: right * mm,
-        down: down * mm,
-        images: Vec::new(),
-        contours: Vec::new(),
-        lines: Vec::new(),
-        slab_mm: 1.0,
-        glyphs: None,
-    }
-}
-
 /// World position of a pixel's centre.
 fn world(pane: &SlicePane, x: u32, y: u32) -> DVec3 {
     pane.origin + pane.right * f64::from(x) + pane.down * f64::from(y)
@@ -118,43 +101,6 @@ fn lines(tractogram: &Tractogram, colour: LineColour, style: LineStyle) -> Lines
         opacity: 1.0,
         every: 1,
         context: false,
-    }
-}
-
-/// Black, seen from `eye` towards the origin, z up; the field of view is 40 mm wide at the origin.
-pub fn scene(size: u32, eye: DVec3) -> ScenePane {
-    let backward = eye.normalize();
-    let right = DVec3::Z.cross(backward).normalize();
-    let up = backward.cross(right);
-    let axes = DMat3::from_cols(right, up, backward);
-    let view = DMat4::from_mat3(axes.transpose()) * DMat4::from_translation(-eye);
-    let (f, near, far) = (
-        eye.length() / 20.0,
-        eye.length() - 60.0,
-        eye.length() + 60.0,
-    );
-    let depth = far / (near - far);
-    let projection = DMat4::from_cols_array_2d(&[
-        [f, 0.0, 0.0, 0.0],
-        [0.0, f, 0.0, 0.0],
-        [0.0, 0.0, depth, -1.0],
-        [0.0, 0.0, near * depth, 0.0],
-    ]);
-    ScenePane {
-        size_px: [size, size],
-        scale: 1.0,
-        clip_from_world: projection * view,
-        eye,
-        background: [0; 3],
-        slices: Vec::new(),
-        outline: None,
-        lines: Vec::new(),
-        slab: None,
-        solids: Vec::new(),
-        volumes: Vec::new(),
-        surfaces: Vec::new(),
-        glyphs: None,
-        moving: false,
     }
 }
 

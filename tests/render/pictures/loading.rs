@@ -1,8 +1,7 @@
 //! Drawing only what changed, loading in pieces, small devices, tiles and the window.
 
-use super::{
-    ball, curve, fresh_offscreen, image, lines, offscreen, pane, plain_grid, scene, tractogram,
-};
+use super::{ball, curve, fresh_offscreen, image, lines, offscreen, plain_grid, tractogram};
+use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::render::colour_map::ColourMap;

@@ -1,6 +1,7 @@
 //! See-through streamlines, and those cut to a slab, in the 3-D view.
 
-use super::{apart, lines, offscreen, project, scene, tractogram};
+use super::{apart, lines, offscreen, project, tractogram};
+use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::render::draw_list::{LineColour, LineStyle, Lines, Slab};
 use glam::DVec3;

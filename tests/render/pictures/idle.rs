@@ -1,7 +1,8 @@
 //! What stays in memory that no pane shows.
 
 use super::loading::{PANE, busy_scene, difference};
-use super::{fresh_offscreen, image, pane, plain_grid};
+use super::{fresh_offscreen, image, plain_grid};
+use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::data::labels::{Label, Labels};
 use arcuate::data::{DataId, Volume};

@@ -1,6 +1,7 @@
 //! Streamlines on slices: slab, colours, and which of them are drawn.
 
-use super::{apart, fresh_offscreen, lines, offscreen, pane, tractogram, world};
+use super::{apart, fresh_offscreen, lines, offscreen, tractogram, world};
+use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::render::colour_map::ColourMap;
 use arcuate::render::draw_list::{LineColour, LineStyle, Lines};

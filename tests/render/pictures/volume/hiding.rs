@@ -4,7 +4,7 @@ use super::{
     Ray, SIZE, WIDE, any_eye, any_grid, ball_surface, chord, cloud, distances, field, lit_ball,
     pixels, ray, shown, up_to,
 };
-use crate::render::{apart, image, lines, offscreen, tractogram};
+use crate::pictures::{apart, image, lines, offscreen, tractogram};
 use crate::support::{Random, test};
 use arcuate::data::Grid;
 use arcuate::render::colour_map::ColourMap;

@@ -1,6 +1,6 @@
 //! The checks are checked: planted violations are found, allowed code passes.
 
-use super::{File, imports, length, report, stems};
+use crate::rules::{File, imports, length, report, stems};
 use crate::support::test;
 use libtest_mimic::Trial;
 
@@ -268,31 +268,37 @@ fn planted_stems() {
             .collect()
     };
     let complete = [
-        "tests/tracking.rs",
+        "tests/solvers/tracking.rs",
         "src/ui/forms/tracking.rs",
         "src/cli/track.rs",
     ];
     report(stems(&written(&complete)));
     for (files, missing) in [
         (vec![], 1),
-        (vec!["tests/tracking.rs"], 0),
-        (vec!["tests/tracking.rs", "src/cli/mod.rs"], 1),
-        (vec!["tests/tracking.rs", "src/ui/forms/mod.rs"], 1),
-        (
-            vec!["tests/tracking.rs", "src/engine/solvers/tracking/cuda.rs"],
-            1,
-        ),
-        (vec!["tests/tracking.rs", "kernels/tracking.cu"], 1),
+        (vec!["tests/solvers/tracking.rs"], 0),
+        (vec!["tests/solvers/tracking.rs", "src/cli/mod.rs"], 1),
+        (vec!["tests/solvers/tracking.rs", "src/ui/forms/mod.rs"], 1),
         (
             vec![
-                "tests/tracking.rs",
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/tracking/cuda.rs",
+            ],
+            1,
+        ),
+        (vec!["tests/solvers/tracking.rs", "kernels/tracking.cu"], 1),
+        (
+            vec![
+                "tests/solvers/tracking.rs",
                 "shaders/slice.wgsl",
                 "shaders/common.wgsl",
             ],
             1,
         ),
         (
-            vec!["tests/tracking.rs", "src/engine/solvers/oracle/mod.rs"],
+            vec![
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/oracle/mod.rs",
+            ],
             1,
         ),
     ] {

@@ -1,6 +1,7 @@
 //! Tensor glyphs: their outline, their axes, their colours.
 
-use super::{offscreen, pane, random_grid, scene};
+use super::{offscreen, random_grid};
+use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::tensor_field::Tensor;
 use arcuate::data::{TensorField, Volume};

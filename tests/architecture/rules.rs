@@ -1,18 +1,15 @@
 //! Who may import whom, what stands where, and which files belong together: `architecture/tables.rs`
 //! says it, this holds the sources to it.
 
-mod planted;
-mod source;
-mod tables;
-
+use crate::planted;
+use crate::source::{paths, tokens};
 use crate::support::test;
-use libtest_mimic::Trial;
-use source::{paths, tokens};
-use std::path::Path;
-use tables::Take::{All, Only, Types};
-use tables::{
+use crate::tables::Take::{All, Only, Types};
+use crate::tables::{
     DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM,
 };
+use libtest_mimic::Trial;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
@@ -27,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter().chain(planted::tests()).collect()
 }
 
-fn report(violations: impl IntoIterator<Item = String>) {
+pub fn report(violations: impl IntoIterator<Item = String>) {
     let violations: Vec<_> = violations.into_iter().collect();
     assert!(
         violations.is_empty(),
@@ -37,14 +34,14 @@ fn report(violations: impl IntoIterator<Item = String>) {
 }
 
 /// A source file: its path from the repository's root, with `/`, and its text.
-struct File {
-    path: String,
-    text: String,
+pub struct File {
+    pub path: String,
+    pub text: String,
 }
 
 /// Every Rust, WGSL and CUDA file of the repository.
 fn tree() -> Vec<File> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = crate::support::root();
     let read = |path: String| File {
         text: std::fs::read_to_string(root.join(&path)).unwrap(),
         path,
@@ -75,11 +72,7 @@ fn names() -> Vec<String> {
     }
     let mut found = Vec::new();
     for folder in ["src", "tests", "shaders", "kernels"] {
-        walk(
-            &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
-            folder,
-            &mut found,
-        );
+        walk(&crate::support::root().join(folder), folder, &mut found);
     }
     found.sort();
     assert!(found.iter().any(|name| name == "src/lib.rs"), "{found:?}");
@@ -108,14 +101,14 @@ fn is_at(module: &[&str], places: &[&str]) -> bool {
     places.iter().any(|place| matches(place))
 }
 
-fn length(file: &File) -> Option<String> {
+pub fn length(file: &File) -> Option<String> {
     let lines = file.text.lines().count();
     let own = MAX_LINES_OF.iter().find(|(path, _)| *path == file.path);
     let most = own.map_or(MAX_LINES, |(_, most)| *most);
     (lines > most).then(|| format!("{}: {lines} lines, at most {most}", file.path))
 }
 
-fn imports(file: &File) -> Vec<String> {
+pub fn imports(file: &File) -> Vec<String> {
     let Some(module) = module_of(&file.path) else {
         return Vec::new();
     };
@@ -188,7 +181,7 @@ fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {
 /// `place` ("solvers/tracking") is a module of its own in src.
 fn is_module(place: &str) -> bool {
     ["src", "src/engine"].iter().any(|root| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+        let root = crate::support::root().join(root);
         root.join(place).is_dir() || root.join(format!("{place}.rs")).is_file()
     })
 }
@@ -204,7 +197,7 @@ fn without_reexports<'a>(names: &'a [&'a str]) -> &'a [&'a str] {
 }
 
 /// Twins that are missing among the files `names`.
-fn stems(names: &[String]) -> Vec<String> {
+pub fn stems(names: &[String]) -> Vec<String> {
     let has = |path: &str| names.iter().any(|name| name == path);
     let any_in = |folder: &str| names.iter().any(|name| name.starts_with(folder));
     let mut missing = Vec::new();
@@ -224,7 +217,7 @@ fn stems(names: &[String]) -> Vec<String> {
         if !written {
             continue;
         }
-        demand(format!("tests/{stem}.rs"), &because);
+        demand(format!("tests/solvers/{stem}.rs"), &because);
         if let Some(command) = command {
             if any_in("src/ui/forms/") && !WITHOUT_FORM.contains(stem) {
                 demand(format!("src/ui/forms/{stem}.rs"), &because);

@@ -2,7 +2,8 @@
 //! bricks is seen.
 
 use super::{SIZE, any_eye, any_grid, chord, cloud, lit_ball, pixels, ray, shown, up_to};
-use crate::render::{fresh_offscreen, offscreen, pane, scene};
+use crate::pictures::{fresh_offscreen, offscreen};
+use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::{BrickImage, Grid, Pages};
 use arcuate::render::March;

@@ -1,9 +1,8 @@
 //! Slice views: where voxels land and which colour they get.
 
 use super::scenes::{grey_block, quad};
-use super::{
-    apart, ball, image, offscreen, pane, plain_grid, random_grid, scene, voxel_centre, world,
-};
+use super::{apart, ball, image, offscreen, plain_grid, random_grid, voxel_centre, world};
+use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::{Volume, VolumeKind};
 use arcuate::render::colour_map::ColourMap;

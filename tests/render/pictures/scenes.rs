@@ -1,6 +1,7 @@
 //! The 3-D view: what is in front, what is seen through, what is cut away.
 
-use super::{apart, ball, image, lines, offscreen, project, scene, tractogram};
+use super::{apart, ball, image, lines, offscreen, project, tractogram};
+use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Mask, Volume, VolumeKind};
 use arcuate::render::colour_map::ColourMap;

@@ -1,6 +1,7 @@
 //! Lines of equal value on slices.
 
-use super::{image, offscreen, pane, random_grid, voxel_centre, world};
+use super::{image, offscreen, random_grid, voxel_centre, world};
+use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::render::colour_map::ColourMap;

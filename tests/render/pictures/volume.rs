@@ -4,7 +4,8 @@
 mod bricks;
 mod hiding;
 
-use super::{apart, offscreen, scene};
+use super::{apart, offscreen};
+use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::render::March;
