@@ -31,6 +31,17 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         ],
     ),
     ("solvers", &[("data", All), ("compute", All)]),
+    // Programs that show the engine at work without the window.
+    (
+        "examples",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("io", All),
+            ("phantom", All),
+            ("solvers", All),
+        ],
+    ),
     (
         "jobs",
         &[
