@@ -15,7 +15,6 @@ mod segment;
 mod select;
 mod tensors;
 
-use crate::program;
 use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
@@ -85,7 +84,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn arcuate(arguments: &[&str], folder: &Path) -> Output {
-    program()
+    crate::program()
         .args(arguments)
         .current_dir(folder)
         .env_remove("DISPLAY")
