@@ -53,6 +53,7 @@ impl Window {
             loaded: Loaded::Image(volume),
             notes: Vec::new(),
             mask_beside: None,
+            gradients_refused: None,
         };
         let outcome = Outcome::Done(output);
         let event = Event {
