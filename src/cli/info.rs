@@ -300,10 +300,11 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
         return Ok(None);
     };
     let (grid, frames) = (&series.first.grid, series.frames);
-    let mut notes = series.warnings.clone();
-    let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
-    warn_of(name, &notes);
-    let (value, text) = image(name, &series.first, Some(&series), gradients.as_deref());
+    let found = table(path, &[], grid, frames).map_err(Failure::new)?;
+    warn_of(name, &series.warnings);
+    warn_of(name, &found.notes);
+    let gradients = found.gradients.as_deref();
+    let (value, text) = image(name, &series.first, Some(&series), gradients);
     Ok(Some((value, text, series.first)))
 }
 

@@ -150,7 +150,7 @@ fn case(name: &str) {
         }
         failed += 1;
         // Each result that is not there has a sentence of its own; the last says how it ended.
-        let several = name == "replay" || name.starts_with("track");
+        let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         sound(head, sentences.last().expect("a sentence"));
         let said = sentences.join("\n");

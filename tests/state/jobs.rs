@@ -250,9 +250,21 @@ fn gradients_beside_and_named() {
         vec![b, v]
     };
     let beside = table("dwi", 3);
-    let Outcome::Done(Output::Opened { loaded, notes, .. }) = opened(&scan, Vec::new()) else {
+    let Outcome::Done(Output::Opened {
+        loaded,
+        notes,
+        gradients_refused,
+        ..
+    }) = opened(&scan, Vec::new())
+    else {
         panic!("a table in the way")
     };
+    // What a command that cannot do without gradients ends with.
+    let refused = gradients_refused.expect("the reason");
+    assert!(
+        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bval"),
+        "{refused}"
+    );
     assert!(matches!(
         loaded,
         Loaded::Scan {

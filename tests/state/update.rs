@@ -148,6 +148,7 @@ fn file(path: &str, loaded: Loaded) -> Event {
         loaded,
         notes: Vec::new(),
         mask_beside: None,
+        gradients_refused: None,
     };
     Event {
         slot: Slot::Load,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Of larger whole numbers a float32 holds only some: 2²⁴ is also what 2²⁴ + 1 is rounded to.
+pub const LARGEST_WHOLE: f32 = 16_777_215.0;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     pub name: String,

@@ -248,7 +248,8 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
         });
     }
     if !metadata.is_file() {
-        return Err(Error::malformed(path, "a device", "the name of a file"));
+        let expected = ("the name of a file", "choose another name");
+        return Err(Error::malformed(path, "a device or a pipe", expected));
     }
     if metadata.permissions().readonly() {
         return Err(Error::Protected {
@@ -270,7 +271,7 @@ fn followed(path: &Path) -> Result<PathBuf, Error> {
     Err(Error::malformed(
         path,
         "a link that leads to itself",
-        "the name of a file",
+        ("the name of a file", "choose another name"),
     ))
 }
 

@@ -5,7 +5,7 @@ use super::mgh::VERSION as MGH;
 use super::source::read_text;
 use super::stored::Stored;
 use super::{Error, SpaceInfo, Told, atomic, extension, freesurfer, names_in};
-use crate::data::labels::{Label, Labels};
+use crate::data::labels::{LARGEST_WHOLE, Label, Labels};
 use crate::data::{Volume, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -151,7 +151,7 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
         if value == last {
             continue;
         }
-        if !((0.0..=16_777_216.0).contains(&value) && value.fract() == 0.0) {
+        if !((0.0..=LARGEST_WHOLE).contains(&value) && value.fract() == 0.0) {
             return None;
         }
         last = value;

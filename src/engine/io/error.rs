@@ -265,6 +265,12 @@ impl Error {
         }
     }
 
+    /// The sentence without the name of the file, which stands behind it.
+    pub fn words(&self) -> String {
+        // Words from a damaged file may hold anything; a sentence is one line.
+        in_line(&Words(self).to_string(), '·')
+    }
+
     /// The file it is about; `None` for a cancelled job.
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -468,8 +474,7 @@ impl Display for Words<'_> {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        // Words from a damaged file may hold anything; a sentence is one line.
-        f.write_str(&in_line(&Words(self).to_string(), '·'))?;
+        f.write_str(&self.words())?;
         match self.path() {
             // The name of the file may hold anything, too.
             Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),

@@ -237,6 +237,10 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
     ) {
         return error;
     }
+    // The error says so of a pipe, which reading would wait for.
+    if !path.is_file() && !path.is_dir() {
+        return error;
+    }
     if length_of(path) == Some(0) {
         return Error::malformed(
             path,

@@ -292,7 +292,11 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
         });
     }
     if !metadata.is_file() {
-        return Err(Error::malformed(path, "a device", expected));
+        return Err(Error::malformed(
+            path,
+            "a device or a pipe",
+            (expected, "write what it gives into a file, and name that"),
+        ));
     }
     Ok(metadata)
 }

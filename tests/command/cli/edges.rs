@@ -327,6 +327,11 @@ fn no_maps() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");
         assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
+        // Whatever is made of the tensors.
+        let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
+        let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
     }
     for name in ["zero.nii", "nan.nii"] {
         refuses(&["fit", name, "--out", "O"], &["no number above 0"], here);

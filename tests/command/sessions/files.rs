@@ -415,6 +415,10 @@ fn by_hand() {
     });
     assert!(window.state.view.camera.distance_mm > 0.0);
     assert!(window.state.view.camera.focus != DVec3::NAN);
+    let window = edited(&path, |v| {
+        v["content"]["view"]["camera"]["focus"] = json!([0.0, 1e30, 0.0]);
+    });
+    assert!(window.state.view.camera.is_sound());
     for text in ["", "{", "[]", "null", "{\"arcuate_session\":1}", "\u{0}"] {
         let other = path.with_file_name("edited.arcuate");
         std::fs::write(&other, text).expect("written");

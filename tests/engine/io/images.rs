@@ -396,7 +396,9 @@ fn large_integers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
     for (largest, said) in [
-        (16_777_216i32, false),
+        (16_777_215i32, false),
+        // Rounded to 2²⁴.
+        (16_777_217, true),
         (16_777_219, true),
         (-16_777_300, true),
     ] {

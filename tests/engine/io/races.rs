@@ -331,7 +331,16 @@ fn links() {
     assert!(is_link("c.tck"));
     symlink("d.tck", at("d.tck")).expect("linked");
     let error = tck::save(&at("d.tck"), &lines(2, 0.0), "made", &Control::new());
-    assert!(sentence(&error.expect_err("a circle")).contains("itself"));
+    let said = sentence(&error.expect_err("a circle"));
+    assert!(
+        said.contains("itself") && said.contains("; choose another name"),
+        "{said}"
+    );
+    // No plain file, and no empty one either.
+    let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
+    let error = io::open_told(&at("s.tck"), &io::Told::default(), &Control::new());
+    let said = sentence(&error.expect_err("no file"));
+    assert!(said.contains("; write what it gives into a file"), "{said}");
     // A folder behind a link.
     symlink("far/x.trx", at("x.trx")).expect("linked");
     for n in [2, 3] {

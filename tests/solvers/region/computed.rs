@@ -213,7 +213,12 @@ fn no_labels() {
         // Whole, but single precision has one number for many of its size.
         (
             3e9,
-            "a label near 3000000000, expected labels up to 16777216",
+            "a label near 3000000000, expected labels up to 16777215",
+        ),
+        // What 16777217 is rounded to.
+        (
+            16_777_216.0,
+            "a label near 16777216, expected labels up to 16777215",
         ),
     ] {
         let mut values = vec![1.0; 512];

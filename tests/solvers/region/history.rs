@@ -40,6 +40,7 @@ fn with_image(shape: [usize; 3]) -> State {
         loaded,
         notes: Vec::new(),
         mask_beside: None,
+        gradients_refused: None,
     };
     let event = Event {
         slot: Slot::Load,

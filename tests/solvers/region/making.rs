@@ -60,6 +60,7 @@ impl MakesRegions for Window {
             loaded: Loaded::Image(volume),
             notes: Vec::new(),
             mask_beside: None,
+            gradients_refused: None,
         };
         let outcome = Outcome::Done(output);
         let event = Event {

@@ -195,6 +195,8 @@ fn volumes_left_out_are_named() {
     for volume in [4].into_iter().chain(16..31) {
         samples[volume] = 1e6;
     }
+    // One that the file holds no signal of.
+    samples[3] = 0.0;
     let dwi = scan(&[samples.clone(), samples]);
     let params = Params {
         b_range_s_per_mm2: (500.0, 1500.0),
@@ -205,6 +207,17 @@ fn volumes_left_out_are_named() {
     assert_eq!(output.without_direction, [4, 20]);
     let outside: Vec<usize> = (16..31).filter(|v| *v != 20).collect();
     assert_eq!(output.outside_range, outside);
+    assert_eq!(output.without_signal, [3]);
+    let doubts = arcuate::jobs::doubts(&output, mask.count(), 1e-5);
+    let [doubt] = doubts.as_slice() else {
+        panic!("{doubts:?}")
+    };
+    assert!(
+        doubt.starts_with(
+            "1 volume has no sample above 0 in the mask and is left out of the fit (3);"
+        ),
+        "{doubt}"
+    );
     assert!(relative_difference(&output.field.tensors[1], components(&d)) < 2e-5);
 }
 

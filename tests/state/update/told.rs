@@ -82,6 +82,7 @@ fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
             told,
             notes: Vec::new(),
             mask_beside: None,
+            gradients_refused: None,
         }),
     }
 }

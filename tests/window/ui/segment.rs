@@ -243,6 +243,7 @@ pub fn leaked() -> support::Window {
         path: PathBuf::from("/data/t1.nii.gz"),
         loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
         mask_beside: None,
+        gradients_refused: None,
         notes: Vec::new(),
     };
     window.act(Action::Event(Event {

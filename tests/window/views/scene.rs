@@ -5,8 +5,9 @@ use super::sample::{Hands, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::jobs::Request;
-use arcuate::state::{Action, Effect, Pane, Phase, Tool};
+use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool};
 use egui::{Modifiers, PointerButton, vec2};
+use glam::DVec3;
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 
@@ -23,7 +24,25 @@ pub fn tests() -> Vec<Trial> {
             "views::3-D drags a region in the plane that faces the camera",
             scene_drags,
         ),
+        test(
+            "views::a camera frames points of any distance in single precision",
+            scene_far,
+        ),
     ]
+}
+
+fn scene_far() {
+    for most in [0.0, 90.0, 1e6, 1e19, f64::from(f32::MAX), f64::MAX / 4.0] {
+        let camera = Camera::framing(DVec3::splat(-most), DVec3::splat(0.3 * most));
+        assert!(camera.is_sound(), "{most}: {camera:?}");
+        let clip_from_world = camera.clip_from_world(1.5).as_mat4();
+        assert!(clip_from_world.is_finite(), "{most}: {clip_from_world}");
+    }
+    let far = Camera {
+        focus: DVec3::new(0.0, 1e30, 0.0),
+        ..Camera::framing(DVec3::NEG_ONE, DVec3::ONE)
+    };
+    assert!(!far.is_sound());
 }
 
 fn scene_camera() {

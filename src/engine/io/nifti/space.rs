@@ -1,6 +1,7 @@
 //! Where an image lies: sform if its code is above 0, else qform if above 0, else the voxel sizes.
 
 use super::header::{Header, Version};
+use crate::data::labels::LARGEST_WHOLE;
 use crate::data::{AffineSource, Grid};
 use crate::io::Error;
 use crate::io::numbers::Type;
@@ -41,9 +42,6 @@ pub struct SpaceInfo {
     pub warnings: Vec<String>,
 }
 
-/// Whole numbers above this lose their last digits as a float32.
-const LARGEST_EXACT: f32 = 16_777_216.0;
-
 impl SpaceInfo {
     /// For a format that has one affine, in mm.
     pub(in crate::io) fn of(
@@ -78,9 +76,9 @@ impl SpaceInfo {
     }
 
     pub(super) fn warn_of_large(&mut self, values: &[f32]) {
-        if values.iter().any(|v| v.abs() > LARGEST_EXACT) {
+        if values.iter().any(|v| v.abs() > LARGEST_WHOLE) {
             self.warnings.push(format!(
-                "The file holds whole numbers above {LARGEST_EXACT}; their last digits are rounded"
+                "The file holds whole numbers above {LARGEST_WHOLE}; their last digits are rounded"
             ));
         }
     }

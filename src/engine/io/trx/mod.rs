@@ -20,6 +20,7 @@ use super::numbers::Type;
 use super::words::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
+use crate::data::labels::LARGEST_WHOLE;
 use crate::data::tractogram::column_name;
 use crate::data::words::agreed;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
@@ -458,11 +459,10 @@ impl<'a> Arrays<'a> {
         }
         let (bytes, range) = part.bytes(self.control)?;
         let values = name.number.floats(&(*bytes).as_ref()[range], false);
-        const LARGEST_EXACT: f32 = 16_777_216.0;
-        let large = |v: &f32| v.abs() > LARGEST_EXACT;
+        let large = |v: &f32| v.abs() > LARGEST_WHOLE;
         if name.number.is_wide_integer() && values.iter().any(large) {
             info.warn(format!(
-                "{} holds numbers above 16,777,216, whose last digits were rounded",
+                "{} holds numbers above {LARGEST_WHOLE}, whose last digits were rounded",
                 part.name
             ));
         }

@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::compute::Control;
+use crate::data::labels::LARGEST_WHOLE;
 use crate::data::mask::Block;
 use crate::data::{Mask, Volume};
 use rayon::prelude::*;
@@ -9,9 +10,6 @@ use std::collections::BTreeMap;
 
 /// More different numbers are measured values, not names of structures.
 const MOST_NUMBERS: usize = 20_000;
-
-/// The largest label that differs from its neighbours in memory.
-const LARGEST: f32 = 16_777_216.0;
 
 /// Voxels from `low` to `high`, both included. Needs the backend's threads installed.
 pub fn threshold(
@@ -73,10 +71,10 @@ pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbe
             if value.fract() != 0.0 || !value.is_finite() {
                 return Err(refused(format!("the value {value}")));
             }
-            // Beyond 2²⁴ single precision skips whole numbers: several labels may have become one.
-            if value.abs() > LARGEST {
+            // From 2²⁴ on several labels may have become one.
+            if value.abs() > LARGEST_WHOLE {
                 return Err(Error::Input(format!(
-                    "The image has a label near {:.0}, expected labels up to {LARGEST}; number its structures \
+                    "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
                      from 1",
                     f64::from(value)
                 )));

@@ -131,6 +131,7 @@ pub fn given(
         repaired: Mask::new(volume.grid.clone(), repaired),
         without_direction: Vec::new(),
         outside_range: Vec::new(),
+        without_signal: Vec::new(),
         unfitted: mask.count() - there,
         other_unit,
     })

@@ -86,6 +86,8 @@ pub struct Output {
     pub without_direction: Vec<usize>,
     /// Volumes left out because their b is outside the chosen range.
     pub outside_range: Vec<usize>,
+    /// Volumes that should take part and have no sample above 0 in the mask: they add nothing to the fit.
+    pub without_signal: Vec<usize>,
     /// Voxels of the mask with too few positive finite samples for a fit: outside the field.
     pub unfitted: usize,
     /// The unit that given tensors were in, if not mm²/s, to which they were converted.
@@ -135,9 +137,20 @@ pub fn fit(
         repaired: Mask::new(dwi.grid.clone(), fitted.repaired),
         without_direction: selection.without_direction,
         outside_range: selection.outside_range,
+        without_signal: without_signal(dwi, mask, &selection.used),
         unfitted: fitted.unfitted,
         other_unit: None,
     })
+}
+
+/// Those of `volumes` that have no finite sample above 0 in the mask, which the fit leaves out of every voxel.
+fn without_signal(dwi: &Volume, mask: &Mask, volumes: &[usize]) -> Vec<usize> {
+    let has_signal = |volume: usize| {
+        let mut samples = dwi.frame(volume).iter().zip(mask.inside.iter());
+        samples.any(|(sample, inside)| *inside != 0 && *sample > 0.0 && sample.is_finite())
+    };
+    let volumes = volumes.iter().copied();
+    volumes.filter(|volume| !has_signal(*volume)).collect()
 }
 
 /// What is left over of each sample of the mask by [`fit`] with these parameters, for its wild
