@@ -189,10 +189,7 @@ impl Alarm {
                 .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
-                // The run went on.
-                if alarm.suspected.is_some() {
-                    alarm.goes_on();
-                }
+                alarm.passes();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
@@ -227,6 +224,14 @@ impl Alarm {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
             self.leak.get_or_insert(leak);
+        }
+    }
+
+    /// Drops a suspicion of a run that is done again: the first time it went on from there, or the user knows of the leak.
+    /// A judgement now would compare with a much older surface.
+    pub fn passes(&mut self) {
+        if self.suspected.is_some() {
+            self.goes_on();
         }
     }
 
