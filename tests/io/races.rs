@@ -152,7 +152,7 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
             break;
         }
         let half = look(&format!("killed at {first}"));
-        // As on a disk without links, or in a copy of the folder.
+        // A disk without links, or a copy of the folder.
         apart(folder);
         assert_eq!(look(&format!("killed at {first}, copied")), half);
         (old, new) = (old + usize::from(!half), new + usize::from(half));

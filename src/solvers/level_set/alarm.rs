@@ -11,9 +11,9 @@
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
 //!
-//! A surface that multiplies by itself may also have passed a narrow place of what is looked for, such as the atrium
-//! of a ventricle behind its choroid plexus: volumes alone do not tell that from a leak. So that is a suspicion, which
-//! what the surface grew by decides ([`Joined`]). Where it goes on, its volume is that of a new seed.
+//! A surface that multiplies by itself may also have passed a narrow place of the structure, such as the atrium of a
+//! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
+//! until the voxels that joined decide ([`Joined`]). Where the run goes on, its volume is that of a new seed.
 //!
 //! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
 //! growth set in. Changes that follow one another before the surface rests are one change, made at the first of them.
@@ -128,7 +128,7 @@ pub struct Alarm {
     /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
-    /// A leak if what joined does not belong.
+    /// A leak if the voxels that joined do not belong.
     suspected: Option<Leak>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
@@ -218,7 +218,7 @@ impl Alarm {
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
 
-    /// Whether what joined since the suspected step belongs to what was inside by then.
+    /// Takes the decision whether the voxels that joined since the suspected step belong to those inside by then.
     pub fn judge(&mut self, belongs: bool) {
         if belongs {
             self.goes_on();
