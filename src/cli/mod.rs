@@ -6,14 +6,14 @@
 // A sentence goes through [`output::say`], a result through [`Runner::report`].
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-/// Says what is good to know and asks for nothing.
+/// Prints a note: good to know, with nothing to do.
 macro_rules! note {
     ($($words:tt)*) => {
         $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
     };
 }
 
-/// Says what may make the result wrong or incomplete.
+/// Prints a warning: the result may be wrong or incomplete.
 macro_rules! warning {
     ($($words:tt)*) => {
         $crate::cli::output::say($crate::state::Severity::Warning, &format!($($words)*))
@@ -246,7 +246,7 @@ fn slips(a: &str, b: &str) -> usize {
 }
 
 impl Global {
-    /// Opens the chosen backend. Where nobody chose one, it opens a graphics card only if `work_for_cards`: that takes
+    /// Opens the chosen backend. Without a choice it opens a graphics card only if `work_for_cards`, since that takes
     /// half a second and 100 MB.
     pub fn backend(&self, work_for_cards: bool) -> Result<Backend, Failure> {
         crate::io::limit_memory(self.memory.map(|gb| (gb * 1e9) as u64));

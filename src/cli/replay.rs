@@ -374,7 +374,7 @@ fn weights(window: &mut Headless) -> Outcomes {
             continue;
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
-        // Nobody can do again a run that was stopped by hand, or edited since.
+        // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
         let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
             continue;
         };

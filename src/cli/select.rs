@@ -261,7 +261,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if count == 0 && all > 0 {
         warning!(
-            "None of {} is kept; loosen what they are chosen by: {}",
+            "None of {} is kept; relax the selection rules: {}",
             counted(all, "streamline"),
             options.input.display()
         );

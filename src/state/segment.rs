@@ -256,7 +256,7 @@ pub struct Working {
     pub begins: bool,
     /// All that was sampled.
     pub sample: Option<Sample>,
-    /// What the last sample and the values around it gave.
+    /// The result of the last probe.
     pub probe: Option<Probe>,
     /// The camera before it was brought to the surface, and the one it was brought to.
     pub framed: Option<(Camera, Camera)>,
@@ -397,7 +397,7 @@ impl State {
         None
     }
 
-    /// Why the surface will not stop at the border of what was sampled, while the target is that of the sample.
+    /// Why the surface will not stop at the border of the sampled structure; `None` once the target is another.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);

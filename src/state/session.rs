@@ -240,7 +240,7 @@ impl GuideStep {
         Self::Save,
     ];
 
-    /// Whether seed and target are there: what follows is about results of both.
+    /// Whether the step comes after those that place seed and target.
     pub fn is_after_regions(self) -> bool {
         matches!(self, Self::Width | Self::Weigh | Self::Save)
     }
@@ -419,7 +419,7 @@ impl Session {
         };
     }
 
-    /// A step that was taken back in one task is no news in another.
+    /// Removes an undone or redone step of another task from the status.
     pub fn forget_step(&mut self) {
         let (step, rest) = match self.status.split_once(FOLLOWS) {
             Some((step, rest)) => (step, rest.to_owned()),

@@ -27,7 +27,7 @@ pub enum Backend {
     },
 }
 
-/// Threads that work needs beside the workers: jobs of several kinds, and who listens to them.
+/// Threads that are needed besides the workers: those of jobs of several kinds and of their listeners.
 const ROOM: usize = 6;
 
 /// Worker threads.
@@ -113,7 +113,7 @@ impl Backend {
         self.pool().shortage.as_deref()
     }
 
-    /// Why a graphics card that is installed does not compute although nobody chose the CPU, in one sentence.
+    /// Why an installed graphics card does not compute although the CPU was not chosen, in one sentence.
     pub fn card_problem(&self) -> Option<&str> {
         match self {
             Self::Cpu { card_problem, .. } => card_problem.as_deref(),

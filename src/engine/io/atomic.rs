@@ -346,7 +346,7 @@ pub fn write_rows(
 /// Whether a file could be written here now, so that an hour's work need not be done to find out.
 pub fn check_file(path: &Path) -> Result<(), Error> {
     check_names(path, path.parent().unwrap_or(Path::new("")))?;
-    // A folder that is made to try is removed at once.
+    // The file that is made as a trial is removed at once.
     Temporary::create(&target(path)?)
         .map(drop)
         .map_err(|e| Error::writing(path, &e))
@@ -365,7 +365,7 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
     Err(no_folder(path))
 }
 
-/// Whether the system of a folder that is there takes names as long as those of a path.
+/// Refuses a path with a name that is too long for the file system of an existing folder.
 fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
     let too_long = |name: &Component<'_>| {
         let asked = disk::metadata(&there.join(name));
@@ -400,8 +400,7 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// A folder for files that are made now. Those of it and above it that were not there go with this as long as
-/// nothing is in them.
+/// A folder for output files. The folders that were made for it are removed with this value if they are still empty.
 #[must_use]
 pub struct OutputFolder {
     made: Vec<PathBuf>,

@@ -212,7 +212,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut subjects: Vec<String> = found.iter().map(|f| f.subject.clone()).collect();
     subjects.retain(|s| !s.is_empty());
     subjects.dedup();
-    // The scan may be where nobody could look.
+    // The scan may be in a folder that cannot be listed.
     if found.is_empty()
         && let Some(why) = unreadable.first().and_then(|f| names_in(f).err())
     {

@@ -78,7 +78,7 @@ pub fn read(path: &Path) -> Result<Labels, Error> {
 pub(super) fn of(
     path: &Path,
     volume: &Volume,
-    info: &SpaceInfo,
+    info: &mut SpaceInfo,
     told: &Told,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
@@ -89,7 +89,7 @@ pub(super) fn of(
 pub(super) fn of_stored(
     path: &Path,
     stored: &Stored,
-    info: &SpaceInfo,
+    info: &mut SpaceInfo,
     told: &Told,
 ) -> Result<Option<Arc<Labels>>, Error> {
     let numbers = || stored.labels(MOST_LABELS);
@@ -100,7 +100,7 @@ fn of_numbers(
     path: &Path,
     one_volume: bool,
     numbers: impl Fn() -> Option<BTreeSet<u32>>,
-    info: &SpaceInfo,
+    info: &mut SpaceInfo,
     told: &Told,
 ) -> Result<Option<Arc<Labels>>, Error> {
     if let Some(table) = &told.colours {
@@ -131,8 +131,13 @@ fn of_numbers(
         // An image with one label is a mask.
         Some(found) if found.len() > 1 || beside.is_some() => {
             // A text file that merely lies there may be anything.
-            let table = beside.map(|table| atomic::before(path, &table).unwrap_or(table));
-            let labels = table.and_then(|table| read(&table).ok());
+            let before = beside
+                .as_ref()
+                .and_then(|table| atomic::before(path, table));
+            if let (Some(_), Some(table)) = (&before, &beside) {
+                info.warnings.push(atomic::says_before(&[table]));
+            }
+            let labels = before.or(beside).and_then(|table| read(&table).ok());
             let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }

@@ -322,7 +322,9 @@ impl Error {
             Self::Dicom { .. } => {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
-            Self::Denied { .. } => f.write_str("This may not be read, ask its owner for permission"),
+            Self::Denied { .. } => f.write_str(
+                "This file or folder may not be read; ask its owner for permission",
+            ),
             Self::LongName { .. } => f.write_str(
                 "The file's name is longer than the system allows; choose a shorter one",
             ),

@@ -19,7 +19,7 @@ use crate::data::words::agreed;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
-/// The begin of the warning about a scan of which no tensor can be fitted.
+/// Start of the warning about a scan from which no tensor can be fitted.
 pub const NONE_WEIGHTED: &str = "No volume is diffusion-weighted";
 /// A table is numbers for at most some thousand volumes.
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;

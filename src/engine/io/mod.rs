@@ -364,12 +364,12 @@ fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, E
     match format.content() {
         Content::Image => {
             let read = image::read(path, control);
-            let (volume, info) = read.map_err(|e| misnamed(path, format, e))?;
+            let (volume, mut info) = read.map_err(|e| misnamed(path, format, e))?;
             if let Some(layout) = told.tensors {
                 let volume = as_tensors(path, &volume, layout)?;
                 return Ok(Opened::Volume(volume, info));
             }
-            let volume = match colours::of(path, &volume, &info, told)? {
+            let volume = match colours::of(path, &volume, &mut info, told)? {
                 Some(labels) => volume.with_labels(labels),
                 None => volume,
             };

@@ -1,7 +1,7 @@
 //! Gradient timing of Camino's and AMICO's scheme files.
 //!
 //! After `VERSION: STEJSKALTANNER` (or `1`) a row a volume: g_x g_y g_z |G| (T/m) Δ δ TE (s). Only Δ and δ are
-//! taken; directions and b-values are those of the scan, and |G| tells whether the two files belong together.
+//! taken; directions and b-values are those of the scan, and |G| shows whether the two files belong together.
 
 use super::Error;
 use super::source::read_text;

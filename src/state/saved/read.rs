@@ -209,7 +209,7 @@ pub fn build(
                 notes.extend(moved_of::lay(&mut document, of, there).err());
             }
             Err(why) => {
-                // One sentence tells of all kept results that are not there.
+                // One sentence names all missing kept results.
                 if !(matches!(of.from, Origin::Kept(_)) && why.starts_with(GONE)) {
                     let name = &of.name;
                     notes.push(format!(

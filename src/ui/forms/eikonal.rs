@@ -133,8 +133,8 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     Some((percent / 100.0, phase))
 }
 
-/// Whether the width joins the ends, and a way out where it does not. The row is there before there is a pathway:
-/// nothing moves when one arrives or while a width is dragged.
+/// Whether the width joins the ends, and a remedy where it does not. The row exists before the pathway does, so
+/// nothing moves when a pathway arrives or while the width is dragged.
 fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     const HEIGHT: f32 = 26.0;
     let settings = &state.document.pathways;

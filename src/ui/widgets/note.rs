@@ -110,16 +110,8 @@ impl<'a> Note<'a> {
         let cross = if self.cross && !titled { 24.0 } else { 0.0 };
         let text_width = width - 34.0 - space::INSET - cross;
         let layout = |text: &str| {
-            let mut job = egui::text::LayoutJob::simple(
-                paint::unbroken(text),
-                theme::regular(size::LABEL),
-                p.t1,
-                text_width,
-            );
-            for section in &mut job.sections {
-                section.format.line_height = Some(paint::line_height(size::LABEL));
-            }
-            ui.painter().layout_job(job)
+            let (text, font) = (paint::unbroken(text), theme::regular(size::LABEL));
+            paint::wrapped(ui.painter(), text_width, &text, font, p.t1)
         };
         let galley = layout(self.text);
         let others = self.others.iter().map(|text| layout(text).size().y);

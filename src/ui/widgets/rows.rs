@@ -208,16 +208,8 @@ pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item =
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;
     let layout = |text: &str| {
-        let mut job = egui::text::LayoutJob::simple(
-            paint::unbroken(text),
-            theme::regular(size::LABEL),
-            p.t3,
-            width,
-        );
-        for section in &mut job.sections {
-            section.format.line_height = Some(paint::line_height(size::LABEL));
-        }
-        ui.painter().layout_job(job)
+        let (text, font) = (paint::unbroken(text), theme::regular(size::LABEL));
+        paint::wrapped(ui.painter(), width, &text, font, p.t3)
     };
     let galley = layout(text);
     let heights = all.into_iter().map(|text| layout(text).size().y);

@@ -105,7 +105,7 @@ fn without_vulkan() {
         "{text}"
     );
     assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
-    // The window says so in place of the view, and nobody waits for that.
+    // The window shows the sentence in place of the view, and does not wait for one.
     let (text, code) = picture(here, "window", "window.png", &set);
     assert_eq!((text.as_str(), code), ("", Some(0)));
     assert!(here.join("window.png").exists());

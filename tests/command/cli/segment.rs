@@ -76,7 +76,7 @@ pub fn segments() {
     assert_eq!(values(&here.join("b/labels.nii.gz")), labels);
     let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     assert_eq!(text("a/run.json"), text("b/run.json"));
-    // A member that nobody reads, as of a slip or a newer version.
+    // A member that this version does not read: a misspelled name, or one of a newer version.
     let slip = text("a/run.json").replacen("\"params\": {", "\"params\": { \"toleranse\": 1,", 1);
     std::fs::write(here.join("slip.json"), slip).expect("written");
     let slip = json(&["segment", "--script", "slip.json", "--out", "slip"], here);

@@ -3,10 +3,11 @@
 use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
-use arcuate::data::{AffineSource, Grid, Tractogram};
+use arcuate::data::{AffineSource, Grid, Tractogram, Volume};
 use arcuate::io::disk::{self, Operation, Watcher};
 use arcuate::io::gradients::{self, TableFiles};
-use arcuate::io::{self, Error, atomic, tck, trx};
+use arcuate::io::{self, Error, Opened, atomic, nifti, tck, trx};
+use glam::DAffine3;
 use libtest_mimic::Trial;
 use std::io::Write as _;
 use std::path::Path;
@@ -23,6 +24,10 @@ pub fn tests() -> Vec<Trial> {
         test("io::races::a killed set is the old one", out_of_step),
         #[cfg(unix)]
         test("io::races::a killed table is the old one", gradient_sets),
+        test(
+            "io::races::names of a killed label map are the old ones",
+            label_map,
+        ),
         #[cfg(unix)]
         test("io::races::two tables at once do not mix", two_tables),
         #[cfg(unix)]
@@ -152,7 +157,7 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
             break;
         }
         let half = look(&format!("killed at {first}"));
-        // As on a disk without links, or in a copy of the folder.
+        // A disk without links, or a copy of the folder.
         apart(folder);
         assert_eq!(look(&format!("killed at {first}, copied")), half);
         (old, new) = (old + usize::from(!half), new + usize::from(half));
@@ -230,7 +235,7 @@ fn gradient_sets() {
         bval: at("d.bval"),
         bvec: at("d.bvec"),
     };
-    let axes = glam::DAffine3::IDENTITY;
+    let axes = DAffine3::IDENTITY;
     let grid = Grid::new([2, 2, 2], axes, AffineSource::Sform).expect("a grid");
     let save = |first: Option<&str>, is_new: bool| {
         let vector = if is_new {
@@ -269,6 +274,28 @@ fn gradient_sets() {
             is_new
         },
     );
+}
+
+/// A program was killed after it had replaced the names of a label map, and before the map.
+fn label_map() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let grid = Grid::new([3, 1, 1], DAffine3::IDENTITY, AffineSource::Sform).expect("a grid");
+    let map = Volume::scalar(Arc::new(grid), vec![0.0, 1.0, 2.0]);
+    nifti::save_volume(&at("seg.nii"), &map, "", &Control::new()).expect("saved");
+    std::fs::copy(at("seg.nii"), at(".seg.nii.first.previous")).expect("copied");
+    for (name, first) in [("seg.txt", "New"), (".seg.txt.previous", "Old")] {
+        let text = format!("1 {first} 255 0 0 0\n2 Other 0 255 0 0\n");
+        std::fs::write(at(name), text).expect("written");
+    }
+    let opened = io::open(&at("seg.nii"), &Control::new()).expect("an image");
+    let Opened::Volume(volume, info) = opened else {
+        panic!("an image");
+    };
+    let labels = volume.labels.expect("labels");
+    assert_eq!(labels.name(1), Some("Old"));
+    let said = info.warnings.join("\n");
+    assert!(said.contains("seg.txt is newer than the rest"), "{said}");
 }
 
 /// One set gets its names between those of another.

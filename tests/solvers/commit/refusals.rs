@@ -244,7 +244,7 @@ fn strengths() {
         let said = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
         assert!(said.contains("in 2 of 3"), "{said}");
     }
-    // Nothing is known of G, or the tables are not of the same volumes; the latter is said elsewhere.
+    // G is unknown, or the tables are not of the same volumes; another check reports the latter.
     assert_eq!(read("0").against(&[0.0, 1000.0, 1000.0]), None);
     assert_eq!(read("0.04").against(&[0.0, 1000.0]), None);
 }

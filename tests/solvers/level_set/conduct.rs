@@ -464,6 +464,7 @@ fn at_rest() {
         ("a step", step, 6.0 * 0.005 + 0.01),
     ] {
         let mut made = begin(&image, &[place], &params, Layout::BEST);
+        // Noise may set off the alarm, which has tests of its own.
         made.watched = false;
         let (backend, control) = (backend(2), Control::new());
         let ended = made.run(3000, &backend, &control).unwrap();

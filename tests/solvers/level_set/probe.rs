@@ -80,7 +80,7 @@ fn contrast() {
         let found = probe(&(volume.clone(), near(x)));
         assert_eq!(found.mixed, mixed, "{x} {found:?}");
     }
-    // What lies beside it is known by side, and a range that holds it is doubted.
+    // The probe reports the values beside the sample by side, and doubts a range that holds one of them.
     let found = probe(&(volume.clone(), near(0.0)));
     let [Some(darker), None] = found.beside else {
         panic!("{found:?}");

@@ -7,7 +7,9 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Shape, Volume};
 use arcuate::phantom::{Head, Imaging, PictureOptions, Weighting, WholeHead, scan_grid};
-use arcuate::solvers::level_set::{Cause, Ended, Evolution, Layout, Params, Probe, agreement};
+use arcuate::solvers::level_set::{
+    Cause, Ended, Evolution, Layout, Params, Probe, Start, agreement,
+};
 use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -242,7 +244,7 @@ fn into_air() {
     let (params, _) = probed(&image, at);
     let wide = Params {
         tolerance: 480.0,
-        ..params
+        ..params.clone()
     };
     let mut run = begin(&image, &[sphere(at, 3.0)], &wide, Layout::BEST);
     let ended = go(&mut run, 2000);
@@ -259,6 +261,20 @@ fn into_air() {
     );
     assert!(leak.from < leak.noticed);
     assert!(millilitres(&run) < 150.0, "{}", millilitres(&run));
+    // A session that was paused there comes back: the growth up to there is not judged once more, and a narrower range
+    // does not leak.
+    let begun = Start {
+        mask: None,
+        spheres: vec![sphere(at, 3.0)],
+    };
+    let (script, threads, control) = (run.script(), backend(2), Control::new());
+    let replayed = Evolution::replay(run.all_inputs(), &begun, &script, &threads, &control);
+    let (mut again, _) = replayed.expect("a replay");
+    assert_eq!(again.growth(), run.growth());
+    assert_eq!(again.alarm().suspects(), None);
+    again.set(&params, &threads).expect("set");
+    let ended = go(&mut again, 10);
+    assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     // It stays paused; whoever lets it go on is stopped again only by more.
     assert_eq!(go(&mut run, 10), Ended::Leaked(leak));
     run.let_leak(&backend(2)).expect("a field");

@@ -205,7 +205,7 @@ fn recovery_in_a_task() {
             let mut window = window(state, size);
             let note = window.get_by_role(egui::Role::Note).rect();
             assert!(note.height() < 40.0, "{note:?}");
-            // A long name is cut, never what is said about it.
+            // A long name is cut, never the sentence about it.
             let shapes = window.output().shapes.iter();
             let said = shapes.filter(|clipped| match &clipped.shape {
                 egui::Shape::Text(text) => text.galley.text().starts_with("Unsaved: "),

@@ -302,7 +302,7 @@ fn guide() {
     assert_eq!(other, None, "the first ends at {first}");
 }
 
-/// An export on the way is no last step; the guide begun anew takes its last note away.
+/// An earlier export does not end the guide; starting the guide again removes its last note.
 fn last_step() {
     let folder = tempfile::tempdir().unwrap();
     let export = |state: &mut State| {

@@ -7,14 +7,14 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Leaves room for the rest in the 255 bytes that a name may have.
+/// Most bytes of a name that go into a second name, which may have 255.
 const MOST_BYTES: usize = 235;
 
 /// Where the disk has no links, the first of a set has a copy of itself as long as the set gets its names; a larger one
-/// would take too long, and a process that is killed then leaves a set of which nobody can say that it is half.
+/// would take too long, and a set that a killed process has half replaced is then not recognised.
 const MOST_COPIED: u64 = 256 << 20;
 
-/// Giving a set its names takes milliseconds: who holds the folder for longer does something else.
+/// Giving a set its names takes milliseconds: a program that holds the folder for longer does something else.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -31,7 +31,7 @@ fn first_name(file: &Path) -> PathBuf {
 
 fn second_name(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    // The end tells files of a set apart.
+    // The files of a set differ at the end of their names.
     let start = name.len().saturating_sub(MOST_BYTES);
     let start = (start..).find(|i| name.is_char_boundary(*i)).unwrap_or(0);
     file.with_file_name(format!(".{}.{ending}", &name[start..]))
@@ -75,7 +75,7 @@ fn is_half(first: &Path) -> bool {
     is_same(first, &first_name(first))
 }
 
-/// Whether two names have one file, or one's copy: not every disk has links, and who copies a folder seldom keeps them.
+/// Whether two names have one file, or one is a copy: not every disk has links, and copies of a folder seldom keep them.
 fn is_same(one: &Path, other: &Path) -> bool {
     disk::are_one(one, other) || have_the_same_bytes(one, other).unwrap_or(false)
 }
@@ -168,7 +168,7 @@ impl Old {
         error
     }
 
-    /// All new ones have their names, or all old ones. The first goes first: without it nobody looks at the others.
+    /// All new ones have their names, or all old ones. The first goes first: without it the others are ignored.
     fn forget(&self) {
         for (number, target) in self.targets.iter().enumerate() {
             let name = match number {

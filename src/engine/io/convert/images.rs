@@ -39,8 +39,8 @@ pub fn plan(
 ) -> Result<Image, Error> {
     let named = detect(input)?;
     let read = image::stored(input, control);
-    let (mut stored, info) = read.map_err(|e| misnamed(input, named, e))?;
-    let labels = colours::of_stored(input, &stored, &info, told)?;
+    let (mut stored, mut info) = read.map_err(|e| misnamed(input, named, e))?;
+    let labels = colours::of_stored(input, &stored, &mut info, told)?;
     let labels = labels.filter(|l| !l.table.is_empty());
     let (mut gradients, mut losses) = table(input, &stored);
     let own = stored.grid.clone();

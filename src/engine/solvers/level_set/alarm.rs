@@ -11,9 +11,9 @@
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
 //!
-//! A surface that multiplies by itself may also have passed a narrow place of what is looked for, such as the atrium
-//! of a ventricle behind its choroid plexus: volumes alone do not tell that from a leak. So that is a suspicion, which
-//! what the surface grew by decides ([`Joined`]). Where it goes on, its volume is that of a new seed.
+//! A surface that multiplies by itself may also have passed a narrow place of the structure, such as the atrium of a
+//! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
+//! until the voxels that joined decide ([`Joined`]). Where the run goes on, its volume is that of a new seed.
 //!
 //! Each leak names the step to go back to: the change of speeds that let the surface leak, else the step at which
 //! growth set in. Changes that follow one another before the surface rests are one change, made at the first of them.
@@ -128,7 +128,7 @@ pub struct Alarm {
     /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
-    /// A leak if what joined does not belong.
+    /// A leak if the voxels that joined do not belong.
     suspected: Option<Leak>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
@@ -189,10 +189,7 @@ impl Alarm {
                 .any(|e| e.step == step && matches!(e.what, What::Sphere(_)));
             if step > 0 {
                 alarm.record(if edited { alarm.now } else { *inside });
-                // The run went on.
-                if alarm.suspected.is_some() {
-                    alarm.goes_on();
-                }
+                alarm.passes();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
@@ -221,12 +218,20 @@ impl Alarm {
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
 
-    /// Whether what joined since the suspected step belongs to what was inside by then.
+    /// Takes the decision whether the voxels that joined since the suspected step belong to those inside by then.
     pub fn judge(&mut self, belongs: bool) {
         if belongs {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
             self.leak.get_or_insert(leak);
+        }
+    }
+
+    /// Drops a suspicion of a run that is done again: the first time it went on from there, or the user knows of the leak.
+    /// A judgement now would compare with a much older surface.
+    pub fn passes(&mut self) {
+        if self.suspected.is_some() {
+            self.goes_on();
         }
     }
 

@@ -391,7 +391,7 @@ impl Evolution {
         field.contact(inputs.values(), background.filter(meant))
     }
 
-    /// Whether what joined since a step is more of what was inside by then. Needs the backend's threads installed.
+    /// Whether the voxels that joined since a step belong to those inside by then. Needs the backend's threads installed.
     fn belongs_since(&self, step: u64) -> Result<bool, Error> {
         let (before, now) = (self.field_before(step), self.field()?);
         let start = self.field_before(0);

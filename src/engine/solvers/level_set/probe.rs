@@ -237,8 +237,8 @@ impl Around<'_> {
     }
 }
 
-/// The value below which a share of some lies.
-fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+/// The value below which a share of the values lies.
+pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(share * last as f64).round() as usize])

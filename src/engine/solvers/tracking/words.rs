@@ -1,5 +1,7 @@
 //! Numbers in sentences.
 
+use crate::data::words::grouped;
+
 /// `16\u{202F}777\u{202F}216`; from a billion on in words: `3.9 billion`.
 pub fn count(n: f64) -> String {
     const LARGE: [(f64, &str); 3] = [
@@ -13,13 +15,5 @@ pub fn count(n: f64) -> String {
     if let Some((unit, word)) = LARGE.iter().find(|(unit, _)| n >= *unit) {
         return format!("{:.1} {word}", n / unit);
     }
-    let digits = format!("{n:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push('\u{202F}');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(&format!("{n:.0}"))
 }

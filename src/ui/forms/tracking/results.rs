@@ -94,7 +94,7 @@ pub fn show(
     if let Some(rays) = &live.rays {
         measures::repaired(ui, rays);
     }
-    // The line is there with nothing in it, too: what is below stays where it is.
+    // The line keeps its height when it is empty, so the rows below stay in place.
     rows::line(ui, &tracks::dropped(output, has_missed_row(live)));
     let parts = tracks::stops(output, params, state.view.stop);
     if !parts.is_empty() {

@@ -84,8 +84,8 @@ impl Course {
         Some((before, grown.max(STILL)))
     }
 
-    /// The begin of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
-    /// or after it. A surface that wanders along a structure for long multiplies many times before it leaks.
+    /// The start of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
+    /// or after it. A surface that follows a structure for long multiplies many times before it leaks.
     pub fn last_slow(&self, pace: f64) -> Option<Mark> {
         let root = |k: usize| (self.inside[k] as f64).cbrt();
         let ends = (PACE..self.inside.len()).rev();

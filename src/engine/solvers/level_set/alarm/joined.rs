@@ -1,8 +1,8 @@
-//! Whether what a surface grew by is more of what it held before.
+//! Whether the voxels that joined a surface belong to the structure that it held before.
 //!
-//! Two things tell a structure that goes on beyond a narrow place from a leak. It holds the same values: a leak
+//! A structure that continues beyond a narrow place differs from a leak in two ways. It holds the same values: a leak
 //! runs along voxels that are partly another tissue, or through that tissue itself. And it is wider than the place that
-//! held the surface up, so that volume grows by more than area: a leak spreads in thin sheets, such as sulci.
+//! held the surface up, so volume grows by more than area: a leak spreads in thin sheets, such as sulci.
 //!
 //! Measured at the first suspicion of each run, by the real window's and command's probe of 2 mm and sphere of 3 mm:
 //!
@@ -24,6 +24,7 @@
 
 use super::super::bricks::Field;
 use super::super::measure::area_mm2;
+use super::super::probe::quantile;
 use super::super::surface::surface;
 use crate::data::Mask;
 
@@ -46,7 +47,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// `start`: what the user began with; `range`: the values of what is looked for. Needs the backend's threads
+    /// `start`: the surface that the user began with; `range`: the values of the structure. Needs the backend's threads
     /// installed.
     pub fn new(
         start: &Field,
@@ -69,8 +70,8 @@ impl Joined {
         }
         let begun = start.mask();
         let mut begun = of(&|i| begun.inside[i] != 0);
-        let [middle] = quantiles(&mut deep, [0.5])?;
-        let begun = quantiles(&mut begun, [TAIL, 1.0 - TAIL])?;
+        let middle = quantile(&mut deep, 0.5)?;
+        let [least, most] = [TAIL, 1.0 - TAIL].map(|share| quantile(&mut begun, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
             let near = values.iter().filter(|v| (low..=high).contains(*v)).count();
             near as f64 / values.len().max(1) as f64
@@ -78,7 +79,7 @@ impl Joined {
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
         // In a wide range another tissue is near the middle too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
-        let as_begun = alike(begun);
+        let as_begun = alike([least?, most?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
         let thickness = own.len() as f64 / area;
@@ -99,14 +100,7 @@ impl Joined {
     }
 }
 
-/// The values below which these shares lie.
-fn quantiles<const N: usize>(values: &mut [f64], shares: [f64; N]) -> Option<[f64; N]> {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    Some(shares.map(|share| values[(share * last as f64).round() as usize]))
-}
-
-/// Whether all that share a face with a voxel are inside too.
+/// Whether all voxels that share a face with this one are inside too.
 fn is_deep(mask: &Mask, index: usize) -> bool {
     let (grid, at) = (&mask.grid, mask.grid.voxel(index));
     (0..3).all(|a| {

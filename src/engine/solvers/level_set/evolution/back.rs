@@ -173,6 +173,7 @@ impl Evolution {
                 other => return Ok(other),
             }
         }
+        self.alarm.passes();
         Ok(Ended::Steps)
     }
 
