@@ -12,7 +12,7 @@ use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Space, Told, ToldAffine};
-use crate::jobs::{self, Loaded, Output, Request};
+use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
 use crate::state::defaults;
 use crate::state::recipe::{FitRecipe, Source};
@@ -562,7 +562,7 @@ impl FitOptions {
                     about_mask(found, scan.mask_beside.as_deref());
                 }
                 let floor = recipe.params.min_eigenvalue_mm2_per_s;
-                for doubt in jobs::doubts(&fit, mask.count(), floor) {
+                for doubt in fit.doubts(mask.count(), floor) {
                     warning!("{doubt}: {}", self.scan.scan);
                 }
                 Ok(Fitted {

@@ -3,43 +3,9 @@
 use super::FitKey;
 use super::fault::Fault;
 use crate::compute::{Backend, Control};
-use crate::data::gradients::volume_numbers;
-use crate::data::words::{agreed, counted};
+use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
-
-/// A smallest eigenvalue above this is meant to raise those of tissue: as many voxels may be repaired.
-const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
-
-/// Reasons to doubt a fit within a mask of so many voxels, whose smallest eigenvalue is `floor`; one sentence each.
-pub fn doubts(fit: &Output, in_mask: usize, floor: f64) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let n = fit.without_signal.len();
-    if n > 0 {
-        doubts.push(format!(
-            "{} {} no sample above 0 in the mask and {} left out of the fit ({}); check that the scan is whole",
-            counted(n, "volume"),
-            agreed(n, "has", "have"),
-            agreed(n, "is", "are"),
-            volume_numbers(&fit.without_signal)
-        ));
-    }
-    let (fitted, repaired) = (in_mask - fit.unfitted, fit.repaired.count());
-    if 2 * repaired > fitted && floor <= MOST_FLOOR_MM2_PER_S {
-        let check = match fit.s0 {
-            Some(_) => {
-                "that the gradients belong to this scan, with b-values in s/mm², and that the mask fits it"
-            }
-            None => "the order and the axes of the image's tensors",
-        };
-        doubts.push(format!(
-            "The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
-             repaired; check {check}",
-            100.0 * repaired as f64 / fitted as f64
-        ));
-    }
-    doubts
-}
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
 pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
@@ -134,7 +100,7 @@ pub(super) fn fitted(
             counted(mask.count(), "voxel")
         )));
     }
-    let meant = params.min_eigenvalue_mm2_per_s > MOST_FLOOR_MM2_PER_S;
+    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MOST_FLOOR_MM2_PER_S;
     if fit.repaired.count() == fitted && !meant {
         let check = match dwi.tensors {
             Some(_) => "the order and the axes of the image's tensors",

@@ -74,11 +74,10 @@ pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Res
     };
     let Some(table) = table else {
         let half = io::gradients::alone_beside(path);
-        let refused = half
-            .iter()
-            .map(|half| format!("{half}: {}", path.display()));
         return Ok(Found {
-            refused: refused.last(),
+            refused: half
+                .as_ref()
+                .map(|half| format!("{half}: {}", path.display())),
             notes: half.into_iter().collect(),
             ..Found::default()
         });

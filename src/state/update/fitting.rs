@@ -4,7 +4,7 @@ use super::sessions;
 use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
-use crate::jobs::{self, FitKey, Kept, Request, Slot};
+use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::render::colour_map::ColourMap;
 use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
@@ -155,7 +155,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         );
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
-    for doubt in jobs::doubts(&result.fit, result.mask.count(), floor) {
+    for doubt in result.fit.doubts(result.mask.count(), floor) {
         state.session.say(Severity::Warning, doubt);
     }
     true

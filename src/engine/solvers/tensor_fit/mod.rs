@@ -19,12 +19,14 @@
 mod brain_mask;
 mod cpu;
 mod design;
+mod doubts;
 pub mod eigen;
 mod given;
 mod maps;
 mod wild;
 
 pub use brain_mask::{BrainMask, MaskReport};
+pub use doubts::MOST_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use given::{given, given_mask};
 pub use wild::Residuals;
