@@ -311,6 +311,12 @@ pub struct Window {
     pub jobs: Jobs,
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Window {
     /// On two threads.
     pub fn new() -> Self {

@@ -70,6 +70,12 @@ pub struct Window {
     pub copied: Vec<String>,
 }
 
+impl Default for Window {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Window {
     pub fn new() -> Self {
         let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");

@@ -208,7 +208,7 @@ fn volumes_left_out_are_named() {
     let outside: Vec<usize> = (16..31).filter(|v| *v != 20).collect();
     assert_eq!(output.outside_range, outside);
     assert_eq!(output.without_signal, [3]);
-    let doubts = arcuate::jobs::doubts(&output, mask.count(), 1e-5);
+    let doubts = output.doubts(mask.count(), 1e-5);
     let [doubt] = doubts.as_slice() else {
         panic!("{doubts:?}")
     };
