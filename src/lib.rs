@@ -7,6 +7,7 @@ pub mod app;
 pub mod cli;
 pub mod jobs;
 pub mod render;
+pub mod scene;
 pub mod state;
 pub mod ui;
 

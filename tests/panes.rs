@@ -1,6 +1,6 @@
 //! Empty panes to draw into.
 
-use arcuate::render::draw_list::{ScenePane, SlicePane};
+use arcuate::scene::draw_list::{ScenePane, SlicePane};
 use glam::{DMat3, DMat4, DVec3};
 
 /// A square pane through `centre` (at its middle) with these unit axes.

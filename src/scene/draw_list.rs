@@ -2,8 +2,8 @@
 //!
 //! Equal lists give equal pixels, so a pane is drawn again only when its list changed.
 
-use super::colour_map::ColourMap;
-pub use super::transfer::{Colours, Transfer};
+use crate::data::appearance::ColourMap;
+pub use crate::data::appearance::{Colours, GlyphShape, Interpolation, LineStyle, Transfer};
 use crate::data::{BrickImage, Mask, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
@@ -115,13 +115,6 @@ pub enum ContourOf {
     /// Its first frame.
     Image(ById<Volume>),
     Bricks(ById<BrickImage>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub enum Interpolation {
-    Nearest,
-    Linear,
-    Cubic,
 }
 
 /// A textured rectangle in 3-D; only where some image is not transparent. What lies outside `cut_out`, or
@@ -270,12 +263,6 @@ pub enum GlyphPlace {
     Below(Vec<(ById<Volume>, f32)>),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub enum GlyphShape {
-    Ellipsoid,
-    Superquadric,
-}
-
 /// Streamlines with their display.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lines {
@@ -303,14 +290,6 @@ pub enum LineColour {
         range: (f32, f32),
         colour_map: ColourMap,
     },
-}
-
-#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
-pub enum LineStyle {
-    /// Width in logical pixels.
-    Lines { width_px: f32 },
-    /// Radius in mm, lit as a cylinder.
-    Tubes { radius_mm: f32 },
 }
 
 /// A region in 3-D.

@@ -1,6 +1,6 @@
 //! Tensor glyphs: of which voxels, and how many of them.
 
-use super::super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
+use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;

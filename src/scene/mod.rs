@@ -2,14 +2,15 @@
 //!
 //! Pure: equal states and sizes give equal lists.
 
+pub mod draw_list;
 pub mod pathways;
 pub mod segment;
 
-use super::colour_map::ColourMap;
-use super::draw_list::{
+use self::draw_list::{
     ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
     SliceQuad, Solid, SolidShape,
 };
+use crate::data::appearance::ColourMap;
 use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};

@@ -1,11 +1,11 @@
 //! Pathways: their cost on slices, the outlines of their sets, their paths.
 
-use super::super::colour_map::ColourMap;
-use super::super::draw_list::{
+use super::draw_list::{
     ById, Contour, ContourOf, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
     Transfer, VolumeDraw, VolumeStyle,
 };
 use super::volumes::planes;
+use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::state::FoundPathway;
 use crate::state::defaults::STALE_OPACITY;

@@ -1,12 +1,12 @@
 //! Segmentation: the surface's contour on slices and itself in 3-D, the speeds.
 
-use super::super::colour_map::ColourMap;
-use super::super::draw_list::{
+use super::draw_list::{
     BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
     Transfer, VolumeDraw, VolumeStyle,
 };
 use super::{Size, volumes};
 use crate::data::Volume;
+use crate::data::appearance::ColourMap;
 use crate::state::defaults::STALE_OPACITY;
 use crate::state::document::Layer;
 use crate::state::segment::LIVE_RGB;

@@ -2,7 +2,7 @@
 
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
-use crate::render::draw_list::{
+use crate::scene::draw_list::{
     ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
 };
 use crate::state::document::Layer;

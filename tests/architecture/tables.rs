@@ -75,17 +75,17 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "quoted",
                 ]),
             ),
-            // How a layer is shown, in the words of the draw list: plain values.
-            ("render", Only(&["colour_map", "draw_list"])),
         ],
     ),
-    ("render", &[("data", All), ("state", All)]),
+    ("scene", &[("data", All), ("state", All)]),
+    ("render", &[("data", All), ("scene", Only(&["draw_list"]))]),
     (
         "ui",
         &[
             ("data", All),
             ("solvers", Types),
             ("state", All),
+            ("scene", All),
             ("render", All),
             // Which formats there are and what they hold: a table of plain values.
             ("io", Only(&["Content", "Format"])),
@@ -101,6 +101,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("solvers", All),
             ("jobs", All),
             ("state", All),
+            ("scene", All),
             ("render", All),
             // Pictures of the window.
             ("ui", Only(&["Memory", "show", "snapshot"])),
@@ -112,6 +113,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", All),
             ("jobs", All),
             ("state", All),
+            ("scene", All),
             ("render", All),
             ("ui", All),
         ],

@@ -11,12 +11,12 @@ mod streamlines;
 mod through;
 mod volume;
 
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::render::offscreen::Offscreen;
+use arcuate::scene::draw_list::{
     ById, Image, Interpolation, LineColour, LineStyle, Lines, ScenePane, SlicePane,
 };
-use arcuate::render::offscreen::Offscreen;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

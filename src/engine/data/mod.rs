@@ -3,6 +3,7 @@
 //! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
 //! have integer voxel coordinates; voxels are kept in file order, x fastest.
 
+pub mod appearance;
 pub mod brick_image;
 mod content;
 pub mod drawing;

@@ -1,11 +1,11 @@
 //! Tensor fits: asking for the one that belongs to the document, and taking in its result.
 
 use super::sessions;
+use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
-use crate::render::colour_map::ColourMap;
 use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;

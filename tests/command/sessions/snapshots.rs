@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
-use arcuate::render::build;
+use arcuate::scene;
 use arcuate::solvers::tracking::Seeding;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::comparing;
@@ -108,7 +108,7 @@ fn come_back() {
         for task in Task::ALL {
             state.view.task = task;
             let seen = with.seen(&state);
-            let drawn = build::tractograms(&seen).into_iter();
+            let drawn = scene::tractograms(&seen).into_iter();
             let drawn = drawn.filter(|(t, _)| *t.points == *live.points).count();
             let kept = usize::from(number == 0);
             assert_eq!(drawn, kept + usize::from(task.shows_live()), "{task:?}");

@@ -5,7 +5,7 @@ use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::tensor_field::Tensor;
 use arcuate::data::{TensorField, Volume};
-use arcuate::render::draw_list::{ById, CutPlane, GlyphPlace, GlyphShape, ScenePane, TensorGlyphs};
+use arcuate::scene::draw_list::{ById, CutPlane, GlyphPlace, GlyphShape, ScenePane, TensorGlyphs};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;

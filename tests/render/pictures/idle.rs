@@ -6,7 +6,8 @@ use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::data::labels::{Label, Labels};
 use arcuate::data::{DataId, Volume};
-use arcuate::render::{PaneId, build};
+use arcuate::render::PaneId;
+use arcuate::scene;
 use arcuate::state::{Content, Document, Layer, LayerId, Recipe, defaults};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -96,7 +97,7 @@ fn label_map() {
     let mut offscreen = fresh_offscreen();
     let before = offscreen.renderer.device_bytes();
     let mut list = pane(6, DVec3::new(12.5, 12.5, 16.0), DVec3::X, DVec3::Y, 1.0);
-    list.images = build::images(&document);
+    list.images = scene::images(&document);
     let drawn: Vec<DataId> = list.images.iter().map(|i| i.volume.0.id()).collect();
     assert_eq!(drawn, [picture]);
     let found = offscreen.slice(&list).expect("a picture");

@@ -4,12 +4,12 @@ use super::{ball, curve, fresh_offscreen, image, lines, offscreen, plain_grid, t
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
-    ById, LineColour, LineStyle, Lines, Outline, ScenePane, Solid, SolidShape,
-};
+use arcuate::data::appearance::ColourMap;
 use arcuate::render::offscreen::{Error, Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer, Surface, device_descriptor, instance};
+use arcuate::scene::draw_list::{
+    ById, LineColour, LineStyle, Lines, Outline, ScenePane, Solid, SolidShape,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};

@@ -3,12 +3,12 @@
 use super::{apart, ball, image, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Grid, Mask, Volume, VolumeKind};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::render::offscreen::Offscreen;
+use arcuate::scene::draw_list::{
     ById, LineColour, LineStyle, Lines, Outline, ScenePane, SliceQuad, Solid, SolidShape,
 };
-use arcuate::render::offscreen::Offscreen;
 use glam::{DMat4, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::{apart, fresh_offscreen, lines, offscreen, tractogram, world};
 use crate::support::panes::pane;
 use crate::support::{Random, test};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{LineColour, LineStyle, Lines};
+use arcuate::data::appearance::ColourMap;
 use arcuate::render::offscreen::Picture;
+use arcuate::scene::draw_list::{LineColour, LineStyle, Lines};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 

@@ -3,7 +3,7 @@
 use super::{apart, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
-use arcuate::render::draw_list::{LineColour, LineStyle, Lines, Slab};
+use arcuate::scene::draw_list::{LineColour, LineStyle, Lines, Slab};
 use glam::DVec3;
 use libtest_mimic::Trial;
 

@@ -7,13 +7,13 @@ mod hiding;
 use super::{apart, offscreen};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Grid, Volume};
 use arcuate::render::March;
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::render::offscreen::Picture;
+use arcuate::scene::draw_list::{
     ById, Colours, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
-use arcuate::render::offscreen::Picture;
 use arcuate::state::Display;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle as Style};
 use glam::{DAffine3, DMat3, DVec2, DVec3};

@@ -10,8 +10,8 @@ use crate::support::panes::scene;
 use crate::support::{Random, cuda_test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{BrickImage, LendImage, Mask};
-use arcuate::render::draw_list::{BrickSurface, ById, ScenePane};
 use arcuate::render::offscreen::Offscreen;
+use arcuate::scene::draw_list::{BrickSurface, ById, ScenePane};
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, What,
 };

@@ -5,12 +5,12 @@ use crate::eikonal::{cube, swirl};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, cuda_test};
 use arcuate::compute::Backend;
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{LendImage, Volume};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::render::offscreen::Offscreen;
+use arcuate::scene::draw_list::{
     ById, Image, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
-use arcuate::render::offscreen::Offscreen;
 use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway::excess_on_card;

@@ -6,7 +6,7 @@ use super::rays;
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
-use arcuate::render::build::{self, Size};
+use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::pathway::Rates;
@@ -159,8 +159,8 @@ fn strengths(window: &Window) -> [f32; 4] {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
-    let slice = build::slice(&window.state, Pane::Axial, size).expect("a slice");
-    let scene = build::scene(&window.state, size);
+    let slice = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+    let scene = scene::scene(&window.state, size);
     [
         slice.images.last().expect("the cost").opacity,
         slice.contours.last().expect("its outline").opacity,

@@ -4,7 +4,7 @@ use super::{file, opened};
 use crate::support::test;
 use arcuate::data::{Grid, Mask};
 use arcuate::jobs::{Event, Loaded};
-use arcuate::render::build;
+use arcuate::scene;
 use arcuate::state::{Action, Pane, Phase, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -50,7 +50,7 @@ fn seen(state: &State) -> Vec<String> {
 fn alone() {
     let mut state = shown(vec![mask()]);
     assert_eq!(seen(&state), ["brain_mask"]);
-    let images = build::images(&state.document);
+    let images = scene::images(&state.document);
     assert!(images.len() == 1 && images[0].opacity > 0.5);
     // Eight voxels have a border in their middle; what is looked at first is a voxel.
     let voxel = state.view.crosshair / VOXEL_MM;

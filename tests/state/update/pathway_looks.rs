@@ -3,11 +3,11 @@
 use super::Window;
 use super::pathways::{A, drag, live, looking};
 use crate::support::test;
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Role, VolumeKind};
-use arcuate::render::build::{self, Size};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::GlyphPlace::Below;
-use arcuate::render::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
+use arcuate::scene::draw_list::GlyphPlace::Below;
+use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
+use arcuate::scene::{self, Size};
 use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
 use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
@@ -45,7 +45,7 @@ fn volumes(window: &Window) -> Vec<VolumeDraw> {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
-    build::scene(&window.state, size).volumes
+    scene::scene(&window.state, size).volumes
 }
 
 fn names() {
@@ -154,7 +154,7 @@ fn colours() {
         pixels_per_point: 1.0,
     };
     let images = |window: &Window| {
-        let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
         let mut images = list.images;
         let over = images.pop().expect("one");
         (images, over)
@@ -218,7 +218,7 @@ fn hovered() {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
-    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert_eq!(
         list.lines.len(),
         3,
@@ -277,9 +277,9 @@ fn hovered() {
     window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
     assert_eq!(window.state.view.glyphs.place, place);
     window.act(Action::SetGlyphs(look));
-    let list = build::slice(&window.state, Pane::Axial, size).expect("a slice");
+    let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert!(list.glyphs.is_none());
-    let glyphs = build::scene(&window.state, size).glyphs.expect("glyphs");
+    let glyphs = scene::scene(&window.state, size).glyphs.expect("glyphs");
     let epsilon = window.state.document.pathways.epsilon as f32;
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));

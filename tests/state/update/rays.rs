@@ -4,7 +4,7 @@ use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
-use arcuate::render::build::{self, Size};
+use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
 use arcuate::solvers::tracking::{self, Interpolation, Seeding, StopReason};
 use arcuate::state::bundle::Column;
@@ -319,9 +319,9 @@ fn one_reason() {
             pixels_per_point: 1.0,
         };
         let lines = match in_3d {
-            true => build::scene(&window.state, size).lines,
+            true => scene::scene(&window.state, size).lines,
             false => {
-                build::slice(&window.state, Pane::Axial, size)
+                scene::slice(&window.state, Pane::Axial, size)
                     .expect("a slice")
                     .lines
             }

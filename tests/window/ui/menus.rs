@@ -2,7 +2,7 @@
 
 use super::{Window, click, small_scan, window};
 use crate::support::test;
-use arcuate::render::draw_list::Interpolation;
+use arcuate::scene::draw_list::Interpolation;
 use arcuate::state::Tool;
 use egui::Key;
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};

@@ -3,9 +3,9 @@
 use super::{Window, click, double_click, sample, submitted, type_over, window};
 use crate::support::{self, start_of_new_job, test};
 use arcuate::data::Role;
+use arcuate::data::appearance::ColourMap;
 use arcuate::jobs::Request;
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{Colours, Transfer};
+use arcuate::scene::draw_list::{Colours, Transfer};
 use arcuate::solvers::metric::Cost;
 use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
@@ -335,7 +335,7 @@ fn legends() {
     );
     let live = state.final_pathway().expect("a pathway").clone();
     let side = |i: usize| {
-        let (_, high) = arcuate::render::build::pathways::side_window(&live.sides[i]);
+        let (_, high) = arcuate::scene::pathways::side_window(&live.sides[i]);
         format::significant(f64::from(high))
     };
     let (first, second) = (

@@ -5,7 +5,7 @@ use crate::support::{self, lines, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
-use arcuate::render::build;
+use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
 use arcuate::state::sampling::SampleAction;
@@ -483,8 +483,8 @@ fn eye() {
     let mut window = window(driven.state.clone(), [1920.0, 1080.0]);
     let drawn = |window: &Window| {
         let state = &window.state().state;
-        let surfaces = build::segment::surfaces(state, &state.view.camera).len();
-        assert_eq!(build::segment::contours(state).len(), surfaces);
+        let surfaces = scene::segment::surfaces(state, &state.view.camera).len();
+        assert_eq!(scene::segment::contours(state).len(), surfaces);
         surfaces
     };
     assert_eq!(drawn(&window), 1);
@@ -518,8 +518,8 @@ fn hints() {
 }
 
 fn drawn_opacity(state: &arcuate::state::State) -> f32 {
-    let surface = build::segment::surfaces(state, &state.view.camera);
-    let contour = build::segment::contours(state);
+    let surface = scene::segment::surfaces(state, &state.view.camera);
+    let contour = scene::segment::contours(state);
     let opacity = surface.last().expect("drawn").opacity;
     assert_eq!(contour.last().expect("drawn").opacity, opacity);
     opacity

@@ -8,7 +8,7 @@ use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::session::LeftBehind;
 use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
-use arcuate::render::build::{Flat, flats};
+use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
 use arcuate::ui::probe;

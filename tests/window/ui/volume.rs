@@ -2,8 +2,8 @@
 
 use super::{Window, click, double_click, sample, small_scan, type_over, window};
 use crate::support::test;
-use arcuate::render::build::{self, Size};
-use arcuate::render::draw_list::GlyphShape;
+use arcuate::scene::draw_list::GlyphShape;
+use arcuate::scene::{self, Size};
 use arcuate::state::State;
 use arcuate::state::glyph_look::GlyphPlace;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
@@ -132,7 +132,7 @@ fn thinned() {
             points: glam::DVec2::splat(200.0),
             pixels_per_point: 1.0,
         };
-        build::scene(state, size).glyphs.expect("glyphs").every
+        scene::scene(state, size).glyphs.expect("glyphs").every
     };
     assert_eq!(every(&state), 2);
     let mut window = window(state, [1920.0, 1080.0]);

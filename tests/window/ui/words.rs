@@ -2,9 +2,9 @@
 
 use super::sample;
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
-use arcuate::render::colour_map::ColourMap;
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::solvers::tracking::{Fate, Starts, StopReason};
 use arcuate::state::session::GuideStep;

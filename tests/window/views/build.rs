@@ -3,11 +3,11 @@
 use super::sample::{add_layer, add_live, add_sphere, grid, near, state};
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::jobs::Jobs;
-use arcuate::render::build::{self, Size};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{LineColour, SolidShape};
+use arcuate::scene::draw_list::{LineColour, SolidShape};
+use arcuate::scene::{self, Size};
 use arcuate::solvers::tracking::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
 use arcuate::state::{
@@ -71,7 +71,7 @@ fn pixels_are_points() {
             let mut state = state();
             update(&mut state, Action::SetConvention(convention));
             let size = size(&mut random);
-            let list = build::slice(&state, pane, size).unwrap();
+            let list = scene::slice(&state, pane, size).unwrap();
             let plane = state
                 .view
                 .plane(pane, state.document.framed(), size.points)
@@ -90,7 +90,7 @@ fn pixels_are_points() {
                 "through the crosshair"
             );
         }
-        assert!(build::slice(&state(), Pane::Scene, size(&mut random)).is_none());
+        assert!(scene::slice(&state(), Pane::Scene, size(&mut random)).is_none());
     }
 }
 
@@ -106,7 +106,7 @@ fn images_are_stacked() {
     display.visible = false;
     let other = Mask::new(grid, vec![1; n]);
     add_layer(&mut state, "hidden", Content::Mask(other), display);
-    let images = build::images(&state.document);
+    let images = scene::images(&state.document);
     assert_eq!(images.len(), 2);
     assert!(
         !images[0].transparent_below,
@@ -119,7 +119,7 @@ fn images_are_stacked() {
     assert_eq!((limit.0.id(), *value), (fa.id(), 0.2));
     assert!(images[0].hide_below.is_none());
     update(&mut state, Action::MoveLayer { layer: id, to: 0 });
-    let images = build::images(&state.document);
+    let images = scene::images(&state.document);
     assert_eq!(images[0].colour_map, ColourMap::Mask);
 }
 
@@ -132,7 +132,7 @@ fn scene_list() {
     let seed = add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     add_sphere(&mut state, Role::Target, DVec3::X, 6.0);
     update(&mut state, Action::SelectRegion(Some(seed)));
-    let list = build::scene(&state, size);
+    let list = scene::scene(&state, size);
     assert_eq!(list.size_px, [800, 600]);
     assert_eq!(list.solids.len(), 2);
     assert!(list.solids[0].selected && !list.solids[1].selected);
@@ -149,9 +149,9 @@ fn scene_list() {
     let head = &state.document.tensors.as_ref().unwrap().mask;
     assert_eq!(list.outline.as_ref().unwrap().mask.0.id(), head.id());
     update(&mut state, Action::ToggleOutline);
-    assert!(build::scene(&state, size).outline.is_none());
+    assert!(scene::scene(&state, size).outline.is_none());
     // Slices hide streamlines: off in Track, unless a region is to be placed on them.
-    assert!(build::scene(&state, size).slices.is_empty());
+    assert!(scene::scene(&state, size).slices.is_empty());
     update(
         &mut state,
         Action::SetTool(Tool::Place {
@@ -159,19 +159,19 @@ fn scene_list() {
             cube: false,
         }),
     );
-    assert_eq!(build::scene(&state, size).slices.len(), 3);
+    assert_eq!(scene::scene(&state, size).slices.len(), 3);
     update(&mut state, Action::SetTool(Tool::Crosshair));
     update(&mut state, Action::ToggleSlicesInScene);
-    assert_eq!(build::scene(&state, size).slices.len(), 3);
+    assert_eq!(scene::scene(&state, size).slices.len(), 3);
     update(&mut state, Action::SelectTask(Task::View));
     update(&mut state, Action::ToggleSlicesInScene);
     assert!(
-        build::scene(&state, size).slices.is_empty(),
+        scene::scene(&state, size).slices.is_empty(),
         "each task has its own switch"
     );
-    assert_eq!(build::scene(&state, size).background, [0; 3]);
+    assert_eq!(scene::scene(&state, size).background, [0; 3]);
     update(&mut state, Action::ToggleTheme);
-    assert_eq!(build::scene(&state, size).background, [255; 3]);
+    assert_eq!(scene::scene(&state, size).background, [255; 3]);
 }
 
 fn output() -> tracking::Output {
@@ -208,8 +208,8 @@ fn colours_streamlines() {
     };
     let mut coloured = |colouring: LineColouring| {
         state.document.track_display.line_colouring = colouring;
-        let list = build::scene(&state, size);
-        let on_slice = build::slice(&state, Pane::Axial, size).unwrap();
+        let list = scene::scene(&state, size);
+        let on_slice = scene::slice(&state, Pane::Axial, size).unwrap();
         assert_eq!(
             list.lines[0].colour, on_slice.lines[0].colour,
             "the same on slices"
@@ -251,7 +251,7 @@ fn colours_streamlines() {
     ] {
         let mut display = defaults::line_display();
         display.line_colouring = colouring;
-        assert_eq!(build::line_colour(&bare, &display), LineColour::Direction);
+        assert_eq!(scene::line_colour(&bare, &display), LineColour::Direction);
     }
 }
 
@@ -293,9 +293,9 @@ fn missed_with_targets() {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
     };
-    assert_eq!(build::scene(&state, size).lines.len(), 1);
+    assert_eq!(scene::scene(&state, size).lines.len(), 1);
     add_sphere(&mut state, Role::Target, DVec3::ZERO, 5.0);
-    let lines = build::scene(&state, size).lines;
+    let lines = scene::scene(&state, size).lines;
     assert_eq!(lines.len(), 2);
     let grey = lines
         .iter()
@@ -303,11 +303,11 @@ fn missed_with_targets() {
         .expect("the missed ones");
     assert!((grey.opacity - 0.24).abs() < 1e-6 && matches!(grey.colour, LineColour::Fixed(_)));
     assert_eq!(
-        build::slice(&state, Pane::Axial, size).unwrap().lines.len(),
+        scene::slice(&state, Pane::Axial, size).unwrap().lines.len(),
         1
     );
     state.document.track_display.visible = false;
-    assert!(build::scene(&state, size).lines.is_empty());
+    assert!(scene::scene(&state, size).lines.is_empty());
 }
 
 fn quads_cross() {
@@ -318,7 +318,7 @@ fn quads_cross() {
         pixels_per_point: 1.0,
     };
     let (low, high) = state.document.bounds();
-    let quads = build::scene(&state, size).slices;
+    let quads = scene::scene(&state, size).slices;
     for (axis, quad) in quads.iter().enumerate() {
         let crosshair = state.view.crosshair;
         assert_eq!(quad.origin[axis], crosshair[axis]);
@@ -435,7 +435,7 @@ fn many_stopped() {
             points: dvec2(300.0, 300.0),
             pixels_per_point: 1.0,
         };
-        build::scene(state, size).lines[0].tractogram.0.len()
+        scene::scene(state, size).lines[0].tractogram.0.len()
     };
     let mut asked = update(&mut state, Action::ShowStop(Some(reason)));
     assert!(update(&mut state, Action::ToggleCrosshair).is_empty());

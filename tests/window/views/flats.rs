@@ -4,7 +4,7 @@ use super::hands::somewhere;
 use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
-use arcuate::render::build::head_mask;
+use arcuate::scene::head_mask;
 use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use arcuate::state::{Action, Pane, State, Task, Tool};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};

@@ -2,10 +2,10 @@
 
 use super::sample::{add_layer, add_live, state};
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Tractogram, Volume};
-use arcuate::render::build::{self, Size};
-use arcuate::render::colour_map::ColourMap;
 use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::scene::{self, Size};
 use arcuate::solvers::tracking::{self, Fate, StopReason};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::WEIGHT;
@@ -238,14 +238,14 @@ fn slab() {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
     };
-    assert!(build::scene(&state, size).slab.is_none());
+    assert!(scene::scene(&state, size).slab.is_none());
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Coronal, 1), (Pane::Sagittal, 0)] {
         let thickness_mm = random.uniform(1.0, 40.0);
         update(
             &mut state,
             Action::CutToSlab(Some(Slab { pane, thickness_mm })),
         );
-        let slab = build::scene(&state, size).slab.expect("a slab");
+        let slab = scene::scene(&state, size).slab.expect("a slab");
         assert_eq!(slab.half_mm * 2.0, thickness_mm);
         assert_eq!(slab.at[axis], state.view.crosshair[axis]);
         assert_eq!(slab.normal.abs()[axis], 1.0);

@@ -2,12 +2,12 @@
 
 use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Role, Tractogram};
-use arcuate::render::build::{self, Size};
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::ScenePane;
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer};
+use arcuate::scene::draw_list::ScenePane;
+use arcuate::scene::{self, Size};
 use arcuate::solvers::tracking::{self, Fate, StopReason};
 use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
@@ -259,7 +259,7 @@ fn scene_of(state: &State) -> ScenePane {
         points: dvec2(60.0, 60.0),
         pixels_per_point: 1.0,
     };
-    build::scene_from(state, &state.view.camera, size)
+    scene::scene_from(state, &state.view.camera, size)
 }
 
 /// Panes of the window, one of them of what is compared with.
@@ -450,7 +450,7 @@ fn missed_in_both() {
     update(&mut state, Action::Compare(Some(0)));
     let lines = |state: &State| {
         let seen = state.session.comparing.as_ref().unwrap().seen(state);
-        [state, &seen].map(|s| build::scene(s, size).lines.len())
+        [state, &seen].map(|s| scene::scene(s, size).lines.len())
     };
     assert_eq!(lines(&state), [2, 2]);
     let mut bare = (*state.session.snapshots[0]).clone();

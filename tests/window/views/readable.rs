@@ -4,7 +4,7 @@ use super::picture::{SIZE, Studio, frame, on_black};
 use super::sample::{add_sphere, state};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::render::colour_map::ColourMap;
+use arcuate::data::appearance::ColourMap;
 use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{Action, Display, Layout, Pane, Phase, State, defaults, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing};

@@ -4,7 +4,7 @@ use super::hands::somewhere;
 use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
-use arcuate::render::draw_list::Transfer;
+use arcuate::scene::draw_list::Transfer;
 use arcuate::state::sampling::{Sample, Sampled};
 use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{Action, Content, Display, LayerId, Pane, Phase, State};

@@ -41,7 +41,7 @@ pub enum Colours {
 /// What is more opaque lets through e⁻⁹·² of the light.
 const MOST_OPAQUE: f32 = 0.9999;
 /// Of the table that the shader reads; as in shaders/volume.wgsl.
-pub(super) const TABLE: usize = 1024;
+pub const TABLE: usize = 1024;
 
 impl Transfer {
     pub const FEWEST: usize = 2;
@@ -219,7 +219,7 @@ impl Transfer {
 
     /// Two rows of [`TABLE`] texels for even shares from 0 to 1: extinction (1/mm) times colour and
     /// extinction itself, and the integrals of both from 0.
-    pub(super) fn table(&self, reference_mm: f32) -> Vec<[f32; 4]> {
+    pub fn table(&self, reference_mm: f32) -> Vec<[f32; 4]> {
         let reference_mm = f64::from(reference_mm.max(1e-6));
         let at = |share: f64| {
             let opacity = f64::from(self.opacity(share as f32).min(MOST_OPAQUE));

@@ -5,14 +5,14 @@ use super::{SIZE, any_eye, any_grid, chord, cloud, lit_ball, pixels, ray, shown,
 use crate::pictures::{fresh_offscreen, offscreen};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
 use arcuate::data::{BrickImage, Grid, Pages};
 use arcuate::render::March;
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::render::offscreen::{Offscreen, Picture};
+use arcuate::scene::draw_list::{
     BrickSurface, ById, Contour, ContourOf, CutAway, CutFace, CutPlane, Fade, Inside,
     Interpolation, ScenePane, VolumeDraw, VolumeStyle,
 };
-use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::solvers::level_set::Field;
 use glam::DVec3;
 use libtest_mimic::Trial;

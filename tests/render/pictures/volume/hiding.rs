@@ -7,8 +7,8 @@ use super::{
 use crate::pictures::{apart, image, lines, offscreen, tractogram};
 use crate::support::{Random, test};
 use arcuate::data::Grid;
-use arcuate::render::colour_map::ColourMap;
-use arcuate::render::draw_list::{
+use arcuate::data::appearance::ColourMap;
+use arcuate::scene::draw_list::{
     Colours, CutAway, CutFace, CutPlane, Interpolation, LineColour, LineStyle, Lines, ScenePane,
     SliceQuad, Solid, SolidShape, Transfer, VolumeDraw,
 };
