@@ -50,6 +50,9 @@ fn planted_imports() {
         ("src/state/update/mod.rs", "use crate::io;", 1),
         ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
+        ("src/state/update/mod.rs", "use crate::scene;", 1),
+        ("src/render/slice.rs", "use crate::state::State;", 1),
+        ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
             "src/state/recipe.rs",
             "use crate::solvers::tracking;\nfn f() { tracking::track() }",
