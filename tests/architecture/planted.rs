@@ -201,7 +201,7 @@ fn allowed_imports() {
         ),
         (
             "src/state/document.rs",
-            "use crate::render::draw_list::LineStyle;",
+            "use crate::data::appearance::LineStyle;",
         ),
         (
             "src/engine/io/mod.rs",
