@@ -69,7 +69,7 @@ fn verified() {
     assert_eq!(saving.verified, Some(differs));
     let said = window.said();
     assert!(
-        said.contains("other content") && said.contains("dwi.nii.gz"),
+        said.contains("dwi.bval beside it has other content") && said.contains("dwi.nii.gz"),
         "{said}"
     );
     assert!(

@@ -69,11 +69,12 @@ pub(super) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Stan
                 "{why}, so the session cannot tell whether it has changed; make the file readable again and open the \
                  session again: {path}"
             ),
-            _ => format!(
-                "This file has other content than when the session was saved, though its size and date are the same; \
-                 the window shows the new content: put the earlier file back and open the session again, or save \
-                 the session to keep the new one: {path}"
+            // Names the file beside a scan or streamlines that differs.
+            Standing::Changed(why) => format!(
+                "{why}; the window shows what is there now: put the earlier file back and open the session again, or \
+                 save the session to keep the new one: {path}"
             ),
+            Standing::Same => continue,
         };
         state.session.say(Severity::Warning, sentence);
     }
