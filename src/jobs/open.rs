@@ -54,7 +54,7 @@ pub fn table(
     named: &[PathBuf],
     grid: &Grid,
     volumes: usize,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<io::Remark>,
 ) -> Result<(Option<Arc<Gradients>>, Vec<PathBuf>), String> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
@@ -63,16 +63,17 @@ pub fn table(
             let words = path
                 .and_then(|p| sentence.strip_suffix(&p))
                 .unwrap_or(&sentence);
-            notes.push(format!("{words}; until then the scan has no gradients"));
+            let sentence = format!("{words}; until then the scan has no gradients");
+            notes.push(sentence.into());
             return Ok((None, Vec::new()));
         }
         table => table.map_err(|e| e.to_string())?,
     };
     let Some(table) = table else {
-        notes.extend(io::gradients::alone_beside(path));
+        notes.extend(io::gradients::alone_beside(path).map(io::Remark::from));
         return Ok((None, Vec::new()));
     };
-    notes.extend(table.warnings);
+    notes.extend(io::Remark::all(&table.warnings, &table.notes));
     let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != beside);
     Ok((
@@ -97,11 +98,11 @@ pub(super) fn open(
     }
     let opened = io::open_told(path, told, control).map_err(sentence)?;
     let mut told = told.clone();
-    let mut notes = opened.warnings().to_vec();
+    let mut notes = opened.remarks();
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, info) => {
             told.vtk_space = info.taken;
-            notes.extend(io::fibres::not_finite(&tractogram));
+            notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
             let tractogram = Values::shown(with_lengths(tractogram));
             // Looked for here, so that the window does not have to.
             tractogram.bounds();
