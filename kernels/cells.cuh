@@ -1,10 +1,10 @@
 // What geodesic rays run through: cells of tensors and B-splines, and how a thread, or four of them,
-// hold the one that a ray is in. The mathematics is that of src/solvers/geodesic/field.rs.
+// hold the one that a ray is in. The mathematics is that of src/engine/solvers/geodesic/field.rs.
 #pragma once
 #include <cuda_fp16.h>
 #include "common.cuh"
 
-// As Rules in src/solvers/geodesic/cuda.rs, in its order.
+// As Rules in src/engine/solvers/geodesic/cuda.rs, in its order.
 struct Rules {
     // Half rays of the batch, each with a slot; how many of them are followed in this launch, and the step
     // on which they pause in it; whether they go on where they paused.

@@ -2,7 +2,7 @@
 #pragma once
 #include "sums.cuh"
 
-// As Columns in src/solvers/commit/cuda/buffers.rs.
+// As Columns in src/engine/solvers/commit/cuda/buffers.rs.
 struct Columns {
     // How a streamline's columns are made of fewer: a row each, `wide` of each chunk.
     const float* mixing;

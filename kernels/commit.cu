@@ -1,5 +1,5 @@
 // COMMIT: A x and its transpose in spherical harmonics, and the vectors of the solver; the mathematics are
-// those of src/solvers/commit.
+// those of src/engine/solvers/commit.
 //
 // Harmonics are scaled so that each costs two operations: Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m with
 // P_l = (a z² + b) P_l-2 - P_l-4. Coefficients are those of P, and the basis of the samples has s².
@@ -16,7 +16,7 @@
 static constexpr int ROW = 92;
 static constexpr int WARPS = 4;
 
-// As Tables in src/solvers/commit/cuda/buffers.rs.
+// As Tables in src/engine/solvers/commit/cuda/buffers.rs.
 struct Tables {
     // Fibre, then direction | length << 16.
     const uint2* records;

@@ -1,4 +1,4 @@
-// Cost fields by bricks of 4 x 4 x 4 voxels; see src/solvers/eikonal/mod.rs and cuda.rs.
+// Cost fields by bricks of 4 x 4 x 4 voxels; see src/engine/solvers/eikonal/mod.rs and cuda.rs.
 //
 // A block of threads owns every n-th brick of each field, and nobody else visits those. Teams of 64 threads
 // take the brick of their block that waits with the least value: they load it and a shell of one voxel,

@@ -1,5 +1,5 @@
 // What a voxel of a level set becomes in a step or in a pass of redistancing, and what it wishes for;
-// src/solvers/level_set/row.rs has the same for eight voxels at a time.
+// src/engine/solvers/level_set/row.rs has the same for eight voxels at a time.
 #pragma once
 
 #include "common.cuh"

@@ -1,4 +1,4 @@
-// Real even spherical harmonics up to degree 12, but for a factor each: those of src/solvers/commit/harmonics.rs are
+// Real even spherical harmonics up to degree 12, but for a factor each: those of src/engine/solvers/commit/harmonics.rs are
 // Y_lm = s_lm P_lm(z) Re or Im (x + iy)^m, and P_l = (a z² + b) P_l-2 - P_l-4 costs two operations. Order of the
 // 91: by m, then by l, cosine before sine.
 #pragma once
@@ -78,7 +78,7 @@ template <class T, class V> __device__ __forceinline__ void harmonics(T x, T y, 
     orders<0>(x, y, z, z * z, T(1), T(0), visit);
 }
 
-// The axis of a code, as in src/solvers/commit/directions.rs.
+// The axis of a code, as in src/engine/solvers/commit/directions.rs.
 __device__ __forceinline__ f32x3 axis(u32 code) {
     constexpr float STEP = 2.0f / 256, BEGIN = 1.0f / 256 - 1;
     float u = float(code & 255) * STEP + BEGIN, w = float(code >> 8 & 255) * STEP + BEGIN;

@@ -1,4 +1,4 @@
-// Level sets in bricks of 8 x 8 x 8 voxels; see src/solvers/level_set/mod.rs, and fronts.cuh for the scheme.
+// Level sets in bricks of 8 x 8 x 8 voxels; see src/engine/solvers/level_set/mod.rs, and fronts.cuh for the scheme.
 //
 // A launch makes some passes over all bricks, all blocks being resident together. Warps compute parts of
 // 4 x 4 x 2 voxels, constant ones excepted. Where bricks are few, a block of 256 threads has one of them in

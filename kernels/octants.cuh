@@ -1,10 +1,10 @@
-// What a voxel's neighbours make of its cost: the local solvers of src/solvers/eikonal/mod.rs, one octant or
+// What a voxel's neighbours make of its cost: the local solvers of src/engine/solvers/eikonal/mod.rs, one octant or
 // one voxel a thread.
 #pragma once
 
 #include "common.cuh"
 
-// Local solvers on the corners of one octant; src/solvers/eikonal/row.rs does the same for eight voxels at
+// Local solvers on the corners of one octant; src/engine/solvers/eikonal/row.rs does the same for eight voxels at
 // a time.
 // Inside the mask, not yet reached; outside the mask.
 constexpr float UNREACHED = 1e30f, OUTSIDE = 3e30f;

@@ -1,5 +1,5 @@
 // The papers' form (van Aart et al. 2011, eq. 3): D and the three derivatives of G = D⁻¹ interpolated as
-// four fields and held during a step of the midpoint rule; as src/solvers/geodesic/paper.rs. One thread
+// four fields and held during a step of the midpoint rule; as src/engine/solvers/geodesic/paper.rs. One thread
 // owns one half ray after the other: 168 registers, no spills, 56 loads of 16 bytes a step. H200: 6.7 G
 // steps/s with a million rays, an eighth of the other form's; with 2048 rays issue slots 24 % busy.
 #pragma once

@@ -1,4 +1,4 @@
-// The self-test of a card: numbers that src/compute/cuda/probe.rs computes too. It also times an
+// The self-test of a card: numbers that src/engine/compute/cuda/probe.rs computes too. It also times an
 // almost empty launch.
 #include "common.cuh"
 

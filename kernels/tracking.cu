@@ -1,5 +1,5 @@
 // Streamlines along the principal direction of a tensor field; the mathematics, the rules and their
-// order are those of src/solvers/tracking (mod.rs, direction.rs, follow.rs). World mm throughout.
+// order are those of src/engine/solvers/tracking (mod.rs, direction.rs, follow.rs). World mm throughout.
 //
 // Registers on sm_90: 99 to 112 linear, 80 to 90 splines, no spills. H200, a brain: Euler 7.2, RK4 3.2 G
 // steps/s; RK4 on splines 0.34 G. With the 2,000 streamlines of a live view a warp is alone on its
@@ -7,7 +7,7 @@
 #include "common.cuh"
 #include "curves.cuh"
 
-// As KernelRules in src/solvers/tracking/cuda.rs, in its order.
+// As KernelRules in src/engine/solvers/tracking/cuda.rs, in its order.
 struct Rules {
     // Halves in the grid of points, halves to be followed, and steps that a thread takes in one launch.
     u32 slots;

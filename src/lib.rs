@@ -5,12 +5,11 @@
 
 pub mod app;
 pub mod cli;
-pub mod compute;
-pub mod data;
-pub mod io;
 pub mod jobs;
-pub mod phantom;
 pub mod render;
-pub mod solvers;
+pub mod scene;
 pub mod state;
 pub mod ui;
+
+// The engine's modules, under the paths that every other module uses.
+pub use arcuate_engine::{compute, data, io, phantom, solvers};

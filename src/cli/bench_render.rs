@@ -8,9 +8,9 @@
 use super::bench::Choice;
 use crate::compute::Backend;
 use crate::data::Tractogram;
-use crate::render::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
 use crate::render::offscreen::Offscreen;
 use crate::render::{PaneId, Renderer};
+use crate::scene::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
 use crate::state::Camera;
 use glam::DVec3;
 use serde_json::{Value, json};

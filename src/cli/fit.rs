@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
 use crate::data::words::plural;
 use crate::data::{Mask, Volume};
-use crate::jobs::{MOST_FLOOR_MM2_PER_S, Output, Request};
+use crate::jobs::{Output, Request};
 use crate::state::Recipe;
 use crate::state::words::mask;
 use serde_json::json;
@@ -134,21 +134,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let in_mask = fitted.mask.count();
     let n = in_mask - fitted.fit.unfitted;
     let repaired = fitted.fit.repaired.count();
-    let floor = fitted.recipe.params.min_eigenvalue_mm2_per_s;
-    if 2 * repaired > n && floor <= MOST_FLOOR_MM2_PER_S {
-        let check = match &fitted.scan.gradients {
-            Some(_) => {
-                "that the gradients belong to this scan, with b-values in s/mm², and that the mask fits it"
-            }
-            None => "the order and the axes of the image's tensors",
-        };
-        warning!(
-            "The tensors of {:.0} % of the fitted voxels have an eigenvalue below {floor:e} mm²/s and were \
-             repaired; check {check}: {}",
-            100.0 * repaired as f64 / n as f64,
-            options.fit.scan.scan
-        );
-    }
     let report = json!({
         "command": "fit",
         "mask_voxels": in_mask,

@@ -293,10 +293,12 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
         return Ok(None);
     };
     let (grid, frames) = (&series.first.grid, series.frames);
-    let mut notes = series.remarks.clone();
-    let (gradients, _) = table(path, &[], grid, frames, &mut notes).map_err(Failure::new)?;
-    notes.iter().for_each(|note| remark(note, name));
-    let (value, text) = image(name, &series.first, Some(&series), gradients.as_deref());
+    let found = table(path, &[], grid, frames).map_err(Failure::new)?;
+    for note in series.remarks.iter().chain(&found.notes) {
+        remark(note, name);
+    }
+    let gradients = found.gradients.as_deref();
+    let (value, text) = image(name, &series.first, Some(&series), gradients);
     Ok(Some((value, text, series.first)))
 }
 

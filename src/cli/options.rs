@@ -453,27 +453,20 @@ impl ScanOptions {
                 t1: None,
                 mask_beside,
             }),
+            // A table that is there and cannot be used is the reason, and the only thing to say. It is that of this
+            // reading: another program may have mended the table by now.
+            Output::Opened {
+                loaded: Loaded::Scan { .. },
+                gradients_refused: Some(why),
+                ..
+            } => Err(Failure::new(why)),
             Output::Opened {
                 loaded: Loaded::Scan { dwi, .. },
                 notes,
                 ..
             } => {
-                // A table that is there and cannot be used is the reason, and the only thing to say.
-                let (grid, volumes) = (&dwi.grid, dwi.frames);
-                let again = io::gradients::for_scan(&path, &[], grid, volumes)
-                    .map_err(|why| Failure::new(why.to_string()))?;
-                if let Some(half) = io::gradients::alone_beside(&path) {
-                    return Err(Failure::new(format!("{half}: {}", path.display())));
-                }
-                // Among them why the table could not be read, where it can be by now.
                 for note in &notes {
                     remark(note, &self.scan);
-                }
-                if again.is_some() {
-                    return Err(Failure::new(format!(
-                        "The gradients beside the scan could not be read with it, and can be read now; try again: {}",
-                        path.display()
-                    )));
                 }
                 let tensors = match dwi.frames {
                     TensorLayout::VOLUMES => {
@@ -568,6 +561,10 @@ impl FitOptions {
                 }
                 if let Some(found) = &found {
                     about_mask(found, scan.mask_beside.as_deref());
+                }
+                let floor = recipe.params.min_eigenvalue_mm2_per_s;
+                for doubt in fit.doubts(mask.count(), floor) {
+                    warning!("{doubt}: {}", self.scan.scan);
                 }
                 Ok(Fitted {
                     scan,

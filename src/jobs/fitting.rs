@@ -3,12 +3,9 @@
 use super::FitKey;
 use super::fault::Fault;
 use crate::compute::{Backend, Control};
+use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
-use crate::io::words::counted;
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
-
-/// A smallest eigenvalue above this is meant to raise those of tissue: as many voxels may be repaired.
-pub const MOST_FLOOR_MM2_PER_S: f64 = 1e-4;
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
 pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
@@ -103,7 +100,7 @@ pub(super) fn fitted(
             counted(mask.count(), "voxel")
         )));
     }
-    let meant = params.min_eigenvalue_mm2_per_s > MOST_FLOOR_MM2_PER_S;
+    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MOST_FLOOR_MM2_PER_S;
     if fit.repaired.count() == fitted && !meant {
         let check = match dwi.tensors {
             Some(_) => "the order and the axes of the image's tensors",

@@ -40,7 +40,6 @@ pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
 pub use film::Ffmpeg;
-pub use fitting::MOST_FLOOR_MM2_PER_S;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
 pub use pathway::{

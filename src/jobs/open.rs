@@ -47,39 +47,51 @@ pub(super) fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> T
     }
 }
 
-/// The gradients of a scan, and their files where these do not lie beside it. What is wrong with a table that nobody
-/// named goes to `notes`: it must not stand in the way of its scan.
-pub fn table(
-    path: &Path,
-    named: &[PathBuf],
-    grid: &Grid,
-    volumes: usize,
-    notes: &mut Vec<io::Remark>,
-) -> Result<(Option<Arc<Gradients>>, Vec<PathBuf>), String> {
+/// What was found of a scan's gradients.
+#[derive(Default)]
+pub struct Found {
+    pub gradients: Option<Arc<Gradients>>,
+    /// Their files where they do not lie beside the scan.
+    pub files: Vec<PathBuf>,
+    pub notes: Vec<io::Remark>,
+    /// Why the scan has none although something of a table lies beside it: one sentence with the name of a file. It
+    /// is among `notes`, too.
+    pub refused: Option<String>,
+}
+
+/// The gradients of a scan. A table that nobody named and that is wrong must not stand in the way of its scan.
+pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Result<Found, String> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
-            let sentence = error.to_string();
-            let path = error.path().map(|p| format!(": {}", p.display()));
-            let words = path
-                .and_then(|p| sentence.strip_suffix(&p))
-                .unwrap_or(&sentence);
+            let words = error.words();
             let sentence = format!("{words}; until then the scan has no gradients");
-            notes.push(sentence.into());
-            return Ok((None, Vec::new()));
+            return Ok(Found {
+                notes: vec![sentence.into()],
+                refused: Some(error.to_string()),
+                ..Found::default()
+            });
         }
         table => table.map_err(|e| e.to_string())?,
     };
     let Some(table) = table else {
-        notes.extend(io::gradients::alone_beside(path).map(io::Remark::from));
-        return Ok((None, Vec::new()));
+        let half = io::gradients::alone_beside(path);
+        return Ok(Found {
+            refused: half
+                .as_ref()
+                .map(|half| format!("{half}: {}", path.display())),
+            notes: half.into_iter().map(io::Remark::from).collect(),
+            ..Found::default()
+        });
     };
-    notes.extend(io::Remark::all(&table.warnings, &table.notes));
+    let notes = io::Remark::all(&table.warnings, &table.notes);
     let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != beside);
-    Ok((
-        Some(Arc::new(table.gradients)),
-        elsewhere.unwrap_or_default(),
-    ))
+    Ok(Found {
+        gradients: Some(Arc::new(table.gradients)),
+        files: elsewhere.unwrap_or_default(),
+        notes,
+        refused: None,
+    })
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
@@ -99,6 +111,7 @@ pub(super) fn open(
     let opened = io::open_told(path, told, control).map_err(sentence)?;
     let mut told = told.clone();
     let mut notes = opened.remarks();
+    let mut refused = None;
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, info) => {
             told.vtk_space = info.taken;
@@ -121,12 +134,14 @@ pub(super) fn open(
             }
         }
         io::Opened::Volume(volume, _) if volume.frames > 1 => {
-            let (found, files) = table(path, gradients, &volume.grid, volume.frames, &mut notes)?;
+            let found = table(path, gradients, &volume.grid, volume.frames)?;
+            notes.extend(found.notes);
+            refused = found.refused;
             volume.usual_windows();
             Loaded::Scan {
                 dwi: volume,
-                gradients: found,
-                gradient_files: files,
+                gradients: found.gradients,
+                gradient_files: found.files,
             }
         }
         io::Opened::Volume(volume, _) if told.colours.is_some() => {
@@ -155,5 +170,6 @@ pub(super) fn open(
         loaded,
         told,
         notes,
+        gradients_refused: refused,
     })
 }

@@ -237,6 +237,9 @@ pub enum Output {
         notes: Vec<io::Remark>,
         /// A file beside a scan that seems to be its brain mask.
         mask_beside: Option<PathBuf>,
+        /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of
+        /// a file, which `notes` hold without it.
+        gradients_refused: Option<String>,
     },
     /// A folder was looked through instead.
     Found(io::bids::Folder),

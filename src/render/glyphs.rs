@@ -1,11 +1,11 @@
 //! Tensor glyphs in the 3-D view and over slices (shaders/glyphs.wgsl).
 
-use super::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use super::gpu::{COLOUR, Gpu, Slot, depth_test, source};
 use super::pipelines::{Drawing, dispatch};
 use super::slice_lines::slab_from_world;
 use super::view::SceneView;
 use crate::data::{DataId, TensorField, Volume};
+use crate::scene::draw_list::{ById, GlyphPlace, GlyphShape, SlicePane, TensorGlyphs};
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, DVec4};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -1,6 +1,5 @@
 //! Drawing streamlines: lit ribbons in the 3-D view; on slices see slice_lines.rs.
 
-use super::draw_list::{LineColour, LineStyle, Lines};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
 use super::line_slots;
@@ -8,6 +7,7 @@ use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
 use super::through;
 use super::view::SceneView;
+use crate::scene::draw_list::{LineColour, LineStyle, Lines};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! Pixels: everything that touches wgpu.
 //!
-//! Input is a [`draw_list`]: plain values that say what a pane shows. The same code serves the
+//! Input is a [draw list](crate::scene::draw_list): plain values that say what a pane shows. The same code serves the
 //! window (through one paint callback), the tests and the command line.
 //!
 //! Every pane has a texture of its own that is drawn again only when its list changed, or when
@@ -9,11 +9,8 @@
 
 mod blit;
 mod bricks;
-pub mod build;
-pub mod colour_map;
 mod darkening;
 mod device;
-pub mod draw_list;
 mod faults;
 mod glyphs;
 mod gpu;
@@ -37,7 +34,6 @@ mod stopwatch;
 mod textures;
 mod through;
 mod together;
-mod transfer;
 mod vacant;
 mod view;
 mod volume;
@@ -51,7 +47,7 @@ pub use gpu::{cleared, shader_sources};
 pub use shared::lender;
 pub use volume::March;
 
-use draw_list::{Lines, ScenePane, SlicePane};
+use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
 use pace::{Known, PATIENCE_MS, Pace};

@@ -1,8 +1,8 @@
 //! Pictures without a window: for tests, screenshots and the command line.
 
 use super::darkening::reach_px;
-use super::draw_list::{ScenePane, SlicePane};
 use super::{Faults, PaneId, Renderer, device_descriptor, instance, shortcoming, unsuitable};
+use crate::scene::draw_list::{ScenePane, SlicePane};
 use glam::{DMat4, DVec3, DVec4};
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! The head's outline: a mask ray-cast by a compute shader, which data-centre cards prefer.
 
-use super::draw_list::Outline;
 use super::gpu::{Gpu, Slot, depth_source};
 use super::pipelines::dispatch;
 use super::textures::{Key, Textures};
 use super::view::SceneView;
+use crate::scene::draw_list::Outline;
 use bytemuck::{Pod, Zeroable};
 use glam::DMat4;
 

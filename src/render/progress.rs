@@ -1,11 +1,11 @@
 //! What is drawn of a pane next, and how well: one piece of one pane at a time.
 
-use super::draw_list::Lines;
 use super::line_buffers::{LineKey, LineStore};
 use super::pace::{Ask, Pace, Work, rest_of};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
 use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
+use crate::scene::draw_list::Lines;
 use std::time::Duration;
 
 /// How far a pane's picture is.

@@ -1,7 +1,6 @@
 //! The 3-D view: opaque things, see-through things, volumes, then the outline's glass over all.
 
 use super::darkening::{Darkening, Hollows};
-use super::draw_list::{ScenePane, SolidShape};
 use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
@@ -16,6 +15,7 @@ use super::through::{FirstDepth, Through};
 use super::together::Together;
 use super::view::SceneView;
 use super::volume::{Fog, Volumes};
+use crate::scene::draw_list::{ScenePane, SolidShape};
 use glam::{DMat4, DVec3};
 use std::ops::Range;
 use wgpu::TextureUsages as Usage;

@@ -1,12 +1,12 @@
 //! Image layers on planes: slice views, and the cut-out slices of the 3-D view.
 
-use super::colour_map::ColourMap;
-use super::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pages::{PAGES, Pool};
 use super::pipelines::Drawing;
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
+use crate::data::appearance::ColourMap;
+use crate::scene::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4, DVec3};
 

@@ -1,6 +1,5 @@
 //! Streamlines on slices: capsules within a slab around the plane.
 
-use super::draw_list::{LineStyle, Lines, SlicePane};
 use super::gpu::Gpu;
 use super::line_buffers::{Chunk, LineKey, LineStore};
 use super::line_slots::{BLOCK, Frame};
@@ -9,6 +8,7 @@ use super::lines::{
     values_in, values_of, within,
 };
 use super::textures::Textures;
+use crate::scene::draw_list::{LineStyle, Lines, SlicePane};
 use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Regions in the 3-D view: spheres, boxes and masks, see-through and lit.
 
-use super::draw_list::{Solid, SolidShape};
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pipelines::Drawing;
 use super::textures::{Key, Textures};
 use super::view::SceneView;
+use crate::scene::draw_list::{Solid, SolidShape};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 

@@ -1,11 +1,11 @@
 //! Volumes and masks on the graphics device, by the id of their data.
 
 use super::bricks::Bricks;
-use super::colour_map::ColourMap;
 use super::gpu::{Gpu, beyond, half};
 use super::pages::Pools;
 use super::shared::SharedTexture;
 use super::smooth::Smooth;
+use crate::data::appearance::ColourMap;
 use crate::data::{DataId, Mask, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::cell::OnceCell;

@@ -1,11 +1,11 @@
 //! The 3-D view put together: what is opaque, see-through streamlines, volumes, the outline's glass.
 
-use super::draw_list::{Lines, ScenePane};
 use super::gpu::{COLOUR, Gpu, Slot, cleared, depth_source};
 use super::lines::values_of;
 use super::pipelines::Drawing;
 use super::scene::{Quality, Targets, distance_numbers};
 use super::stopwatch::Stopwatch;
+use crate::scene::draw_list::{Lines, ScenePane};
 use bytemuck::{Pod, Zeroable};
 
 pub(super) const SHADER: &str = include_str!("../../shaders/together.wgsl");

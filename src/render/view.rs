@@ -1,6 +1,6 @@
 //! A 3-D view's geometry in the form that its shaders need.
 
-use super::draw_list::ScenePane;
+use crate::scene::draw_list::ScenePane;
 use glam::{DMat4, DVec3, DVec4};
 
 pub(super) struct SceneView {

@@ -4,7 +4,6 @@
 //! them, as it does at the opaque scene. See-through streamlines are a layer of the last volume, at the
 //! mean of their depths. The two pictures take turns as what is there and what comes.
 
-use super::draw_list::{BrickSurface, CutAway, CutPlane, Fade, ScenePane, VolumeDraw, VolumeStyle};
 use super::gpu::{Gpu, Slot};
 use super::scene::FogQuality;
 use super::textures::{Key, Textures};
@@ -12,6 +11,9 @@ use super::vacant::Vacant;
 use super::view::SceneView;
 use super::{volume_bricks, volume_image};
 use crate::data::BrickImage;
+use crate::scene::draw_list::{
+    BrickSurface, CutAway, CutPlane, Fade, ScenePane, VolumeDraw, VolumeStyle,
+};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4};
 use std::ops::Range;

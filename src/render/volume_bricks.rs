@@ -1,11 +1,11 @@
 //! Surfaces that are drawn from the bricks of a level set (shaders/volume_bricks.wgsl).
 
-use super::draw_list::BrickSurface;
 use super::gpu::depth_source;
 use super::pages::PAGES;
 use super::scene::FogQuality;
 use super::view::SceneView;
 use super::volume::{LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, rgb};
+use crate::scene::draw_list::BrickSurface;
 
 const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
 

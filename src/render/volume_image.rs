@@ -1,15 +1,15 @@
 //! What of a volume its image decides: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
 
-use super::draw_list::{Interpolation, VolumeDraw, VolumeStyle};
 use super::gpu::{Gpu, depth_source};
 use super::pages::PAGES;
 use super::scene::FogQuality;
 use super::textures::colour_map_row;
-use super::transfer::TABLE;
 use super::view::SceneView;
 use super::volume::{
     BELOW, HAS_FACE, LIT, March, SHADER, SKIPS, SURFACE, VolumeUniform, in_front, rgb,
 };
+use crate::data::appearance::TABLE;
+use crate::scene::draw_list::{Interpolation, VolumeDraw, VolumeStyle};
 use glam::DAffine3;
 use wgpu::TextureUsages as Usage;
 

@@ -16,6 +16,9 @@ pub struct Camera {
 
 /// Full vertical field of view, radians.
 const FIELD_OF_VIEW: f64 = 0.5;
+/// No view is farther away, nor its focus: beyond some 1e19 mm matrices overflow in single precision, and software
+/// drivers draw what follows for hours.
+const FARTHEST_MM: f64 = 1e9;
 const STEEPEST: f64 = std::f64::consts::FRAC_PI_2 - 1e-3;
 
 impl Camera {
@@ -27,12 +30,24 @@ impl Camera {
 
     /// Frames a ball, from where [`Camera::framing`] looks.
     pub fn around(centre: DVec3, radius_mm: f64) -> Self {
+        let most = DVec3::splat(FARTHEST_MM);
+        // `max` takes the number where the other is none.
+        let radius_mm = radius_mm.max(0.64).clamp(0.64, FARTHEST_MM);
         Self {
-            focus: centre,
-            distance_mm: radius_mm.max(0.64) / (FIELD_OF_VIEW * 0.5).sin(),
+            focus: centre.clamp(-most, most),
+            distance_mm: radius_mm / (FIELD_OF_VIEW * 0.5).sin(),
             azimuth: 1.95,
             elevation: 0.22,
         }
+    }
+
+    /// Whether a picture can be drawn from here: a file may hold any numbers.
+    pub fn is_sound(&self) -> bool {
+        let angles = [self.azimuth, self.elevation];
+        self.focus.abs().max_element() <= FARTHEST_MM
+            && self.distance_mm > 0.0
+            && self.distance_mm.is_finite()
+            && angles.iter().all(|v| v.is_finite())
     }
 
     /// Unit vector from the eye to the focus.

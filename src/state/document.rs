@@ -13,14 +13,14 @@ use super::session::Curves;
 use super::volume_look::VolumeLook;
 use super::whole_brain::WholeBrain;
 use super::{Recipe, Told};
+use crate::data::appearance::ColourMap;
+use crate::data::appearance::{Interpolation, LineStyle};
 use crate::data::region::RegionId;
 use crate::data::{
     DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
 };
 use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
-use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Interpolation, LineStyle};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;

@@ -1,6 +1,6 @@
 //! How tensors are shown as glyphs.
 
-use crate::render::draw_list::GlyphShape;
+use crate::data::appearance::GlyphShape;
 use serde::{Deserialize, Serialize};
 
 /// Which tensors are shown.

@@ -1,7 +1,7 @@
 //! How an image layer is shown as a volume in the 3-D view.
 
+use crate::data::appearance::Transfer;
 use crate::data::{Grid, Volume};
-use crate::render::draw_list::Transfer;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 

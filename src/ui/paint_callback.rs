@@ -1,8 +1,8 @@
 //! The one place where egui meets the renderer: each pane is drawn into a texture of its own before
 //! egui's pass, and shown in it.
 
-use crate::render::draw_list::{Lines, ScenePane, SlicePane};
 use crate::render::{PaneId, Renderer, Surface};
+use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use egui::{Context, Event, Id, InputState, PaintCallbackInfo, Rect, Shape};
 use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use std::sync::Arc;

@@ -100,7 +100,7 @@ fn passing(state: &State) -> Vec<Reading> {
 
 /// Costs of the live pathway at the crosshair.
 fn costs(state: &State) -> Vec<Reading> {
-    let Some(found) = crate::render::build::pathways::live(state) else {
+    let Some(found) = crate::scene::pathways::live(state) else {
         return Vec::new();
     };
     if state.pathway_is_stale() {
@@ -148,7 +148,7 @@ fn surface(state: &State) -> Vec<Reading> {
         .filter(|_| state.shows_speed() && !older)
         .and_then(|s| s.nearest(0, at));
     let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
-    let live = crate::render::build::segment::live(state);
+    let live = crate::scene::segment::live(state);
     // Between two looks at it the distance is that of an earlier step: none is better.
     let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
         let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));

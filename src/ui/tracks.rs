@@ -2,8 +2,8 @@
 
 use super::format;
 use super::widgets::charts::{BINS, Part};
+use crate::data::appearance::ColourMap;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
-use crate::render::colour_map::ColourMap;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 use crate::state::Live;
 use crate::state::words::none_kept;

@@ -1,6 +1,6 @@
 //! The checks are checked: planted violations are found, allowed code passes.
 
-use super::{File, imports, length, report, stems};
+use crate::rules::{File, imports, length, report, stems};
 use crate::support::test;
 use libtest_mimic::Trial;
 
@@ -22,22 +22,37 @@ fn violations(path: &str, text: &str) -> Vec<String> {
 
 fn planted_imports() {
     for (path, text, line) in [
-        ("src/data/grid.rs", "use crate::io::open;", 1),
-        ("src/data/grid.rs", "use crate::compute::Control;", 1),
+        ("src/engine/data/grid.rs", "use crate::io::open;", 1),
+        ("src/engine/data/grid.rs", "use crate::compute::Control;", 1),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "use crate::{\n    compute::DataId,\n    solvers::tracking,\n};",
             3,
         ),
-        ("src/data/grid.rs", "use super::super::io;", 1),
-        ("src/data/mod.rs", "fn f() { super::io::open() }", 1),
-        ("src/data/mod.rs", "mod inner { use super::super::io; }", 1),
-        ("src/compute/mod.rs", "fn f(g: &crate::data::Grid) {}", 1),
-        ("src/io/mod.rs", "use crate::compute::Backend;", 1),
-        ("src/solvers/tracking/mod.rs", "use crate::state::State;", 1),
+        ("src/engine/data/grid.rs", "use super::super::io;", 1),
+        ("src/engine/data/mod.rs", "fn f() { super::io::open() }", 1),
+        (
+            "src/engine/data/mod.rs",
+            "mod inner { use super::super::io; }",
+            1,
+        ),
+        (
+            "src/engine/compute/mod.rs",
+            "fn f(g: &crate::data::Grid) {}",
+            1,
+        ),
+        ("src/engine/io/mod.rs", "use crate::compute::Backend;", 1),
+        (
+            "src/engine/solvers/tracking/mod.rs",
+            "use crate::state::State;",
+            1,
+        ),
         ("src/state/update/mod.rs", "use crate::io;", 1),
         ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
+        ("src/state/update/mod.rs", "use crate::scene;", 1),
+        ("src/render/slice.rs", "use crate::state::State;", 1),
+        ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
             "src/state/recipe.rs",
             "use crate::solvers::tracking;\nfn f() { tracking::track() }",
@@ -62,20 +77,28 @@ fn planted_imports() {
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
         ("src/ui/files.rs", "use crate::compute::thread;", 1),
         ("src/ui/files.rs", "fn f() { std::thread::spawn(g) }", 1),
-        ("src/io/tck.rs", "use std::fs::File;", 1),
-        ("src/io/tck.rs", "use std::io;\nuse std::fs;", 2),
+        ("src/engine/io/tck.rs", "use std::fs::File;", 1),
+        ("src/engine/io/tck.rs", "use std::io;\nuse std::fs;", 2),
         (
-            "src/io/atomic.rs",
+            "src/engine/io/atomic.rs",
             "fn f(p: &Path) {\n    std::fs::File::open(p)\n}",
             2,
         ),
         (
-            "src/io/atomic.rs",
+            "src/engine/io/atomic.rs",
             "fn f(p: &Path) { std::fs::read_to_string(p) }",
             1,
         ),
-        ("src/io/bids.rs", "fn f(p: &Path) { p.read_dir() }", 1),
-        ("src/compute/memory.rs", "fn f() { std::fs::read(p) }", 1),
+        (
+            "src/engine/io/bids.rs",
+            "fn f(p: &Path) { p.read_dir() }",
+            1,
+        ),
+        (
+            "src/engine/compute/memory.rs",
+            "fn f() { std::fs::read(p) }",
+            1,
+        ),
         ("src/ui/theme.rs", "use wgpu::Device;", 1),
         ("src/ui/theme.rs", "fn f(d: &egui_wgpu::wgpu::Device) {}", 1),
         ("src/cli/fit.rs", "use crate::app::App;", 1),
@@ -87,29 +110,41 @@ fn planted_imports() {
             1,
         ),
         ("src/state/document.rs", "use std::sync::{Arc, mpsc};", 1),
-        ("src/solvers/tracking/cpu.rs", "use std::thread;", 1),
+        ("src/engine/solvers/tracking/cpu.rs", "use std::thread;", 1),
         (
-            "src/compute/backend.rs",
+            "src/engine/compute/backend.rs",
             "fn f() { std::thread::spawn(g) }",
             1,
         ),
-        ("src/solvers/tracking/cuda.rs", "use rayon::prelude::*;", 1),
-        ("src/solvers/tracking/cpu.rs", "use cudarc::driver;", 1),
+        (
+            "src/engine/solvers/tracking/cuda.rs",
+            "use rayon::prelude::*;",
+            1,
+        ),
+        (
+            "src/engine/solvers/tracking/cpu.rs",
+            "use cudarc::driver;",
+            1,
+        ),
         ("src/render/slice.rs", "use eframe::egui;", 1),
         ("src/main.rs", "use arcuate::io;", 1),
-        ("src/data/grid.rs", "fn f() {\n    unsafe { g() }\n}", 2),
         (
-            "src/io/nifti.rs",
+            "src/engine/data/grid.rs",
+            "fn f() {\n    unsafe { g() }\n}",
+            2,
+        ),
+        (
+            "src/engine/io/nifti.rs",
             "// \"\nfn f() { unsafe { g() } } // \"",
             2,
         ),
         (
-            "src/solvers/tracking/cpu.rs",
+            "src/engine/solvers/tracking/cpu.rs",
             "fn f<'a>(c: char) { c == '\"'; unsafe {} }",
             1,
         ),
-        ("src/data/grid.rs", "\n#[test]\nfn f() {}", 2),
-        ("src/data/grid.rs", "#[cfg(test)]\nmod tests {}", 1),
+        ("src/engine/data/grid.rs", "\n#[test]\nfn f() {}", 2),
+        ("src/engine/data/grid.rs", "#[cfg(test)]\nmod tests {}", 1),
         ("src/helpers.rs", "", 0),
     ] {
         let found = violations(path, text);
@@ -133,27 +168,27 @@ fn planted_lengths() {
 fn allowed_imports() {
     for (path, text) in [
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "use crate::compute::DataId; use super::Volume; use self::x::Y;",
         ),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "// use crate::io;\n/* unsafe /* nested */ std::fs */",
         ),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "const S: &str = \"unsafe { std::fs::read() }\";",
         ),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "const S: &str = r##\"unsafe \"# std::fs::read()\"##; fn f<'a>() {}",
         ),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "#![allow(unsafe_code)] mod inner { use super::super::Volume; }",
         ),
         (
-            "src/data/grid.rs",
+            "src/engine/data/grid.rs",
             "fn f() { self.io.open(); x.rayon::<u8>(); T::fs::<u8>() }",
         ),
         (
@@ -166,14 +201,14 @@ fn allowed_imports() {
         ),
         (
             "src/state/document.rs",
-            "use crate::render::draw_list::LineStyle;",
+            "use crate::data::appearance::LineStyle;",
         ),
         (
-            "src/io/mod.rs",
+            "src/engine/io/mod.rs",
             "mod nifti; pub use nifti::open; fn f(p: &Path) { p.exists() }",
         ),
         (
-            "src/io/disk.rs",
+            "src/engine/io/disk.rs",
             "use std::fs; fn f(p: &Path) { p.read_dir() }",
         ),
         (
@@ -189,19 +224,19 @@ fn allowed_imports() {
             "use crate::io; fn f() { io::nifti::save() }",
         ),
         (
-            "src/compute/backend.rs",
+            "src/engine/compute/backend.rs",
             "fn f() { std::thread::available_parallelism() }",
         ),
         (
-            "src/compute/cuda.rs",
+            "src/engine/compute/cuda.rs",
             "use cudarc::driver; fn f() { unsafe { g() } }",
         ),
         (
-            "src/solvers/tracking/cuda.rs",
+            "src/engine/solvers/tracking/cuda.rs",
             "use cudarc::driver; fn f() { unsafe { g() } }",
         ),
         (
-            "src/solvers/tracking/cpu.rs",
+            "src/engine/solvers/tracking/cpu.rs",
             "use rayon::prelude::*; use crate::solvers::metric;",
         ),
         (
@@ -212,7 +247,11 @@ fn allowed_imports() {
             "src/main.rs",
             "fn main() -> std::process::ExitCode { arcuate::cli::run() }",
         ),
-        ("src/lib.rs", "pub mod compute; pub mod data;"),
+        (
+            "src/lib.rs",
+            "pub mod jobs; pub use arcuate_engine::{compute, data};",
+        ),
+        ("src/engine/lib.rs", "pub mod compute; pub mod data;"),
         ("tests/io.rs", "use std::fs; fn f() { unsafe { g() } }"),
     ] {
         report(violations(path, text));
@@ -221,7 +260,10 @@ fn allowed_imports() {
 
 fn planted_stems() {
     let written = |files: &[&str]| -> Vec<String> {
-        let solver = ["src/solvers/tracking/mod.rs", "src/solvers/tracking/cpu.rs"];
+        let solver = [
+            "src/engine/solvers/tracking/mod.rs",
+            "src/engine/solvers/tracking/cpu.rs",
+        ];
         solver
             .iter()
             .chain(files)
@@ -229,27 +271,39 @@ fn planted_stems() {
             .collect()
     };
     let complete = [
-        "tests/tracking.rs",
+        "tests/solvers/tracking.rs",
         "src/ui/forms/tracking.rs",
         "src/cli/track.rs",
     ];
     report(stems(&written(&complete)));
     for (files, missing) in [
         (vec![], 1),
-        (vec!["tests/tracking.rs"], 0),
-        (vec!["tests/tracking.rs", "src/cli/mod.rs"], 1),
-        (vec!["tests/tracking.rs", "src/ui/forms/mod.rs"], 1),
-        (vec!["tests/tracking.rs", "src/solvers/tracking/cuda.rs"], 1),
-        (vec!["tests/tracking.rs", "kernels/tracking.cu"], 1),
+        (vec!["tests/solvers/tracking.rs"], 0),
+        (vec!["tests/solvers/tracking.rs", "src/cli/mod.rs"], 1),
+        (vec!["tests/solvers/tracking.rs", "src/ui/forms/mod.rs"], 1),
         (
             vec![
-                "tests/tracking.rs",
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/tracking/cuda.rs",
+            ],
+            1,
+        ),
+        (vec!["tests/solvers/tracking.rs", "kernels/tracking.cu"], 1),
+        (
+            vec![
+                "tests/solvers/tracking.rs",
                 "shaders/slice.wgsl",
                 "shaders/common.wgsl",
             ],
             1,
         ),
-        (vec!["tests/tracking.rs", "src/solvers/oracle/mod.rs"], 1),
+        (
+            vec![
+                "tests/solvers/tracking.rs",
+                "src/engine/solvers/oracle/mod.rs",
+            ],
+            1,
+        ),
     ] {
         let found = stems(&written(&files));
         assert_eq!(found.len(), missing, "{files:?}: {found:?}");

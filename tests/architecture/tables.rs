@@ -31,6 +31,17 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         ],
     ),
     ("solvers", &[("data", All), ("compute", All)]),
+    // Programs that show the engine at work without the window.
+    (
+        "examples",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("io", All),
+            ("phantom", All),
+            ("solvers", All),
+        ],
+    ),
     (
         "jobs",
         &[
@@ -64,17 +75,17 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "quoted",
                 ]),
             ),
-            // How a layer is shown, in the words of the draw list: plain values.
-            ("render", Only(&["colour_map", "draw_list"])),
         ],
     ),
-    ("render", &[("data", All), ("state", All)]),
+    ("scene", &[("data", All), ("state", All)]),
+    ("render", &[("data", All), ("scene", Only(&["draw_list"]))]),
     (
         "ui",
         &[
             ("data", All),
             ("solvers", Types),
             ("state", All),
+            ("scene", All),
             ("render", All),
             // Which formats there are and what they hold: a table of plain values.
             ("io", Only(&["Content", "Format"])),
@@ -90,6 +101,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("solvers", All),
             ("jobs", All),
             ("state", All),
+            ("scene", All),
             ("render", All),
             // Pictures of the window.
             ("ui", Only(&["Memory", "show", "snapshot"])),
@@ -101,6 +113,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", All),
             ("jobs", All),
             ("state", All),
+            ("scene", All),
             ("render", All),
             ("ui", All),
         ],
@@ -109,7 +122,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
-/// A crate or a part of std that only some places may name. A place is a folder or file of src/,
+/// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {
     pub what: &'static [&'static str],
@@ -219,7 +232,7 @@ pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sy
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
 
-/// One concept, one name in src/solvers, kernels, tests and src/ui/forms; and its command, where
+/// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, where
 /// the user meets it by itself.
 pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),

@@ -526,13 +526,8 @@ pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, c
 /// Where the user looked, as far as it still can be; the theme and the tool are the window's.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
-    let sound = camera.focus.is_finite()
-        && camera.distance_mm > 0.0
-        && [camera.distance_mm, camera.azimuth, camera.elevation]
-            .iter()
-            .all(|v| v.is_finite());
     let mut view = View {
-        camera: if sound {
+        camera: if camera.is_sound() {
             camera.zoomed(1.0)
         } else {
             Camera::framing(glam::DVec3::splat(-90.0), glam::DVec3::splat(90.0))

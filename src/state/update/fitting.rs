@@ -1,11 +1,11 @@
 //! Tensor fits: asking for the one that belongs to the document, and taking in its result.
 
 use super::sessions;
+use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
-use crate::render::colour_map::ColourMap;
 use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
@@ -153,6 +153,10 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
                 volume_numbers(&result.fit.without_direction)
             ),
         );
+    }
+    let floor = result.key.params.min_eigenvalue_mm2_per_s;
+    for doubt in result.fit.doubts(result.mask.count(), floor) {
+        state.session.say(Severity::Warning, doubt);
     }
     true
 }

@@ -1,9 +1,9 @@
 //! Density maps: asking for one, and taking it in as a layer.
 
 use super::{edit, kept};
+use crate::data::appearance::ColourMap;
 use crate::data::words::counted;
 use crate::jobs::{MapDensity, Mapped, Request};
-use crate::render::colour_map::ColourMap;
 use crate::solvers::density::{Measure, On, Params};
 use crate::solvers::tracking::Seeding;
 use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
@@ -180,7 +180,7 @@ fn display(volume: &crate::data::Volume, params: &Params) -> Display {
     };
     Display {
         colour_map: ColourMap::Magma,
-        interpolation: crate::render::draw_list::Interpolation::Nearest,
+        interpolation: crate::data::appearance::Interpolation::Nearest,
         opacity: 0.8,
         ..defaults::image_display((low.min(0.5 * high), high.max(low)))
     }

@@ -156,6 +156,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             told,
             notes,
             mask_beside,
+            gradients_refused: _,
         } => opening::opened(state, path, loaded, told, notes, mask_beside, effects),
         Output::Found(folder) => opening::found(state, folder, effects),
         Output::Demo { seed, demo } => {

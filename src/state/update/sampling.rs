@@ -2,9 +2,9 @@
 
 use super::{edit, pathways, segment};
 use crate::data::VolumeKind;
+use crate::data::appearance::Transfer;
 use crate::data::words::counted;
 use crate::jobs::FoundPathway;
-use crate::render::draw_list::Transfer;
 use crate::state::pathways::Settings;
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;

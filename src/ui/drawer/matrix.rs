@@ -6,7 +6,7 @@ use super::super::widgets::{paint, rows};
 use super::super::{Memory, format};
 use super::{beside_settings, empty};
 use crate::data::Tractogram;
-use crate::render::colour_map::ColourMap;
+use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::bundle::{Connected, How, Shown};
 use crate::state::words::counted;

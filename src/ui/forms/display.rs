@@ -1,8 +1,8 @@
 //! How a layer is shown: window, brightness, colours, opacity.
 
+use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
-use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Colours, Interpolation, LineStyle};
+use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
 use crate::state::document::LineColouring;
 use crate::state::filter::WEIGHT;
 use crate::state::{

@@ -1,8 +1,8 @@
 //! The block "Tensor glyphs".
 
 use super::display::select_row;
-use crate::render::build;
-use crate::render::draw_list::{GlyphShape, TensorGlyphs};
+use crate::scene;
+use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::{Action, State};
 use crate::ui::widgets::slider::SliderRow;
@@ -97,14 +97,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 /// Why fewer glyphs are seen than were asked for.
 fn hint(state: &State) -> Option<String> {
     let look = state.view.glyphs;
-    if look.place == GlyphPlace::Pathways && build::pathways::sets(state).is_empty() {
+    if look.place == GlyphPlace::Pathways && scene::pathways::sets(state).is_empty() {
         let text = match state.document.kept_pathways.is_empty() {
             true => "There is no pathway yet: place a seed and a target in the task Pathways",
             false => "No pathway is shown: open an eye in the task Pathways",
         };
         return Some(text.to_owned());
     }
-    let every = build::glyphs_every(state);
+    let every = scene::glyphs_every(state);
     (every > look.every).then(|| {
         let most = format::count(TensorGlyphs::MOST as u64);
         format!("More than {most} glyphs: one voxel in {every} along each axis is shown")

@@ -2,9 +2,9 @@
 
 use super::display::{colour_maps_and, extent, segment_row, select_row, short_unit};
 use crate::data::Volume;
-use crate::render::build::volume_of;
-use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Colours, CutPlane, Transfer};
+use crate::data::appearance::ColourMap;
+use crate::scene::draw_list::{Colours, CutPlane, Transfer};
+use crate::scene::volume_of;
 use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Action, Display, Layer, Phase, State};
 use crate::ui::Memory;

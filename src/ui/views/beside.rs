@@ -5,7 +5,7 @@ use super::hands::CLICK;
 use super::slice_view::Slice;
 use super::{Views, ink, slice_paint, spheres};
 use crate::render::PaneId;
-use crate::render::build::{self, Size};
+use crate::scene::{self, Size};
 use crate::state::{Action, Pane, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
@@ -31,7 +31,7 @@ impl Views {
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-        if let Some(list) = build::segment::speed_slice(state, pane, size_of) {
+        if let Some(list) = scene::segment::speed_slice(state, pane, size_of) {
             let ctx = ui.ctx().clone();
             let id = PaneId(FIRST + u32::from(self.still));
             painter.add(pixels(&ctx, rect, id, List::Slice(list)));

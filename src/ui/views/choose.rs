@@ -5,7 +5,7 @@ use super::hands::{CLICK, Drag};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, ink};
-use crate::render::build::SLAB_MM;
+use crate::scene::SLAB_MM;
 use crate::solvers::tracking::selection::pick::{Screen, Wanted};
 use crate::state::bundle::How;
 use crate::state::{Action, BundleAction, State, Tool};

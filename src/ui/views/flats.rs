@@ -1,8 +1,8 @@
 //! What is flat in 3-D, where a hand places and samples: slices, and the faces of what is cut open.
 
 use super::scene_view::Scene;
-use crate::render::build;
-use crate::render::draw_list::{VolumeDraw, VolumeStyle};
+use crate::scene;
+use crate::scene::draw_list::{VolumeDraw, VolumeStyle};
 use egui::Pos2;
 use glam::DVec3;
 
@@ -27,7 +27,7 @@ impl Scene<'_> {
         let ray = self.ray(at);
         let slices = self.state.view.slices_in_scene();
         let slice = slices.then(|| self.slice_on(ray)).flatten();
-        let volumes = build::layer_volumes(self.state, &self.camera);
+        let volumes = scene::layer_volumes(self.state, &self.camera);
         let faces = volumes.iter().filter_map(|volume| face_on(volume, ray));
         let face = faces.min_by(|a, b| a.mm.total_cmp(&b.mm));
         match (slice, face) {
@@ -38,12 +38,12 @@ impl Scene<'_> {
 
     /// The nearest of the three slices that a ray meets inside the head.
     fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
-        let head = build::head_mask(&self.state.document);
+        let head = scene::head_mask(&self.state.document);
         let inside = |p: &DVec3, low: DVec3, high: DVec3| {
             let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
             within && head.as_ref().is_none_or(|mask| mask.contains(*p))
         };
-        let hit = |flat: &build::Flat| {
+        let hit = |flat: &scene::Flat| {
             let axis = flat.normal;
             let mm = (flat.low[axis] - origin[axis]) / direction[axis];
             let mut at = origin + direction * mm;
@@ -53,7 +53,7 @@ impl Scene<'_> {
             let met = mm.is_finite() && mm > 0.0 && inside(&at, flat.low, flat.high);
             met.then_some(Flat { at, normal, mm })
         };
-        let flats = build::flats(self.state, &self.camera);
+        let flats = scene::flats(self.state, &self.camera);
         flats
             .iter()
             .filter_map(hit)

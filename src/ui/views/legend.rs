@@ -1,9 +1,9 @@
 //! What the colours of a view mean.
 
+use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, VolumeKind};
-use crate::render::build::{self, pathways};
-use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::{Colours, LineColour, VolumeStyle};
+use crate::scene::draw_list::{Colours, LineColour, VolumeStyle};
+use crate::scene::{self, pathways};
 use crate::solvers::tracking::StopReason;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::Shown;
@@ -106,7 +106,7 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     if !costs.is_empty() {
         return costs;
     }
-    let lines = build::tractograms(state);
+    let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
     if lines.peek().is_none() {
         return on_slices().and_then(of_slices).into_iter().collect();
@@ -147,7 +147,7 @@ fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
 }
 
 fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
-    match build::line_colour(tractogram, display) {
+    match scene::line_colour(tractogram, display) {
         LineColour::Direction => Some(Legend::Dec),
         LineColour::Fixed(_) => None,
         LineColour::Scalar {

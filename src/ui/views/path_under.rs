@@ -4,7 +4,7 @@ use super::ink;
 use super::pointer;
 use super::slice_view::Slice;
 use crate::data::Role;
-use crate::render::build;
+use crate::scene;
 use crate::state::{Action, FoundPathway, PathwayAction, State, Tool};
 use crate::ui::format;
 use crate::ui::theme::IN_VIEW;
@@ -13,7 +13,7 @@ use glam::DVec3;
 
 /// Asks as soon as that is another voxel.
 pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
-    let Some(found) = build::pathways::live(slice.state) else {
+    let Some(found) = scene::pathways::live(slice.state) else {
         return;
     };
     let moved = ui.input(|i| i.pointer.delta() != egui::Vec2::ZERO);
@@ -31,7 +31,7 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
     let told = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
-    let Some(found) = build::pathways::live(state).filter(|_| told) else {
+    let Some(found) = scene::pathways::live(state).filter(|_| told) else {
         return;
     };
     let Some(at) = pointer(ui) else {

@@ -6,7 +6,7 @@ use super::hands::{self, CLICK, Drag, Kind};
 use super::{Views, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
-use crate::render::build::{self, Size};
+use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
 use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
 use crate::ui::paint_callback::{self, List, pixels};
@@ -177,7 +177,7 @@ impl Views {
             points: scene.size,
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
-        let mut list = build::scene_from(state, &camera, size);
+        let mut list = scene::scene_from(state, &camera, size);
         list.moving = (list.moving || self.snap.is_some()) && !self.still;
         let ctx = ui.ctx().clone();
         let painter = ui.painter().clone();

@@ -5,8 +5,8 @@ use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
 use super::{Views, path_under, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
-use crate::render::build::{self, Size};
-use crate::render::draw_list::SlicePane;
+use crate::scene::draw_list::SlicePane;
+use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
 use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
@@ -36,7 +36,7 @@ impl<'a> Slice<'a> {
             points,
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
-        let list = build::slice(state, pane, size)?;
+        let list = scene::slice(state, pane, size)?;
         let slice = Self {
             state,
             pane,

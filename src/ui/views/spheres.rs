@@ -6,7 +6,7 @@ use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{ink, rings};
 use crate::data;
-use crate::render::build;
+use crate::scene;
 use crate::solvers::level_set::Sphere;
 use crate::state::{
     Action, Hand, Pane, Phase, SegmentAction, State, Surfaced, Task, Tool, defaults,
@@ -291,7 +291,7 @@ pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
 
 /// Found in steps of half a voxel.
 fn on_surface(scene: &Scene, at: Pos2) -> Option<DVec3> {
-    let phi = &build::segment::live(scene.state)?.field;
+    let phi = &scene::segment::live(scene.state)?.field;
     let (low, high) = phi.grid.bounds();
     let (origin, direction) = scene.ray(at);
     let (a, b) = ((low - origin) / direction, (high - origin) / direction);

@@ -9,7 +9,7 @@ use super::charts::{self, BINS};
 use super::slider::Columns;
 use super::{field, notice, paint};
 use crate::data::{DataId, Volume};
-use crate::render::draw_list::Transfer;
+use crate::scene::draw_list::Transfer;
 use crate::state::Phase;
 use egui::{
     Color32, CursorIcon, EventFilter, Key, Mesh, Pos2, Rect, Response, Role, Sense, Shape, Stroke,

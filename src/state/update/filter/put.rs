@@ -2,10 +2,10 @@
 
 use super::recipe_of;
 use crate::data::Volume;
+use crate::data::appearance::ColourMap;
+use crate::data::appearance::Interpolation;
 use crate::data::words::counted;
 use crate::jobs::Committed;
-use crate::render::colour_map::ColourMap;
-use crate::render::draw_list::Interpolation;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{

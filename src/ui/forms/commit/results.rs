@@ -112,10 +112,7 @@ fn histogram(
     let window = weighed.window();
     let colour = |t: f32| -> Color32 {
         let weight = low * (high / low).powf(t);
-        colour_of(
-            crate::render::colour_map::ColourMap::Magma,
-            weight / window.1,
-        )
+        colour_of(crate::data::appearance::ColourMap::Magma, weight / window.1)
     };
     let cut = state.document.filter.cut;
     let moved = CutHistogram {

@@ -3,8 +3,8 @@
 use super::super::display::select_row;
 use super::super::volume::{curve_row, cut_row};
 use super::Set;
-use crate::render::build;
-use crate::render::draw_list::Transfer;
+use crate::scene;
+use crate::scene::draw_list::Transfer;
 use crate::state::pathways::{EXCESS_SHOWN, Settings, Shown};
 use crate::state::{Phase, State, defaults};
 use crate::ui::Memory;
@@ -186,7 +186,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
         let settings = settings.clone();
         set(Settings { cut, ..settings }, Phase::Done);
     }
-    let Some(live) = build::pathways::live(state).filter(|_| settings.cloud) else {
+    let Some(live) = scene::pathways::live(state).filter(|_| settings.cloud) else {
         return;
     };
     let preset = curve_row(ui, Transfer::cost_presets(), &settings.transfer);

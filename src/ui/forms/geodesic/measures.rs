@@ -1,6 +1,6 @@
 //! What came of rays: the histogram of their measures with the cut, and why there are none.
 
-use crate::render::colour_map::ColourMap;
+use crate::data::appearance::ColourMap;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Seeding;
 use crate::state::session::LiveRays;

@@ -1,8 +1,8 @@
 //! What came of tracking: how many, how long, where to, why they stopped, and how they are drawn.
 
 use super::empty::Empty;
+use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
-use crate::render::colour_map::ColourMap;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;

@@ -1,0 +1,231 @@
+//! What can go wrong on a graphics card, each in one sentence that ends by offering the CPU.
+
+use super::gigabytes;
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+use std::fmt;
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    /// No driver library on this machine.
+    NoDriver,
+    /// The driver's library is none, or too old to have this function.
+    Incomplete { lacks: &'static str },
+    /// The driver's own CUDA version, as 1000 × major + 10 × minor.
+    OldDriver { version: i32 },
+    /// The driver has not answered within this time.
+    NoAnswer { doing: &'static str, seconds: u64 },
+    /// The driver sees no card.
+    NoDevice,
+    /// There is no card of this number.
+    NoSuchDevice { number: usize, count: usize },
+    /// Compute capability below 7.0.
+    OldDevice {
+        name: String,
+        capability: (i32, i32),
+    },
+    /// The card ran the self-test and gave other numbers than the CPU.
+    WrongAnswer { name: String },
+    /// `what` needs more bytes than are free; `lower` says what would need fewer.
+    OutOfMemory {
+        what: String,
+        needs: u64,
+        free: u64,
+        lower: &'static str,
+    },
+    /// More than the numbers of its kernels count; `lower` says what would need fewer.
+    TooMany { what: String, lower: &'static str },
+    /// The card stopped answering, or a kernel broke its memory: nothing more works on it in this
+    /// process.
+    Lost { doing: String, why: String },
+    /// The driver refused to start a kernel.
+    Launch { doing: String, why: String },
+    /// The driver cannot use the kernels of this file.
+    Module { stem: String, why: String },
+    /// Any other refusal of the driver.
+    Driver { doing: String, why: String },
+}
+
+impl Error {
+    /// What was found, without advice, to follow a colon.
+    pub fn found(&self) -> String {
+        match self {
+            Self::NoDriver => "no NVIDIA driver found".to_owned(),
+            Self::Incomplete { lacks } => {
+                format!("the NVIDIA driver's library found lacks {lacks}")
+            }
+            Self::OldDriver { version } => format!(
+                "the NVIDIA driver found is for CUDA {}.{}, 12.2 or newer is needed",
+                version / 1000,
+                version % 1000 / 10
+            ),
+            Self::NoAnswer { doing, seconds } => {
+                format!("the NVIDIA driver gave no answer in {seconds} s while {doing}")
+            }
+            Self::NoDevice => "no NVIDIA graphics card found".to_owned(),
+            Self::NoSuchDevice { number, count } => {
+                format!("no graphics card has number {number}, found {count} (counted from 0)")
+            }
+            Self::OldDevice {
+                name,
+                capability: (major, minor),
+            } => format!(
+                "{name} found, of compute capability {major}.{minor}, 7.0 or newer is needed"
+            ),
+            Self::WrongAnswer { name } => format!("{name} found, which fails its self-test"),
+            Self::OutOfMemory {
+                what, needs, free, ..
+            } => format!(
+                "{what} needs {} on the graphics card, {} are free",
+                gigabytes(*needs),
+                gigabytes(*free)
+            ),
+            Self::TooMany { what, .. } => {
+                format!("{what} are more than a graphics card numbers")
+            }
+            Self::Lost { doing, why } => {
+                format!("the graphics card stopped working while {doing} ({why})")
+            }
+            Self::Launch { doing, why } => {
+                format!("the graphics card refused {doing} ({why})")
+            }
+            Self::Module { stem, why } => {
+                format!("the graphics card cannot load the kernels of {stem} ({why})")
+            }
+            Self::Driver { doing, why } => {
+                format!("the NVIDIA driver failed while {doing} ({why})")
+            }
+        }
+    }
+
+    /// One sentence for a run on the CPU because an installed card failed; `None` where there is no usable card.
+    pub fn card_problem(&self) -> Option<String> {
+        let is_problem = matches!(
+            self,
+            Self::NoAnswer { .. }
+                | Self::WrongAnswer { .. }
+                | Self::Lost { .. }
+                | Self::Launch { .. }
+                | Self::Module { .. }
+                | Self::Driver { .. }
+        );
+        is_problem.then(|| {
+            format!(
+                "The CPU computes, because {}; {}",
+                self.found(),
+                self.advice()
+            )
+        })
+    }
+
+    fn advice(&self) -> String {
+        let advice = match self {
+            Self::NoDriver | Self::Incomplete { .. } | Self::OldDriver { .. } => {
+                "install NVIDIA driver 535 or newer, or choose --backend cpu"
+            }
+            Self::NoSuchDevice { .. } | Self::OldDevice { .. } => {
+                "choose another card with --backend cuda:NUMBER, or --backend cpu"
+            }
+            Self::NoDevice | Self::WrongAnswer { .. } | Self::Launch { .. } => {
+                "choose --backend cpu"
+            }
+            Self::OutOfMemory { lower, .. } => {
+                return format!(
+                    "{lower}, close other programs on the card, or choose --backend cpu"
+                );
+            }
+            Self::TooMany { lower, .. } => return format!("{lower}, or choose --backend cpu"),
+            Self::Lost { .. } => "start again, with --backend cpu if it happens again",
+            Self::NoAnswer { .. } => {
+                "look whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
+            }
+            Self::Module { .. } | Self::Driver { .. } => {
+                "update the NVIDIA driver, or choose --backend cpu"
+            }
+        };
+        advice.to_owned()
+    }
+
+    /// Out of memory in whatever part of a job: says what the job was and what would need less, as
+    /// [`super::Device::needs`] does beforehand.
+    pub fn in_job(self, job: &str, less: &'static str) -> Self {
+        match self {
+            Self::OutOfMemory { needs, free, .. } => Self::OutOfMemory {
+                what: job.to_owned(),
+                needs,
+                free,
+                lower: less,
+            },
+            other => other,
+        }
+    }
+
+    /// The driver's answer while `doing` something ("tracing rays").
+    pub(super) fn of(doing: &str, error: DriverError) -> Self {
+        let (doing, why) = (doing.to_owned(), why(error));
+        if is_lost(error) {
+            Self::Lost { doing, why }
+        } else if is_launch(error) {
+            Self::Launch { doing, why }
+        } else {
+            Self::Driver { doing, why }
+        }
+    }
+}
+
+/// The driver's own words.
+pub(super) fn why(error: DriverError) -> String {
+    match error.error_string() {
+        Ok(words) => words.to_string_lossy().into_owned(),
+        Err(_) => format!("error {}", error.0 as u32),
+    }
+}
+
+pub(super) fn is_out_of_memory(error: DriverError) -> bool {
+    error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY
+}
+
+fn is_lost(error: DriverError) -> bool {
+    use CUresult as R;
+    matches!(
+        error.0,
+        R::CUDA_ERROR_ILLEGAL_ADDRESS
+            | R::CUDA_ERROR_MISALIGNED_ADDRESS
+            | R::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | R::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | R::CUDA_ERROR_INVALID_PC
+            | R::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | R::CUDA_ERROR_LAUNCH_FAILED
+            | R::CUDA_ERROR_LAUNCH_TIMEOUT
+            | R::CUDA_ERROR_ASSERT
+            | R::CUDA_ERROR_ECC_UNCORRECTABLE
+            | R::CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | R::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | R::CUDA_ERROR_DEVICE_UNAVAILABLE
+            | R::CUDA_ERROR_UNKNOWN
+    )
+}
+
+fn is_launch(error: DriverError) -> bool {
+    use CUresult as R;
+    matches!(
+        error.0,
+        R::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+            | R::CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING
+            | R::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+            | R::CUDA_ERROR_INVALID_VALUE
+            | R::CUDA_ERROR_INVALID_IMAGE
+    )
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.found();
+        let mut characters = found.chars();
+        let first = characters.next().into_iter().flat_map(char::to_uppercase);
+        let sentence: String = first.chain(characters).collect();
+        write!(f, "{sentence}; {}", self.advice())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,146 @@
+//! The kernels: `kernels/<stem>.cu`, and the PTX that `kernels/make_ptx.py` made of it.
+
+/// What one `.cu` file gives. PTX for compute capability 7.0, which every newer card runs too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelFile {
+    pub stem: &'static str,
+    pub ptx: &'static str,
+    /// `extern "C"` names: `<stem>_<verb>`.
+    pub entries: &'static [&'static str],
+}
+
+/// The self-test of a card.
+pub const PROBE: KernelFile = KernelFile {
+    stem: "probe",
+    ptx: include_str!("../../../kernels/ptx/probe.sm70.ptx"),
+    entries: &["probe_fill"],
+};
+
+/// Geodesic rays.
+pub const GEODESIC: KernelFile = KernelFile {
+    stem: "geodesic",
+    ptx: include_str!("../../../kernels/ptx/geodesic.sm70.ptx"),
+    entries: &[
+        "geodesic_trace_linear_1",
+        "geodesic_trace_linear_2",
+        "geodesic_trace_linear_4",
+        "geodesic_trace_spline_1",
+        "geodesic_trace_spline_2",
+        "geodesic_trace_spline_4",
+        "geodesic_share4_linear_2",
+        "geodesic_share4_linear_4",
+        "geodesic_share8_linear_2",
+        "geodesic_share8_linear_4",
+        "geodesic_cell",
+        "geodesic_paper",
+        "geodesic_fields",
+        "geodesic_gather",
+        "geodesic_sharpen",
+        "geodesic_extend",
+        "geodesic_halve",
+    ],
+};
+
+/// Cost fields.
+pub const EIKONAL: KernelFile = KernelFile {
+    stem: "eikonal",
+    ptx: include_str!("../../../kernels/ptx/eikonal.sm70.ptx"),
+    entries: &[
+        "eikonal_clear",
+        "eikonal_seed",
+        "eikonal_floors_godunov6",
+        "eikonal_floors_hopf_lax26",
+        "eikonal_spread_godunov6",
+        "eikonal_spread_hopf_lax26",
+        "eikonal_spread_selling",
+        "eikonal_spread_hybrid",
+        "eikonal_gather",
+    ],
+};
+
+/// Costs in images that are drawn.
+pub const PATHWAY: KernelFile = KernelFile {
+    stem: "pathway",
+    ptx: include_str!("../../../kernels/ptx/pathway.sm70.ptx"),
+    entries: &["pathway_fill", "pathway_scatter"],
+};
+
+/// Level sets.
+pub const LEVEL_SET: KernelFile = KernelFile {
+    stem: "level_set",
+    ptx: include_str!("../../../kernels/ptx/level_set.sm70.ptx"),
+    entries: &[
+        "level_set_step_isotropic",
+        "level_set_step_orthogonal",
+        "level_set_step_sheared",
+        "level_set_extra_isotropic",
+        "level_set_extra_orthogonal",
+        "level_set_extra_sheared",
+        "level_set_redistance_isotropic",
+        "level_set_redistance_orthogonal",
+        "level_set_redistance_sheared",
+        "level_set_paper",
+        "level_set_many_isotropic",
+        "level_set_many_orthogonal",
+        "level_set_settle",
+        "level_set_many_settle",
+    ],
+};
+
+/// Streamlines.
+pub const TRACKING: KernelFile = KernelFile {
+    stem: "tracking",
+    ptx: include_str!("../../../kernels/ptx/tracking.sm70.ptx"),
+    entries: &[
+        "tracking_follow_linear_1",
+        "tracking_follow_linear_2",
+        "tracking_follow_linear_4",
+        "tracking_follow_spline_1",
+        "tracking_follow_spline_2",
+        "tracking_follow_spline_4",
+        "tracking_gather",
+    ],
+};
+
+/// COMMIT.
+pub const COMMIT: KernelFile = KernelFile {
+    stem: "commit",
+    ptx: include_str!("../../../kernels/ptx/commit.sm70.ptx"),
+    entries: &[
+        "commit_basis",
+        "commit_peaks",
+        "commit_apply_flat",
+        "commit_apply_1",
+        "commit_apply_2",
+        "commit_apply_4",
+        "commit_apply_fast",
+        "commit_contract_1",
+        "commit_contract_2",
+        "commit_contract_4",
+        "commit_samples",
+        "commit_sums",
+        "commit_spread_1",
+        "commit_spread_2",
+        "commit_spread_4",
+        "commit_adjoint_flat",
+        "commit_adjoint_1",
+        "commit_adjoint_2",
+        "commit_adjoint_4",
+        "commit_adjoint_fast",
+        "commit_mix",
+        "commit_part",
+        "commit_step",
+        "commit_advance",
+        "commit_groups",
+        "commit_measure",
+        "commit_combine",
+        "commit_free",
+        "commit_turn",
+        "commit_look",
+    ],
+};
+
+/// Every kernel file.
+pub const ALL: &[KernelFile] = &[
+    PROBE, TRACKING, GEODESIC, EIKONAL, PATHWAY, LEVEL_SET, COMMIT,
+];

@@ -1,0 +1,59 @@
+//! Label maps: what the whole numbers of an image stand for.
+
+use std::collections::BTreeMap;
+
+/// Of larger whole numbers a float32 holds only some: 2²⁴ is also what 2²⁴ + 1 is rounded to.
+pub const LARGEST_WHOLE: f32 = 16_777_215.0;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    pub name: String,
+    /// sRGB; `None`: one is made from the number.
+    pub colour: Option<[u8; 3]>,
+}
+
+/// Names and colours by number. 0 is the background; a number without an entry has a colour all the
+/// same.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Labels {
+    pub table: BTreeMap<u32, Label>,
+}
+
+impl Labels {
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.table.get(&number).map(|l| l.name.as_str())
+    }
+
+    /// sRGB.
+    pub fn colour(&self, number: u32) -> [u8; 3] {
+        let entry = self.table.get(&number).and_then(|l| l.colour);
+        entry.unwrap_or_else(|| made_up(number))
+    }
+
+    /// `12 Left-Putamen`, or the number alone.
+    pub fn described(&self, number: u32) -> String {
+        match self.name(number) {
+            Some(name) => format!("{number} {name}"),
+            None => number.to_string(),
+        }
+    }
+}
+
+/// A colour that differs from those of the numbers before: hues a golden section apart, in turns of
+/// lightness, so that neither is near its neighbour's.
+fn made_up(number: u32) -> [u8; 3] {
+    if number == 0 {
+        return [0; 3];
+    }
+    let hue = (f64::from(number) * 0.618_033_988_749_895).fract() * 6.0;
+    let (value, saturation) = [(0.95, 0.65), (0.75, 0.8), (0.9, 0.45)][number as usize % 3];
+    // Of HSV: each primary rises and falls along the circle.
+    let channel = |centre: f64| {
+        let away = (hue - centre).abs();
+        let away = away.min(6.0 - away);
+        let share = (2.0 - away).clamp(0.0, 1.0);
+        let level = value * (1.0 - saturation * (1.0 - share));
+        (level * 255.0).round() as u8
+    };
+    [channel(0.0), channel(2.0), channel(4.0)]
+}

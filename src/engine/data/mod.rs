@@ -1,0 +1,41 @@
+//! What things are: immutable values, without files, threads, GPU or windows.
+//!
+//! World space is RAS+ millimetres (x to the patient's right, y to the front, z up); voxel centres
+//! have integer voxel coordinates; voxels are kept in file order, x fastest.
+
+pub mod appearance;
+pub mod brick_image;
+mod content;
+pub mod drawing;
+pub mod gradients;
+pub mod grid;
+pub mod labels;
+pub mod lent;
+pub mod mask;
+pub mod pieces;
+pub mod region;
+pub mod rotation;
+pub mod shared;
+pub mod surface;
+pub mod tensor_field;
+pub mod tensor_layout;
+pub mod tractogram;
+pub mod turn;
+pub mod volume;
+pub mod words;
+
+pub use crate::compute::{DataId, DeviceCopy};
+pub use brick_image::{BrickImage, Pages};
+pub use drawing::{Outline, Stroke};
+pub use gradients::Gradients;
+pub use grid::{AffineSource, Grid};
+pub use labels::Labels;
+pub use lent::{LendImage, LentBuffer, LentImage};
+pub use mask::Mask;
+pub use region::{Region, Role, Shape};
+pub use shared::Shared;
+pub use surface::Surface;
+pub use tensor_field::{Tensor, TensorField};
+pub use tensor_layout::{TensorFrame, TensorLayout, TensorOrder};
+pub use tractogram::Tractogram;
+pub use volume::{Volume, VolumeKind};

@@ -1,0 +1,70 @@
+//! A level set grows from a sphere into the ventricle of a made-up head:
+//! `cargo run --release -p arcuate-engine --example segment_phantom`.
+
+use arcuate_engine::compute::{Backend, BackendChoice, Control};
+use arcuate_engine::data::Shape;
+use arcuate_engine::phantom::{Head, Imaging, Weighting, WholeHead, scan_grid};
+use arcuate_engine::solvers::level_set::{
+    Evolution, Inputs, Layout, Mode, Params, Probe, Sphere, Start, agreement,
+};
+use glam::DVec3;
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (backend, control) = (Backend::choose(&BackendChoice::cpu(None))?, Control::new());
+    let head = Head::new(1);
+    let grid = scan_grid(1.0).ok_or("a spacing above 0")?;
+    let make = || WholeHead::new(&head, &grid, &control);
+    let whole = backend.install(make).map_err(|_| "cancelled")?;
+    let image = whole.image(&Imaging {
+        weighting: Weighting::T1,
+        noise: 0.03,
+        bias: 0.2,
+        seed: 1,
+    });
+
+    // Sample a ball of 2 mm, and start from a sphere of 3 mm in its middle.
+    let centre = head.world(DVec3::new(-7.5, 8.0, 16.0));
+    let ball = Shape::Sphere {
+        centre,
+        radius_mm: 2.0,
+    }
+    .mask_on(&grid);
+    let voxels: Vec<usize> = ball.voxels_inside().map(|v| grid.index(v)).collect();
+    let probe = backend.install(|| Probe::new(&image, 0, &voxels))?;
+    let params = Params {
+        mode: Mode::Scaled,
+        target: probe.target,
+        tolerance: probe.tolerance,
+        smoothness: 0.15,
+        intensity: 1.0,
+        region: 0.0,
+        edge: None,
+        layer: None,
+        bias: 1.0,
+        rescaling: 0.1,
+        redistance_every: 20,
+    };
+    let sphere = Sphere {
+        add: true,
+        centre,
+        radius_mm: 3.0,
+    };
+    let start = Start {
+        mask: None,
+        spheres: vec![sphere],
+    };
+    let inputs = backend.install(|| Inputs::new(&image, 0))?;
+    let mut run = Evolution::new(&inputs, &start, &params, Layout::BEST, &backend, &control)?;
+    let ended = run.run(1000, &backend, &control)?;
+
+    let found = run.field()?.mask();
+    let agreement = agreement(&found, &whole.ventricle(centre))?;
+    println!("{ended:?} after {} steps", run.step());
+    println!(
+        "{:.1} ml, Dice with the true ventricle {:.3}",
+        found.volume_ml(),
+        agreement.dice
+    );
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! Colour tables of label maps, as text: FreeSurfer's (`12 Left-Putamen 236 13 176 0`), ITK-SNAP's
+//! (`12 236 13 176 1 1 1 "Left Putamen"`), MRtrix's, BIDS's `dseg.tsv`, and plain `12 Putamen`.
+
+use super::mgh::VERSION as MGH;
+use super::source::read_text;
+use super::stored::Stored;
+use super::{Error, SpaceInfo, Told, atomic, extension, freesurfer, names_in};
+use crate::data::labels::{LARGEST_WHOLE, Label, Labels};
+use crate::data::{Volume, VolumeKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// FreeSurfer's own has 1,300 lines.
+const TEXT_LIMIT_BYTES: u64 = 4 << 20;
+/// A picture of measured values has more.
+const MOST_LABELS: usize = 4096;
+/// Endings of tables.
+const ENDINGS: [&str; 5] = ["txt", "lut", "tsv", "label", "ctab"];
+/// Words in the names of label maps.
+const NAMED: [&str; 11] = [
+    "dseg",
+    "aseg",
+    "aparc",
+    "wmparc",
+    "seg",
+    "segmentation",
+    "label",
+    "labels",
+    "parc",
+    "parcellation",
+    "atlas",
+];
+/// NIFTI_INTENT_LABEL.
+const INTENT_LABEL: i32 = 1002;
+
+/// Whether a name may be that of a colour table.
+pub fn is_named(path: &Path) -> bool {
+    ENDINGS.contains(&extension(path).as_str())
+}
+
+/// Reads a table of any of the forms.
+pub fn read(path: &Path) -> Result<Labels, Error> {
+    let text = read_text(path, TEXT_LIMIT_BYTES)?;
+    let text = text.trim_start_matches('\u{feff}');
+    let mut table = BTreeMap::new();
+    let mut columns = None;
+    for (i, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if table.is_empty() && columns.is_none() && line.to_lowercase().starts_with("index\t") {
+            columns = Some(Columns::of(line));
+            continue;
+        }
+        let entry = match &columns {
+            Some(columns) => columns.entry(line),
+            None => entry(&words(line)),
+        };
+        let Some((number, label)) = entry else {
+            return Err(Error::malformed(
+                path,
+                format!("line {} of a colour table, “{line}”", i + 1),
+                "a number, a name and perhaps three colours from 0 to 255",
+            ));
+        };
+        table.insert(number, label);
+    }
+    if table.is_empty() {
+        return Err(Error::malformed(path, "no label", "a colour table"));
+    }
+    Ok(Labels { table })
+}
+
+/// The labels of an image: named by the user, by a table beside it, by its header or by its
+/// name; `None` for other images. A table that the user names must suit.
+pub(super) fn of(
+    path: &Path,
+    volume: &Volume,
+    info: &mut SpaceInfo,
+    told: &Told,
+) -> Result<Option<Arc<Labels>>, Error> {
+    let one = volume.frames == 1 && volume.kind == VolumeKind::Scalar;
+    of_numbers(path, one, || numbers(volume), info, told)
+}
+
+/// Finds the labels of an image in its stored type.
+pub(super) fn of_stored(
+    path: &Path,
+    stored: &Stored,
+    info: &mut SpaceInfo,
+    told: &Told,
+) -> Result<Option<Arc<Labels>>, Error> {
+    let numbers = || stored.labels(MOST_LABELS);
+    of_numbers(path, stored.frames == 1, numbers, info, told)
+}
+
+fn of_numbers(
+    path: &Path,
+    one_volume: bool,
+    numbers: impl Fn() -> Option<BTreeSet<u32>>,
+    info: &mut SpaceInfo,
+    told: &Told,
+) -> Result<Option<Arc<Labels>>, Error> {
+    if let Some(table) = &told.colours {
+        let labels = read(table)?;
+        if numbers().is_none() {
+            return Err(Error::unsupported(
+                path,
+                format!(
+                    "an image that is no label map of one volume of at most {MOST_LABELS} whole \
+                     numbers"
+                ),
+                "open it without a colour table",
+            ));
+        }
+        return Ok(Some(labels.into()));
+    }
+    if !one_volume {
+        return Ok(None);
+    }
+    let beside = beside(path);
+    let called = info.intent_code == INTENT_LABEL
+        || (info.version == MGH && info.stored_as == "int32")
+        || is_called(path);
+    if beside.is_none() && !called {
+        return Ok(None);
+    }
+    match numbers() {
+        // An image with one label is a mask.
+        Some(found) if found.len() > 1 || beside.is_some() => {
+            // A text file that merely lies there may be anything.
+            let before = beside
+                .as_ref()
+                .and_then(|table| atomic::before(path, table));
+            if let (Some(_), Some(table)) = (&before, &beside) {
+                info.warnings.push(atomic::says_before(&[table]));
+            }
+            let labels = before.or(beside).and_then(|table| read(&table).ok());
+            let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
+            Ok(Some(labels.or_else(known).unwrap_or_default().into()))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The numbers above 0 of an image of whole numbers; `None` where it has others, or too many.
+fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
+    if volume.frames != 1 || volume.kind != VolumeKind::Scalar {
+        return None;
+    }
+    let mut found = BTreeSet::new();
+    let mut last = 0.0;
+    for &value in volume.values.iter() {
+        if value == last {
+            continue;
+        }
+        if !((0.0..=LARGEST_WHOLE).contains(&value) && value.fract() == 0.0) {
+            return None;
+        }
+        last = value;
+        if value > 0.0 && found.insert(value as u32) && found.len() > MOST_LABELS {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+fn is_called(path: &Path) -> bool {
+    has_word(path, |word| NAMED.contains(&word))
+}
+
+/// Whether FreeSurfer's numbers are meant: by the format, or by a name such as `aparc+aseg.nii.gz`.
+fn is_freesurfers(path: &Path, info: &SpaceInfo) -> bool {
+    let own = |word: &str| {
+        ["aseg", "aparc", "wmparc"]
+            .iter()
+            .any(|w| word.starts_with(w))
+    };
+    info.version == MGH || has_word(path, own)
+}
+
+fn has_word(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(is_meant)
+}
+
+/// `a.txt` beside `a.nii.gz`, `a.lut` and the like; else the one of a BIDS data set, or FreeSurfer's own.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let own = ENDINGS.map(|e| super::with_extension(path, e));
+    if let Some(own) = own.into_iter().find(|p| p.is_file()) {
+        return Some(own);
+    }
+    if let Some(inherited) = super::bids::inherited_table(path) {
+        return Some(inherited);
+    }
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
+    let names = names_in(folder.unwrap_or(Path::new("."))).ok()?;
+    let shared = |p: &PathBuf| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("FreeSurferColorLUT") && is_named(p)
+    };
+    names.into_iter().find(|p| shared(p) && is_called(path))
+}
+
+/// Blanks separate, quotes hold together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (i, part) in line.split('"').enumerate() {
+        match i % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
+
+fn colour(words: &[String]) -> Option<[u8; 3]> {
+    let channel = |i: usize| words.get(i)?.parse::<u8>().ok();
+    Some([channel(0)?, channel(1)?, channel(2)?])
+}
+
+fn entry(words: &[String]) -> Option<(u32, Label)> {
+    let number = words.first()?.parse().ok()?;
+    let label = |name: &str, colour| {
+        let name = name.trim().to_owned();
+        Some((number, Label { name, colour }))
+    };
+    match &words[1..] {
+        [] => None,
+        // ITK-SNAP: colours first, the name last.
+        [rest @ .., name] if rest.len() >= 3 && colour(rest).is_some() => label(name, colour(rest)),
+        rest => {
+            // The name is what stands before three numbers, one word or several; before the last four where a
+            // line ends with as many, since a name may end with a number, too.
+            let number = |word: &String| word.parse::<f32>().is_ok();
+            let opacity = rest.len().checked_sub(4).filter(|&i| i > 0);
+            let least = opacity.filter(|&i| rest[i..].iter().all(number));
+            let at = (least.unwrap_or(1)..rest.len()).find(|&i| colour(&rest[i..]).is_some());
+            let name = &rest[..at.unwrap_or(rest.len())];
+            label(&name.join(" "), at.and_then(|i| colour(&rest[i..])))
+        }
+    }
+}
+
+/// Columns of a BIDS table.
+struct Columns {
+    name: Option<usize>,
+    colour: Option<usize>,
+}
+
+impl Columns {
+    fn of(line: &str) -> Self {
+        let names: Vec<String> = line.split('\t').map(|n| n.trim().to_lowercase()).collect();
+        let at = |wanted: &[&str]| names.iter().position(|n| wanted.contains(&n.as_str()));
+        Self {
+            name: at(&["name"]),
+            colour: at(&["color", "colour"]),
+        }
+    }
+
+    fn entry(&self, line: &str) -> Option<(u32, Label)> {
+        let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let number = cells.first()?.parse().ok()?;
+        let cell = |at: Option<usize>| at.and_then(|i| cells.get(i).copied());
+        let colour = cell(self.colour).and_then(|text| {
+            let digits = text
+                .strip_prefix('#')
+                .filter(|d| d.len() == 6 && d.is_ascii())?;
+            let channel = |i: usize| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).ok();
+            Some([channel(0)?, channel(1)?, channel(2)?])
+        });
+        let name = cell(self.name).unwrap_or_default().to_owned();
+        Some((number, Label { name, colour }))
+    }
+}

@@ -1,0 +1,515 @@
+//! Errors of files, one sentence each: found, expected, what to do; path last.
+
+use super::words::{in_line, is_control};
+use crate::compute::Cancelled;
+use crate::compute::memory::{Shortage, against_limit};
+use crate::data::words::counted;
+use std::fmt::{Display, Formatter, Result};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    Cancelled,
+    /// Nothing has this name.
+    Missing {
+        path: PathBuf,
+    },
+    /// A folder where a file is expected.
+    Folder {
+        path: PathBuf,
+    },
+    /// One without BIDS names where a file or a BIDS folder is expected.
+    PlainFolder {
+        path: PathBuf,
+    },
+    /// A folder of DICOM files.
+    Dicom {
+        path: PathBuf,
+    },
+    /// The system does not let us read.
+    Denied {
+        path: PathBuf,
+    },
+    /// A name that no disk here takes.
+    LongName {
+        path: PathBuf,
+    },
+    /// Any other refusal of the system while reading.
+    Unreadable {
+        path: PathBuf,
+        why: String,
+    },
+    /// Neither name nor content is one we know.
+    Unknown {
+        path: PathBuf,
+    },
+    /// Known, but not opened here; `instead` says what to do.
+    Unsupported {
+        path: PathBuf,
+        found: String,
+        instead: String,
+    },
+    /// Content against its format's rules.
+    Malformed {
+        path: PathBuf,
+        found: String,
+        expected: Expected,
+    },
+    /// The file ends before what its header announces.
+    Short {
+        path: PathBuf,
+        found_bytes: u64,
+        expected_bytes: u64,
+    },
+    /// The compressed stream cannot be decoded.
+    Damaged {
+        path: PathBuf,
+        why: String,
+    },
+    /// More than this machine can give.
+    Memory {
+        path: PathBuf,
+        bytes: u64,
+    },
+    /// The gradient table against itself or the scan. `vectors` is `None` for a one-file table.
+    Counts {
+        path: PathBuf,
+        b_values: usize,
+        vectors: Option<usize>,
+        volumes: usize,
+    },
+    /// A mask of several volumes.
+    MaskFrames {
+        path: PathBuf,
+        frames: usize,
+    },
+    /// A mask on another grid: other shape, or the same shape elsewhere.
+    MaskGrid {
+        path: PathBuf,
+        found: [usize; 3],
+        expected: [usize; 3],
+        /// Largest distance between corners of the two grids.
+        off_mm: f64,
+    },
+    /// A mask that holds nothing.
+    MaskEmpty {
+        path: PathBuf,
+    },
+    /// The folder to write to does not exist, or is a file.
+    NoFolder {
+        path: PathBuf,
+    },
+    /// The folder to write to may not be written to.
+    ReadOnly {
+        path: PathBuf,
+    },
+    /// The file to replace is write-protected.
+    Protected {
+        path: PathBuf,
+    },
+    /// A folder has the name of the file to write.
+    FolderInPlace {
+        path: PathBuf,
+    },
+    /// Something took the name of the file while it was made.
+    Appeared {
+        path: PathBuf,
+    },
+    /// Larger than the system, or the user's own limit, allows.
+    TooLarge {
+        path: PathBuf,
+    },
+    /// The disk is full.
+    Full {
+        path: PathBuf,
+    },
+    /// The written file cannot be read back within the memory that is free.
+    NoRoomToCompare {
+        path: PathBuf,
+        bytes: u64,
+    },
+    /// Any other refusal of the system while writing.
+    Unwritable {
+        path: PathBuf,
+        why: String,
+    },
+    /// The program that makes films failed.
+    Film {
+        path: PathBuf,
+        why: String,
+    },
+    /// No folder for temporary files; the path is the one that takes none.
+    Scratch {
+        path: PathBuf,
+        why: String,
+    },
+    /// The written file does not read back as it should.
+    ReadBack {
+        path: PathBuf,
+        why: String,
+    },
+}
+
+/// The content that a file should have, and the advice for a file with other content.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expected {
+    what: String,
+    /// `None` for the advice that suits any damaged file.
+    remedy: Option<String>,
+}
+
+impl From<&str> for Expected {
+    fn from(what: &str) -> Self {
+        what.to_owned().into()
+    }
+}
+
+impl From<String> for Expected {
+    fn from(what: String) -> Self {
+        Self { what, remedy: None }
+    }
+}
+
+impl<W: Into<String>, R: Into<String>> From<(W, R)> for Expected {
+    fn from((what, remedy): (W, R)) -> Self {
+        Self {
+            what: what.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Whether the folder that a file is to be in is there.
+fn has_folder(path: &Path) -> bool {
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return false,
+    };
+    // A link may lead to another one.
+    folder.is_dir() && !path.is_symlink()
+}
+
+impl Error {
+    pub(super) fn reading(path: &Path, error: &std::io::Error) -> Self {
+        // A name from a file may hold what no name of a file does.
+        let cannot_be = path.as_os_str().as_encoded_bytes().contains(&0);
+        let path = path.to_owned();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing { path },
+            ErrorKind::InvalidInput if cannot_be => Self::Missing { path },
+            ErrorKind::PermissionDenied => Self::Denied { path },
+            ErrorKind::IsADirectory => Self::Folder { path },
+            ErrorKind::InvalidFilename => Self::LongName { path },
+            _ => Self::Unreadable {
+                path,
+                why: plain(error),
+            },
+        }
+    }
+
+    pub(super) fn writing(path: &Path, error: &std::io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            // Some folders of the system take no files and say that there is none.
+            ErrorKind::NotFound if has_folder(&path) => Self::ReadOnly { path },
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NoFolder { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
+            ErrorKind::IsADirectory => Self::FolderInPlace { path },
+            ErrorKind::FileTooLarge => Self::TooLarge { path },
+            ErrorKind::InvalidFilename => Self::LongName { path },
+            _ => Self::Unwritable {
+                path,
+                why: plain(error),
+            },
+        }
+    }
+
+    /// The contents of a file do not fit into memory.
+    pub(super) fn memory(path: &Path, shortage: Shortage) -> Self {
+        Self::Memory {
+            path: path.to_owned(),
+            bytes: shortage.bytes,
+        }
+    }
+
+    pub(super) fn malformed(
+        path: &Path,
+        found: impl Into<String>,
+        expected: impl Into<Expected>,
+    ) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            found: one_line(found.into()),
+            expected: expected.into(),
+        }
+    }
+
+    /// Nothing of a format's own is in the file: it is another's, or what came of it.
+    pub(super) fn foreign(path: &Path, found: impl Into<String>, expected: &str) -> Self {
+        let then = "copy the file again, or give it the ending of its format";
+        Self::malformed(path, found, (expected, then))
+    }
+
+    pub(super) fn unsupported(
+        path: &Path,
+        found: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported {
+            path: path.to_owned(),
+            found: one_line(found.into()),
+            instead: instead.into(),
+        }
+    }
+
+    /// The sentence without the name of the file, which stands behind it.
+    pub fn words(&self) -> String {
+        // Words from a damaged file may hold anything; a sentence is one line.
+        in_line(&Words(self).to_string(), '·')
+    }
+
+    /// The file it is about; `None` for a cancelled job.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Cancelled => None,
+            Self::Missing { path }
+            | Self::Folder { path }
+            | Self::PlainFolder { path }
+            | Self::Dicom { path }
+            | Self::Denied { path }
+            | Self::LongName { path }
+            | Self::Unreadable { path, .. }
+            | Self::Unknown { path }
+            | Self::Unsupported { path, .. }
+            | Self::Malformed { path, .. }
+            | Self::Short { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Memory { path, .. }
+            | Self::Counts { path, .. }
+            | Self::MaskFrames { path, .. }
+            | Self::MaskGrid { path, .. }
+            | Self::MaskEmpty { path }
+            | Self::NoFolder { path }
+            | Self::ReadOnly { path }
+            | Self::Protected { path }
+            | Self::FolderInPlace { path }
+            | Self::Appeared { path }
+            | Self::TooLarge { path }
+            | Self::Full { path }
+            | Self::NoRoomToCompare { path, .. }
+            | Self::Unwritable { path, .. }
+            | Self::Film { path, .. }
+            | Self::Scratch { path, .. }
+            | Self::ReadBack { path, .. } => Some(path),
+        }
+    }
+
+    fn sentence(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Cancelled => f.write_str("Cancelled"),
+            Self::Missing { .. } => f.write_str("No such file, check its name"),
+            Self::Folder { .. } => {
+                f.write_str("This is a folder, expected a file; choose one in it")
+            }
+            Self::PlainFolder { .. } => {
+                f.write_str(
+                    "Found a folder without BIDS names, expected a file or a BIDS folder; choose a file in it",
+                )
+            }
+            Self::Dicom { .. } => {
+                f.write_str("This folder holds DICOM files; convert them with dcm2niix")
+            }
+            Self::Denied { .. } => f.write_str(
+                "This file or folder may not be read; ask its owner for permission",
+            ),
+            Self::LongName { .. } => f.write_str(
+                "The file's name is longer than the system allows; choose a shorter one",
+            ),
+            Self::Unreadable { why, .. } => write!(
+                f,
+                "The file could not be read ({why}); try again, or copy it to another place first"
+            ),
+            Self::Unknown { .. } => write!(
+                f,
+                "Unknown kind of file, expected {}; convert it to one of these",
+                super::Format::readable_names()
+            ),
+            Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
+            Self::Malformed {
+                found, expected, ..
+            } => {
+                // Damage, or another program's slip: what helps is the same.
+                const USUAL: &str =
+                    "choose another file, or write this one again with the program that made it";
+                let remedy = expected.remedy.as_deref().unwrap_or(USUAL);
+                write!(f, "Found {found}, expected {}; {remedy}", expected.what)
+            }
+            Self::Short {
+                found_bytes,
+                expected_bytes,
+                ..
+            } => write!(
+                f,
+                "The data end after {found_bytes} of the {expected_bytes} bytes that the header \
+                 announces; the file was cut off, copy it again"
+            ),
+            Self::Damaged { why, .. } => write!(
+                f,
+                "The compressed data are damaged ({why}); copy the file again"
+            ),
+            Self::Memory { bytes, .. } => {
+                f.write_str("Opening this ")?;
+                against_limit(f, *bytes, "crop the file")
+            }
+            Self::NoRoomToCompare { bytes, .. } => {
+                f.write_str("The file was not kept, since reading it back to compare it ")?;
+                against_limit(f, *bytes, "write a smaller part")
+            }
+            Self::Counts {
+                b_values,
+                vectors: Some(vectors),
+                volumes,
+                ..
+            } => write!(
+                f,
+                "Found {} and {}, expected {volumes} of each, one \
+                 for every volume of the scan; choose the files that belong to it",
+                counted(*b_values, "b-value"),
+                counted(*vectors, "vector")
+            ),
+            Self::Counts {
+                b_values, volumes, ..
+            } => write!(
+                f,
+                "Found {}, expected {volumes}, one for every volume of the scan; \
+                 choose the file that belongs to it",
+                counted(*b_values, "gradient")
+            ),
+            Self::MaskFrames { frames, .. } => write!(
+                f,
+                "Found {}, expected a mask of one; extract the one you mean",
+                counted(*frames, "volume")
+            ),
+            Self::MaskGrid {
+                found,
+                expected,
+                off_mm,
+                ..
+            } => {
+                let words = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+                if found != expected {
+                    write!(
+                        f,
+                        "Found a mask of {} voxels, expected the image's {}; resample it to the \
+                         image's grid",
+                        words(found),
+                        words(expected)
+                    )
+                } else {
+                    write!(
+                        f,
+                        "Found a mask that lies up to {off_mm:.2} mm away from the image's grid, \
+                         expected the same grid; resample it to the image's grid"
+                    )
+                }
+            }
+            Self::MaskEmpty { .. } => f.write_str(
+                "Found a mask without any voxel above 0.5, expected at least one; choose another",
+            ),
+            Self::NoFolder { .. } => {
+                f.write_str("The folder to write to does not exist, create it or choose another")
+            }
+            Self::ReadOnly { .. } => {
+                f.write_str("The folder may not be written to, choose another")
+            }
+            Self::Protected { .. } => f.write_str(
+                "A write-protected file has this name and was left as it is; choose another name",
+            ),
+            Self::FolderInPlace { .. } => {
+                f.write_str("A folder has this name and was left as it is; choose another name")
+            }
+            Self::Appeared { .. } => f.write_str(
+                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                 replace it, or choose another name",
+            ),
+            Self::TooLarge { .. } => f.write_str(
+                "The file is larger than the disk or your limit (ulimit -f) allows and was not written; \
+                 raise the limit or choose another folder",
+            ),
+            Self::Full { .. } => f.write_str(
+                "The disk is full and this file was not written; make room or choose another folder",
+            ),
+            Self::Unwritable { why, .. } => write!(
+                f,
+                "The file could not be written ({why}); choose another folder"
+            ),
+            Self::Film { why, .. } => write!(
+                f,
+                "The film could not be made ({why}); its pictures are there, so close \
+                 other programs, make room for temporary files (in {}, or set TMPDIR) and try again",
+                std::env::temp_dir().display()
+            ),
+            Self::Scratch { why, .. } => write!(
+                f,
+                "No temporary files can be made ({why}); make room there, or set TMPDIR to another folder"
+            ),
+            Self::ReadBack { why, .. } => write!(
+                f,
+                "The written file did not read back as it should ({why}) and was removed; check \
+                 the disk"
+            ),
+        }
+    }
+}
+
+/// The sentence without the path.
+struct Words<'a>(&'a Error);
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.0.sentence(f)
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&self.words())?;
+        match self.path() {
+            // The name of the file may hold anything, too.
+            Some(path) => write!(f, ": {}", in_line(&path.to_string_lossy(), '·')),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Cancelled> for Error {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Words of a file, in a form that a sentence can carry: a damaged header may hold anything.
+fn one_line(text: String) -> String {
+    const MOST: usize = 200;
+    if text.chars().count() <= MOST && !text.contains(is_control) {
+        return text;
+    }
+    let short: String = in_line(&text, '·').chars().take(MOST).collect();
+    if text.chars().count() > MOST {
+        short + "…"
+    } else {
+        short
+    }
+}
+
+/// The system's words without Rust's `(os error 28)`, to stand inside a sentence.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    text.trim_end_matches('.').to_lowercase()
+}

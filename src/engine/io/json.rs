@@ -1,0 +1,130 @@
+//! Faults of a JSON text, in words for its user: the library's name types of the program.
+
+use serde_json::Value;
+use serde_json::error::{Category, Error};
+
+/// The fault with its place where that is known: `no member "steps" (line 3, column 9)`.
+pub fn found(error: &Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = match error.classify() {
+        Category::Eof => "a text that ends too early".to_owned(),
+        Category::Syntax => "a text that is not JSON".to_owned(),
+        Category::Io => "a text that cannot be read".to_owned(),
+        Category::Data => of_data(text.strip_suffix(&place).unwrap_or(&text)),
+    };
+    match error.line() {
+        // A value that was parsed before has no place.
+        0 => what,
+        line => format!("{what} (line {line}, column {})", error.column()),
+    }
+}
+
+/// serde's sentences about values (`serde::de::Error`).
+fn of_data(said: &str) -> String {
+    let named = |start: &str| said.strip_prefix(start)?.split('`').next();
+    if let Some(name) = named("missing field `") {
+        return format!("no member \"{name}\"");
+    }
+    if let Some(name) = named("duplicate field `") {
+        return format!("the member \"{name}\" twice");
+    }
+    if let Some(name) = named("unknown field `") {
+        return format!("an unknown member \"{name}\"");
+    }
+    if let Some(name) = named("unknown variant `") {
+        return match said.split_once(", expected ") {
+            Some((_, names)) => {
+                format!(
+                    "\"{name}\" in place of {}",
+                    names.trim_start_matches("one of ").replace('`', "\"")
+                )
+            }
+            None => format!("an unknown name \"{name}\""),
+        };
+    }
+    let typed = ["invalid type: ", "invalid value: ", "invalid length "];
+    let typed = typed.into_iter().find_map(|start| said.strip_prefix(start));
+    match typed.and_then(|said| said.rsplit_once(", expected ")) {
+        Some((value, wanted)) => format!("{} in place of {}", value_words(value), kind(wanted)),
+        None => "a value that does not belong there".to_owned(),
+    }
+}
+
+/// A value, from the words of `serde::de::Unexpected`, or the length of a list.
+fn value_words(value: &str) -> String {
+    let within = |start: &str| value.strip_prefix(start)?.strip_suffix('`');
+    if let Some(number) = within("integer `").or(within("floating point `")) {
+        return format!("the number {number}");
+    }
+    if let Some(text) = value.strip_prefix("string ") {
+        return format!("the text {text}");
+    }
+    if let Some(word) = within("boolean `") {
+        return word.to_owned();
+    }
+    match value {
+        "null" | "unit value" => "null".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "map" => "an object".to_owned(),
+        length if length.parse::<u64>().is_ok() => format!("{length} values"),
+        _ => "a value".to_owned(),
+    }
+}
+
+/// The kind of value that a type of the program needs.
+fn kind(wanted: &str) -> String {
+    let whole = [
+        "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64",
+    ];
+    let is_length = |words: &str| words.starts_with("a tuple of size ") || words.contains("length");
+    match wanted {
+        whole_number if whole.contains(&whole_number) => "a whole number".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "a string" | "a borrowed string" | "path string" => "a text".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "an object".to_owned(),
+        other if other.starts_with("struct ") && !other.contains(" with ") => {
+            "an object".to_owned()
+        }
+        other if is_length(other) || other.contains(" elements") => {
+            let number = other.split(' ').find(|word| word.parse::<u32>().is_ok());
+            number.map_or("another number of values".to_owned(), |n| {
+                format!("a list of {n} values")
+            })
+        }
+        _ => "a value of another kind".to_owned(),
+    }
+}
+
+/// Names of members of the first value that the second lacks: `run.params.target`.
+pub fn unknown(all: &Value, known: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    compare("", all, known, &mut names);
+    names
+}
+
+fn compare(place: &str, all: &Value, known: &Value, unknown: &mut Vec<String>) {
+    match (all, known) {
+        (Value::Object(all), Value::Object(known)) => {
+            for (name, value) in all {
+                let here = match place {
+                    "" => name.clone(),
+                    place => format!("{place}.{name}"),
+                };
+                match known.get(name) {
+                    Some(known) => compare(&here, value, known, unknown),
+                    None if value.is_null() => {}
+                    None => unknown.push(here),
+                }
+            }
+        }
+        (Value::Array(all), Value::Array(known)) => {
+            for (value, known) in all.iter().zip(known) {
+                compare(place, value, known, unknown);
+            }
+        }
+        _ => {}
+    }
+}

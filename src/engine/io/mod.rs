@@ -1,0 +1,409 @@
+//! Files ↔ data. The only place that opens files.
+//!
+//! Reading: [`open`] looks at a path and returns what is in it; [`gradients`] reads the tables of a
+//! scan, [`mask`] a mask for a given grid. A header's claims are compared with the file before
+//! memory is taken for them, so a broken or hostile file costs an [`Error`], which is one sentence.
+//! Writing: every file goes through [`atomic`] and is read back before it gets its name; only the
+//! window's record, which grows while it runs, is written line by line ([`lines`]).
+
+pub mod affine;
+pub mod arrays;
+pub mod atomic;
+pub mod bids;
+pub mod checksum;
+pub mod colours;
+pub mod convert;
+pub mod disk;
+pub mod ending;
+mod error;
+pub mod fibres;
+pub mod film;
+mod format;
+mod freesurfer;
+mod gifti;
+pub mod gradients;
+pub mod image;
+pub mod json;
+pub mod label_table;
+pub mod lines;
+mod mask;
+mod members;
+mod mgh;
+mod mmap;
+pub mod nifti;
+mod nrrd;
+mod numbers;
+mod obj;
+mod ply;
+pub mod png;
+mod polydata;
+pub mod recovery;
+mod remark;
+pub mod scalars;
+pub mod scheme;
+pub mod session;
+mod source;
+mod stl;
+mod stored;
+pub mod surface;
+pub mod tck;
+pub mod tinytrack;
+mod told;
+pub mod trk;
+pub mod trx;
+mod voxels;
+pub mod vtk;
+pub mod vtp;
+mod whole;
+pub mod words;
+
+pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
+pub use error::plain;
+pub use error::{Error, Expected};
+pub use fibres::FibreInfo;
+pub use format::{Content, Format, Named};
+pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
+pub use nifti::SpaceInfo;
+pub use remark::Remark;
+pub use told::{Space, Told, ToldAffine, quoted};
+
+/// Goes into every exported file.
+pub const DISCLAIMER: &str = "For research only: not a medical device";
+
+use crate::compute::Control;
+use crate::data::{Grid, TensorLayout, Tractogram, Volume, VolumeKind};
+use glam::DAffine3;
+use source::Source;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// Formats that users have and that are not read: extension, what it is, what to do.
+const KNOWN: &[(&str, &str, &str)] = &[
+    (
+        "mif",
+        "an MRtrix image",
+        "convert it with mrconvert to .nii.gz",
+    ),
+    (
+        "mif.gz",
+        "an MRtrix image",
+        "convert it with mrconvert to .nii.gz",
+    ),
+    ("mha", "a MetaImage", "convert it to .nii.gz"),
+    ("mhd", "a MetaImage", "convert it to .nii.gz"),
+    ("gipl", "a GIPL image", "convert it to .nii.gz"),
+    ("gipl.gz", "a GIPL image", "convert it to .nii.gz"),
+    ("mnc", "a MINC image", "convert it with mnc2nii to .nii.gz"),
+    (
+        "par",
+        "a Philips PAR/REC image",
+        "convert it with dcm2niix to .nii.gz",
+    ),
+    (
+        "rec",
+        "a Philips PAR/REC image",
+        "convert it with dcm2niix to .nii.gz",
+    ),
+    (
+        "fib.gz",
+        "a model of DSI Studio",
+        "export its streamlines as .tt.gz or .trk.gz, its maps as .nii.gz",
+    ),
+    (
+        "src.gz",
+        "a scan of DSI Studio",
+        "open the .nii.gz, .bval and .bvec that it was made from",
+    ),
+    (
+        "tsf",
+        "a file of values along streamlines",
+        "open the .tck beside which it lies",
+    ),
+    (
+        "arcuate",
+        "an Arcuate session",
+        "open it in the window, or make its results again with arcuate replay",
+    ),
+    ("dcm", A_DICOM, FROM_DICOM),
+    ("ima", A_DICOM, FROM_DICOM),
+];
+const A_DICOM: &str = "a DICOM file";
+const FROM_DICOM: &str = "convert its series with dcm2niix to .nii.gz";
+
+/// The ending of a file name in lower case: the last, and the one before it where the last is `gz`.
+pub fn extension(path: &Path) -> String {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_ascii_lowercase();
+    let mut parts = name.rsplit('.');
+    let last = parts.next().unwrap_or_default();
+    match parts.next() {
+        Some(before) if last == "gz" && parts.next().is_some() => format!("{before}.gz"),
+        Some(_) => last.to_owned(),
+        None => String::new(),
+    }
+}
+
+/// `dwi.nii.gz` and `bval` → `dwi.bval`.
+pub fn with_extension(path: &Path, new: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = &name[..name.len() - extension(path).len()];
+    path.with_file_name(format!("{}.{new}", stem.trim_end_matches('.')))
+}
+
+/// Values as the bytes of a little-endian file; a mere view where memory has that order too.
+fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(values))
+    } else {
+        Cow::Owned(values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+}
+
+/// Everything in a folder, in the order of the names.
+pub fn names_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = disk::list(folder).map_err(|e| Error::reading(folder, &e))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// A text file of at most 64 MB.
+pub fn text(path: &Path) -> Result<String, Error> {
+    source::read_text(path, 64 << 20)
+}
+
+/// Bytes of a file on disk, where it can be looked at.
+pub fn length_of(path: &Path) -> Option<u64> {
+    disk::metadata(path).ok().map(|m| m.len())
+}
+
+/// The format of a file, by its name; where the name says nothing, by its first bytes.
+pub fn detect(path: &Path) -> Result<Format, Error> {
+    // A folder that holds one is a TRX, whatever its name; any other is refused when it is opened.
+    if trx::is_folder(path) {
+        return Ok(Format::Trx);
+    }
+    let extension = extension(path);
+    if let Some(format) = Format::named(path) {
+        return Ok(format);
+    }
+    if let Some((_, found, instead)) = KNOWN.iter().find(|(e, ..)| *e == extension) {
+        return Err(Error::unsupported(path, *found, *instead));
+    }
+    sniff(path)?.ok_or_else(|| Error::Unknown {
+        path: path.to_owned(),
+    })
+}
+
+/// The format that the first bytes of a file say; `None` where they say nothing.
+fn sniff(path: &Path) -> Result<Option<Format>, Error> {
+    let mut start = [0; 348];
+    let mut source = Source::open(path, &Control::new())?;
+    let n = source.read(&mut start)?;
+    let start = &start[..n];
+    let size = start
+        .first_chunk()
+        .map(|&b| [i32::from_le_bytes(b), i32::from_be_bytes(b)]);
+    Ok(
+        if size.is_some_and(|s| s.contains(&348) || s.contains(&540)) {
+            Some(Format::Nifti)
+        } else if start.starts_with(b"mrtrix tracks") {
+            Some(Format::Tck)
+        } else if start.starts_with(b"TRACK\0") {
+            Some(Format::Trk)
+        } else if start.starts_with(b"# vtk DataFile") {
+            Some(Format::Vtk)
+        } else if start.starts_with(b"\x89PNG\r\n\x1a\n") {
+            Some(Format::Png)
+        } else if start.starts_with(b"NRRD000") {
+            Some(Format::Nrrd)
+        } else if mgh::is_start(start) {
+            Some(Format::Mgh)
+        } else if start.get(128..132) == Some(b"DICM") {
+            return Err(Error::unsupported(path, A_DICOM, FROM_DICOM));
+        } else {
+            None
+        },
+    )
+}
+
+/// Why a file could not be read, where there is more to say than that it breaks the rules of the format
+/// it is named for: it is empty, or of another format.
+fn misnamed(path: &Path, named: Format, error: Error) -> Error {
+    if !matches!(
+        error,
+        Error::Malformed { .. } | Error::Short { .. } | Error::Damaged { .. }
+    ) {
+        return error;
+    }
+    // The error says so of a pipe, which reading would wait for.
+    if !path.is_file() && !path.is_dir() {
+        return error;
+    }
+    if length_of(path) == Some(0) {
+        return Error::malformed(
+            path,
+            "an empty file",
+            (
+                format!("a whole .{} file", extension(path)),
+                "copy it again",
+            ),
+        );
+    }
+    match sniff(path) {
+        Ok(Some(found)) if found != named => {
+            let (is, ending) = (found.extensions()[0], extension(path));
+            Error::malformed(
+                path,
+                format!("the content of a .{is} file"),
+                (
+                    format!("that of a .{ending}, as it is named"),
+                    format!("let its name end in .{is}"),
+                ),
+            )
+        }
+        Err(refused @ Error::Unsupported { .. }) => refused,
+        _ => error,
+    }
+}
+
+/// The result of [`open`].
+#[derive(Clone, Debug)]
+pub enum Opened {
+    Volume(Volume, SpaceInfo),
+    Tractogram(Tractogram, FibreInfo),
+}
+
+impl Opened {
+    /// What may make the result wrong, one sentence each, without the path.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Volume(_, info) => &info.warnings,
+            Self::Tractogram(_, info) => &info.warnings,
+        }
+    }
+
+    /// The same, and what is good to know only.
+    pub fn remarks(&self) -> Vec<Remark> {
+        match self {
+            Self::Volume(_, info) => info.remarks(),
+            Self::Tractogram(_, info) => Remark::all(&info.warnings, &info.notes),
+        }
+    }
+
+    /// The warnings about parts that were not read.
+    fn unread(&self) -> &[String] {
+        match self {
+            Self::Volume(..) => &[],
+            Self::Tractogram(_, info) => &info.unread,
+        }
+    }
+}
+
+/// Opens an image or a streamline file. Progress is in bytes of the file on disk.
+pub fn open(path: &Path, control: &Control) -> Result<Opened, Error> {
+    open_told(path, &Told::default(), control)
+}
+
+/// Does the same as [`open`], with the user's answers about the file.
+pub fn open_told(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
+    let opened = open_unmoved(path, told, control)?;
+    match &told.affine {
+        Some(affine) => moved(path, opened, affine, control),
+        None => Ok(opened),
+    }
+}
+
+fn moved(path: &Path, opened: Opened, by: &ToldAffine, control: &Control) -> Result<Opened, Error> {
+    let own = match &opened {
+        Opened::Volume(volume, _) => Some(volume.grid.clone()),
+        Opened::Tractogram(tractogram, _) => tractogram.grid.clone(),
+    };
+    let by = in_world(by, own.as_deref(), control)?;
+    Ok(match opened {
+        Opened::Volume(volume, info) => {
+            let grid = moved_grid(path, &volume.grid, by)?;
+            Opened::Volume(volume.on_grid(grid.into()), info)
+        }
+        Opened::Tractogram(tractogram, info) => Opened::Tractogram(tractogram.moved(by), info),
+    })
+}
+
+fn moved_grid(path: &Path, grid: &Grid, by: DAffine3) -> Result<Grid, Error> {
+    grid.moved(by)
+        .ok_or_else(|| Error::unsupported(path, "an affine that leaves no volume", "name another"))
+}
+
+/// The motion in the world that an affine means for something on this grid.
+fn in_world(by: &ToldAffine, own: Option<&Grid>, control: &Control) -> Result<DAffine3, Error> {
+    match by {
+        ToldAffine::Matrix(rows) => Ok(ToldAffine::of_rows(rows)),
+        ToldAffine::File { path: file, fixed } => {
+            let fixed = fixed.as_ref().map(|p| image::read_grid(p, control));
+            let fixed = fixed.transpose()?;
+            let affine = affine::read(file)?;
+            affine.in_world(own, fixed.as_ref()).ok_or_else(|| {
+                Error::unsupported(
+                    file,
+                    "a FLIRT matrix, which counts in the voxels of two images",
+                    "name the image that was aligned to with --fixed, and move an image or \
+                     streamlines that bring a grid",
+                )
+            })
+        }
+    }
+}
+
+/// An image that the user says holds tensors.
+fn as_tensors(path: &Path, volume: &Volume, layout: TensorLayout) -> Result<Volume, Error> {
+    if volume.frames != TensorLayout::VOLUMES || volume.kind != VolumeKind::Scalar {
+        return Err(Error::malformed(
+            path,
+            words::counted(volume.frames, "volume"),
+            "the six of a tensor image",
+        ));
+    }
+    Ok(volume.with_tensors(Some(layout)))
+}
+
+fn open_unmoved(path: &Path, told: &Told, control: &Control) -> Result<Opened, Error> {
+    let format = detect(path)?;
+    match format.content() {
+        Content::Image => {
+            let read = image::read(path, control);
+            let (volume, mut info) = read.map_err(|e| misnamed(path, format, e))?;
+            if let Some(layout) = told.tensors {
+                let volume = as_tensors(path, &volume, layout)?;
+                return Ok(Opened::Volume(volume, info));
+            }
+            let volume = match colours::of(path, &volume, &mut info, told)? {
+                Some(labels) => volume.with_labels(labels),
+                None => volume,
+            };
+            Ok(Opened::Volume(volume, info))
+        }
+        Content::Surface => Err(Error::unsupported(
+            path,
+            "a surface, which is only written",
+            "open an image or streamlines",
+        )),
+        Content::Streamlines => {
+            let read = fibres::read(format, path, told, control);
+            let (tractogram, info) = read.map_err(|e| misnamed(path, format, e))?;
+            Ok(Opened::Tractogram(tractogram, info))
+        }
+        Content::Gradients => Err(Error::unsupported(
+            path,
+            "a gradient table",
+            "open the scan it belongs to",
+        )),
+        Content::Picture => Err(Error::unsupported(
+            path,
+            "a picture",
+            "open an image or streamlines",
+        )),
+    }
+}

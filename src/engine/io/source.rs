@@ -1,0 +1,352 @@
+//! A file as a stream: compressed or not, counted, cancellable, and asked how much it can hold
+//! before anything is allocated for it.
+
+use super::Error;
+use super::disk::{self, Metadata};
+use super::members::Members;
+use crate::compute::Control;
+use crate::compute::memory::{self, size};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// The name of a file; a store's own names say nothing.
+fn shown_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match super::session::is_stored_name(&name) {
+        true => "streamlines of the session".to_owned(),
+        false => name.into_owned(),
+    }
+}
+
+/// Deflate cannot expand more: 258 bytes for two bits (RFC 1951, and zlib's technical notes).
+pub(super) const GREATEST_EXPANSION: u64 = 1032;
+
+/// A whole compressed file may unpack to this many times its size, and a mebibyte: numbers of a
+/// measurement do not shrink further, and what does is made to fill the memory.
+pub(super) const MOST_EXPANSION: u64 = 100;
+pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
+
+/// Masks and label maps shrink further than measurements: up to this size an image may unpack from a file of any size.
+pub(super) const ROOMY_BYTES: u64 = 256 << 20;
+
+/// Names the work in a message about memory while a file is read.
+pub(super) const READING: &str = "Reading the file";
+
+/// Bytes read at a time; also the distance between two looks at `Control`.
+pub(super) const CHUNK_BYTES: usize = 1 << 20;
+
+pub(super) struct Source {
+    path: PathBuf,
+    /// Where the stream begins in the file.
+    start: u64,
+    /// On disk, from there.
+    file_bytes: u64,
+    compressed: bool,
+    reader: Box<dyn Read>,
+    /// The compressed stream ended before its own end mark and checksum.
+    cut: bool,
+    control: Control,
+}
+
+/// Reports what was read from the disk to the job.
+struct Counted {
+    file: disk::File,
+    control: Control,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.control.advance(n as u64);
+        Ok(n)
+    }
+}
+
+impl Source {
+    /// Opens a regular file; gzip is recognised by its first bytes, not by the name.
+    pub fn open(path: &Path, control: &Control) -> Result<Self, Error> {
+        Self::begin(path, 0, None, control)
+    }
+
+    /// The part of a file from `start` on, which is known to be compressed or not.
+    pub fn open_at(
+        path: &Path,
+        start: u64,
+        compressed: bool,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        Self::begin(path, start, Some(compressed), control)
+    }
+
+    fn begin(
+        path: &Path,
+        start: u64,
+        compressed: Option<bool>,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let failed = |e: std::io::Error| Error::reading(path, &e);
+        let metadata = plain_file(path, "a file")?;
+        let mut file = disk::File::open(path).map_err(failed)?;
+        let mut magic = [0; 2];
+        let looks = fill(&mut file, &mut magic).map_err(failed)?.0 == 2 && magic == GZIP_MAGIC;
+        let compressed = compressed.unwrap_or(looks);
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        let file_bytes = metadata.len().saturating_sub(start);
+        control.begin(&format!("Reading {}", shown_name(path)), file_bytes);
+        let counted = Counted {
+            file,
+            control: control.clone(),
+        };
+        let buffered = BufReader::with_capacity(CHUNK_BYTES / 4, counted);
+        let reader: Box<dyn Read> = if compressed {
+            Box::new(Members::new(buffered))
+        } else {
+            Box::new(buffered)
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            start,
+            file_bytes,
+            compressed,
+            reader,
+            cut: false,
+            control: control.clone(),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Length of the stream, where the file system knows it.
+    pub fn known_bytes(&self) -> Option<u64> {
+        (!self.compressed).then_some(self.file_bytes)
+    }
+
+    /// Fills the buffer as far as the stream goes and returns the number of bytes.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let mut done = 0;
+        for piece in buffer.chunks_mut(CHUNK_BYTES) {
+            self.control.check()?;
+            let (n, cut) = fill(&mut self.reader, piece).map_err(|e| self.failed(&e))?;
+            self.cut |= cut;
+            done += n;
+            if n < piece.len() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Everything from here to the end. What a compressed file unpacks to is limited by its size.
+    pub fn whole(self) -> Result<Vec<u8>, Error> {
+        let limit = match self.known_bytes() {
+            Some(bytes) => bytes,
+            None => most_unpacked(self.file_bytes),
+        };
+        let path = self.path.clone();
+        self.at_most(limit)?.ok_or_else(|| too_expanded(&path))
+    }
+
+    /// Everything from here to the end; `None` where a compressed file unpacks to more.
+    fn at_most(mut self, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        let mut bytes = Vec::new();
+        if !self.compressed {
+            super::voxels::reserve(&self.path, &mut bytes, limit as usize)?;
+        }
+        loop {
+            let before = bytes.len();
+            let room = (limit - before as u64).min(CHUNK_BYTES as u64) as usize;
+            if bytes.capacity() - before < room {
+                super::voxels::reserve(&self.path, &mut bytes, before.max(room))?;
+            }
+            bytes.resize(before + room, 0);
+            let n = self.read(&mut bytes[before..])?;
+            bytes.truncate(before + n);
+            if n < room || room == 0 {
+                break;
+            }
+        }
+        let more = self.compressed && self.finish(1)? > 0;
+        Ok((!more).then_some(bytes))
+    }
+
+    /// Passes over up to `bytes` bytes and returns how many there were.
+    pub fn skip(&mut self, bytes: u64) -> Result<u64, Error> {
+        let mut buffer = vec![0; (CHUNK_BYTES as u64).min(bytes) as usize];
+        let mut done = 0;
+        while done < bytes {
+            let wanted = (buffer.len() as u64).min(bytes - done) as usize;
+            let n = self.read(&mut buffer[..wanted])? as u64;
+            done += n;
+            if n < wanted as u64 {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Makes sure that the stream holds `bytes` bytes, counted from its start, without keeping any
+    /// of them. For a compressed file that is so when its trailer states the same length as the
+    /// header (both modulo 2³²) and deflate can expand that far; where they disagree (several
+    /// members, a cut, a lie) the stream is decoded once more, only to be counted.
+    pub fn prove(&self, bytes: u64) -> Result<(), Error> {
+        let short = |found_bytes| {
+            Err(Error::Short {
+                path: self.path.clone(),
+                found_bytes,
+                expected_bytes: bytes,
+            })
+        };
+        if !self.compressed {
+            return if self.file_bytes >= bytes {
+                Ok(())
+            } else {
+                short(self.file_bytes)
+            };
+        }
+        // The read below finds data that deflate cannot expand to.
+        let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
+        let bomb = bytes > ROOMY_BYTES && bytes > most_unpacked(self.file_bytes);
+        if possible && bomb && !memory::is_limited() {
+            return Err(Error::malformed(
+                &self.path,
+                format!("{} packed into {}", size(bytes), size(self.file_bytes)),
+                (
+                    format!("at most {MOST_EXPANSION} times the file"),
+                    "if you trust it, allow as much memory as it needs \
+                     (--memory GB, or the setting)",
+                ),
+            ));
+        }
+        if bytes / GREATEST_EXPANSION <= self.file_bytes
+            && self.trailer_length()? == (bytes & 0xffff_ffff) as u32
+        {
+            return Ok(());
+        }
+        // Nobody waits for a second progress bar: the count is not reported.
+        let silent = Control::new();
+        let mut again = Self::open_at(&self.path, self.start, self.compressed, &silent)?;
+        let mut counted = 0;
+        while counted < bytes {
+            self.control.check()?;
+            match again.skip((bytes - counted).min(CHUNK_BYTES as u64))? {
+                0 => return short(counted),
+                n => counted += n,
+            }
+        }
+        Ok(())
+    }
+
+    /// ISIZE, the last four bytes of a gzip file (RFC 1952).
+    fn trailer_length(&self) -> Result<u32, Error> {
+        let failed = |e: std::io::Error| Error::reading(&self.path, &e);
+        let mut file = disk::File::open(&self.path).map_err(failed)?;
+        let mut length = [0; 4];
+        if self.file_bytes >= 4 {
+            file.seek(SeekFrom::End(-4)).map_err(failed)?;
+            file.read_exact(&mut length).map_err(failed)?;
+        }
+        Ok(u32::from_le_bytes(length))
+    }
+
+    /// Reads what follows, up to `limit` bytes, and returns how many there were: a compressed
+    /// stream is compared with its checksum only at its end.
+    pub fn finish(&mut self, limit: u64) -> Result<u64, Error> {
+        let behind = self.skip(limit)?;
+        if self.cut {
+            return Err(Error::Damaged {
+                path: self.path.clone(),
+                why: "their end is missing".to_owned(),
+            });
+        }
+        Ok(behind)
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        if self.compressed
+            && matches!(
+                error.kind(),
+                ErrorKind::InvalidInput | ErrorKind::InvalidData
+            )
+        {
+            Error::Damaged {
+                path: self.path.clone(),
+                why: error.to_string(),
+            }
+        } else {
+            Error::reading(&self.path, error)
+        }
+    }
+}
+
+/// Metadata of a plain file, asked before it is opened: opening a pipe would wait for its other
+/// end.
+pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error> {
+    let metadata = disk::metadata(path).map_err(|e| Error::reading(path, &e))?;
+    if metadata.is_dir() {
+        return Err(Error::Folder {
+            path: path.to_owned(),
+        });
+    }
+    if !metadata.is_file() {
+        return Err(Error::malformed(
+            path,
+            "a device or a pipe",
+            (expected, "write what it gives into a file, and name that"),
+        ));
+    }
+    Ok(metadata)
+}
+
+/// Bytes that `packed` compressed ones may unpack to.
+pub(super) fn most_unpacked(packed: u64) -> u64 {
+    packed
+        .saturating_mul(MOST_EXPANSION)
+        .saturating_add(ALWAYS_ALLOWED_BYTES)
+}
+
+pub(super) fn too_expanded(path: &Path) -> Error {
+    Error::malformed(
+        path,
+        format!("compressed data that unpack to more than {MOST_EXPANSION} times their size"),
+        (
+            "a measurement, which does not shrink so far",
+            "unpack it yourself if you trust it",
+        ),
+    )
+}
+
+/// Like `read_exact`, but an early end is a smaller count: whoever asked knows what was expected.
+/// Also returns whether the reader itself missed something at the end.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<(usize, bool)> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match reader.read(&mut buffer[done..]) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok((done, true)),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok((done, false))
+}
+
+/// A small text file; anything over `limit` bytes is refused before it is read.
+pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
+    let source = Source::open(path, &Control::new())?;
+    let too_long = |found: String| {
+        Error::malformed(path, found, format!("a text file of at most {limit} bytes"))
+    };
+    let file_bytes = source.file_bytes;
+    if file_bytes > limit {
+        return Err(too_long(format!("a file of {file_bytes} bytes")));
+    }
+    let most = source.known_bytes().unwrap_or(limit);
+    let bytes = source.at_most(most)?;
+    let bytes = bytes.ok_or_else(|| too_long("a file that unpacks to more".to_owned()))?;
+    String::from_utf8(bytes).map_err(|_| Error::malformed(path, "a binary file", "a text file"))
+}

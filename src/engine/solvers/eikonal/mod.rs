@@ -1,0 +1,319 @@
+//! Cost fields: the least cost u of any path inside a mask from a region to every voxel, the viscosity
+//! solution of √(∇uᵀ W ∇u) = 1 with u = 0 in the region (Jeong et al. 2007; [`super::metric`] has W).
+//!
+//! *Local solvers.* All are monotone and consistent, so that they converge as voxels shrink (Barles and
+//! Souganidis 1991), and the fixed point of taking minima does not depend on the order of updates.
+//! [`LocalSolver::Godunov6`] is the paper's: upwind on 6 neighbours, which overestimates the cost along
+//! an oblique fibre by the anisotropy's share that 6 directions miss. [`LocalSolver::HopfLax26`] takes
+//! straight paths to the 48 triangles between 26 neighbours. [`LocalSolver::Selling`] decomposes
+//! W = Σ ρᵢ eᵢ eᵢᵀ over an obtuse superbase (Selling 1874; Fehrenbach and Mirebeau 2014; Mirebeau 2018):
+//! sharp along fibres, but its offsets may leave a thin mask or miss voxels.
+//! [`LocalSolver::Hybrid`] is the minimum of the last two, both of which overestimate where the metric
+//! is the same all along a step: better than either. Where it is not, Selling's steps, which may be long,
+//! are charged what they cost along their way; where W's anisotropy exceeds [`HYBRID_ANISOTROPY`] it is
+//! Hopf-Lax alone.
+//!
+//! *Order.* First, with the usual logarithm at a point source; a ball of [`BALL_VOXELS`] voxels around
+//! the region is filled from the local metric to soften that.
+//!
+//! *Scheme.* Bricks of voxels that can read a changed value are visited until none is left: a fast
+//! iterative method with the order of a narrow band (Jeong and Whitaker 2008), the least values first. Cost:
+//! some ten visits a voxel.
+//!
+//! A path moves between voxels that touch by faces: two that meet at an edge or a corner alone are
+//! apart. Values are single precision: unreached voxels hold infinity.
+
+mod cpu;
+mod cuda;
+mod layout;
+mod readers;
+mod row;
+mod simplex;
+mod source;
+mod weights;
+
+pub use cuda::OnCard;
+pub use simplex::{Simplex, simplex};
+pub use source::{Seed, Source};
+pub use weights::Offset;
+
+use super::Error;
+use super::metric::Metric;
+use crate::compute::{Backend, Cancelled, Control, DataId, memory};
+use crate::data::Volume;
+use layout::Layout;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
+use weights::Selling;
+
+/// Inside the mask, not yet reached; single precision must not turn it into infinity.
+pub const UNREACHED: f32 = 1e30;
+/// Outside the mask.
+pub const OUTSIDE: f32 = 3e30;
+/// Voxels around a region that are filled from the local metric.
+pub const BALL_VOXELS: f64 = 3.0;
+/// √ of the ratio of W's eigenvalues in voxel axes, beyond which nearly all of Selling's offsets are
+/// longer than [`MOST_OFFSET`].
+pub const HYBRID_ANISOTROPY: f64 = 35.0;
+/// Longest offset along an axis, in voxels, that the hybrid keeps.
+pub const MOST_OFFSET: i32 = 12;
+/// The same for Selling's scheme alone, which may not drop any: what a byte holds.
+pub const FARTHEST_OFFSET: i32 = 127;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum LocalSolver {
+    Godunov6,
+    HopfLax26,
+    Selling,
+    Hybrid,
+}
+
+impl LocalSolver {
+    pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Godunov6 => "godunov6",
+            Self::HopfLax26 => "hopf-lax26",
+            Self::Selling => "selling",
+            Self::Hybrid => "hybrid",
+        }
+    }
+
+    fn uses_selling(self) -> bool {
+        matches!(self, Self::Selling | Self::Hybrid)
+    }
+}
+
+/// How bricks are visited on the CPU: it decides how long solving takes, not what comes out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Schedule {
+    /// Voxels of a brick along y and z, 1 to 8; along x it has 8.
+    pub brick: [usize; 2],
+    /// Most times that a visit goes through its brick.
+    pub inner: usize,
+    /// One in this many waiting bricks is visited at a time, those with the least values; 1: all.
+    pub one_in: usize,
+}
+
+impl Schedule {
+    /// The fastest of those tried on the paper's examples, for all local solvers.
+    pub const BEST: Self = Self {
+        brick: [4, 4],
+        inner: 4,
+        one_in: 4,
+    };
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    /// A value wakes its readers once it has fallen by more than this share of itself since it last did: the
+    /// discrete equation holds to about this share, whatever the order of visits.
+    pub tolerance: f32,
+    /// `None`: [`Schedule::BEST`].
+    pub schedule: Option<Schedule>,
+}
+
+/// Everything about a metric that does not depend on the regions, made once: moving a region solves
+/// anew without it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    id: DataId,
+    pub metric: Metric,
+    pub local: LocalSolver,
+    /// By place in the metric; empty unless the local solver uses it.
+    selling: Arc<Selling>,
+    /// What the CPU visits, made on first use for a shape of brick.
+    layout: Arc<OnceLock<([usize; 2], Layout)>>,
+    /// What a graphics card visits, made on first use.
+    bricks: Arc<OnceLock<cuda::Bricks>>,
+}
+
+impl Prepared {
+    pub fn new(
+        metric: &Metric,
+        local: LocalSolver,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let selling = backend.install(|| Selling::new(metric, local, control))?;
+        Ok(Self {
+            id: DataId::fresh(),
+            metric: metric.clone(),
+            local,
+            selling: Arc::new(selling),
+            layout: Arc::default(),
+            bricks: Arc::default(),
+        })
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// Terms of Selling's decomposition at a place; none where the local solver does without.
+    pub fn offsets(&self, place: usize) -> &[Offset] {
+        self.selling.at(place)
+    }
+
+    fn bricks(&self, control: &Control) -> Result<&cuda::Bricks, Cancelled> {
+        first(&self.bricks, || cuda::Bricks::new(self, control))
+    }
+
+    fn with_layout<R>(
+        &self,
+        brick: [usize; 2],
+        control: &Control,
+        work: impl FnOnce(&Layout) -> Result<R, Cancelled>,
+    ) -> Result<R, Cancelled> {
+        let make = || Layout::new(self, brick, control);
+        let (kept, layout) = first(&self.layout, || Ok((brick, make()?)))?;
+        if *kept == brick {
+            work(layout)
+        } else {
+            work(&make()?)
+        }
+    }
+}
+
+/// What is there already, or is made now. Two who come first both make it, and one is kept.
+fn first<T>(
+    kept: &OnceLock<T>,
+    make: impl FnOnce() -> Result<T, Cancelled>,
+) -> Result<&T, Cancelled> {
+    match kept.get() {
+        Some(known) => Ok(known),
+        None => {
+            let made = make()?;
+            Ok(kept.get_or_init(|| made))
+        }
+    }
+}
+
+/// The least cost of a path from a source to every voxel.
+#[derive(Clone, Debug)]
+pub struct CostField {
+    id: DataId,
+    pub prepared: Prepared,
+    pub source: Arc<Source>,
+    /// By place in the metric; infinity where no path leads.
+    pub values: Arc<[f32]>,
+    /// Seconds in kernels of the launch that it is from, where a graphics card solved it.
+    pub kernel_s: Option<f64>,
+    /// The values where that card has them, for who goes on there.
+    on_card: Option<OnCard>,
+}
+
+impl CostField {
+    pub fn new(prepared: &Prepared, source: Arc<Source>, values: Vec<f32>) -> Self {
+        Self {
+            id: DataId::fresh(),
+            prepared: prepared.clone(),
+            source,
+            values: values.into(),
+            kernel_s: None,
+            on_card: None,
+        }
+    }
+
+    pub fn id(&self) -> DataId {
+        self.id
+    }
+
+    /// As an image: NaN outside the mask and where no path leads.
+    pub fn image(&self) -> Volume {
+        image(&self.prepared.metric, &self.values)
+    }
+}
+
+/// Values by place as an image, NaN elsewhere and where they are not finite.
+pub fn image(metric: &Metric, values: &[f32]) -> Volume {
+    let mut out = vec![f32::NAN; metric.grid.voxel_count()];
+    for (&voxel, &value) in metric.voxels.iter().zip(values) {
+        if value.is_finite() {
+            out[voxel as usize] = value;
+        }
+    }
+    Volume::scalar(metric.grid.clone(), out)
+}
+
+/// Solves for every source, all in one go.
+pub fn solve(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<CostField>, Error> {
+    check(prepared, sources, params).map_err(Error::Input)?;
+    control.check()?;
+    // For each source: values, the same in bricks, and those by which voxels last woke others.
+    let places = prepared.metric.len().saturating_mul(sources.len());
+    memory::claim_for::<f32>("The cost field", places, 4)?;
+    let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
+    Ok(match backend {
+        Backend::Cuda { devices, .. } => {
+            // One front is bound by latency: more cards would wait for one another.
+            let solved = cuda::solve(prepared, sources, params, &devices[0], control)?;
+            let fields = sources.iter().zip(solved);
+            fields
+                .map(|(source, solved)| CostField {
+                    kernel_s: Some(solved.seconds),
+                    on_card: Some(solved.on_card),
+                    ..made(source, solved.values)
+                })
+                .collect()
+        }
+        Backend::Cpu { .. } => {
+            let solve = || cpu::solve(prepared, sources, params, control, |_| ());
+            let fields = sources.iter().zip(backend.install(solve)?);
+            fields
+                .map(|(source, values)| made(source, values))
+                .collect()
+        }
+    })
+}
+
+/// The values by place as [`solve`] has them on the CPU after every batch of bricks, the last of them what
+/// it returns: what a proof that they only fall needs to see.
+pub fn iterates(
+    prepared: &Prepared,
+    sources: &[Arc<Source>],
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+    mut look: impl FnMut(Vec<Vec<f32>>) + Send,
+) -> Result<(), Error> {
+    check(prepared, sources, params).map_err(Error::Input)?;
+    let look = |front: &cpu::Front| look(front.values());
+    backend.install(|| cpu::solve(prepared, sources, params, control, look))?;
+    Ok(())
+}
+
+fn check(prepared: &Prepared, sources: &[Arc<Source>], params: &Params) -> Result<(), String> {
+    if !(params.tolerance >= 0.0 && params.tolerance < 0.1) {
+        return Err(format!(
+            "Found a tolerance of {}, expected 0 or more and less than 0.1; choose for example 1e-6",
+            params.tolerance
+        ));
+    }
+    if let Some(schedule) = params.schedule {
+        let sound = schedule.brick.iter().all(|n| (1..=8).contains(n));
+        if !sound || schedule.inner == 0 || schedule.one_in == 0 {
+            return Err(format!(
+                "Found the schedule {schedule:?}, expected bricks of 1 to 8 voxels and counts from 1; \
+                 leave it out"
+            ));
+        }
+    }
+    let places = prepared.metric.len();
+    for source in sources {
+        if source.seeds.iter().any(|s| s.place as usize >= places) {
+            return Err(format!(
+                "Region '{}' was made for another mask; place it again",
+                source.name
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Regions by the values of an image.
+
+use super::Error;
+use crate::compute::Control;
+use crate::data::labels::LARGEST_WHOLE;
+use crate::data::mask::Block;
+use crate::data::{Mask, Volume};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// More different numbers are measured values, not names of structures.
+const MOST_NUMBERS: usize = 20_000;
+
+/// Voxels from `low` to `high`, both included. Needs the backend's threads installed.
+pub fn threshold(
+    volume: &Volume,
+    frame: usize,
+    (low, high): (f32, f32),
+    control: &Control,
+) -> Result<Mask, Error> {
+    control.check()?;
+    let values = volume.frame(frame).par_iter();
+    let inside: Vec<u8> = values.map(|v| u8::from(*v >= low && *v <= high)).collect();
+    Ok(Mask::new(volume.grid.clone(), inside))
+}
+
+/// One number of a label map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub number: i64,
+    /// Voxels that have it.
+    pub count: usize,
+    /// Where they lie.
+    pub block: Block,
+}
+
+/// The numbers of a label map but 0, ascending.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Numbers(pub Vec<Found>);
+
+/// Refuses an image of measured values.
+pub fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<Numbers, Error> {
+    let refused = |what: String| {
+        Error::Input(format!(
+            "The image has {what}, expected whole numbers, one for each structure; choose a label map, \
+             or make a region from a range of these values"
+        ))
+    };
+    let grid = &volume.grid;
+    let [nx, ny, _] = grid.shape;
+    let mut found: BTreeMap<i64, Found> = BTreeMap::new();
+    control.begin("Counting labels", grid.voxel_count() as u64);
+    for (row, values) in volume.frame(frame).chunks_exact(nx).enumerate() {
+        if row.is_multiple_of(256) {
+            control.check()?;
+            control.advance((256 * nx) as u64);
+        }
+        let mut x = 0;
+        while x < nx {
+            let value = values[x];
+            let run = values[x..]
+                .iter()
+                .take_while(|v| **v == value)
+                .count()
+                .max(1);
+            let (first, last) = (x, x + run - 1);
+            x += run;
+            if value == 0.0 {
+                continue;
+            }
+            if value.fract() != 0.0 || !value.is_finite() {
+                return Err(refused(format!("the value {value}")));
+            }
+            // From 2²⁴ on several labels may have become one.
+            if value.abs() > LARGEST_WHOLE {
+                return Err(Error::Input(format!(
+                    "The image has a label near {:.0}, expected labels up to {LARGEST_WHOLE}; number its structures \
+                     from 1",
+                    f64::from(value)
+                )));
+            }
+            let number = value as i64;
+            let (y, z) = (row % ny, row / ny);
+            let entry = found.entry(number).or_insert(Found {
+                number,
+                count: 0,
+                block: ([first, y, z], [last, y, z]),
+            });
+            entry.count += run;
+            let (low, high) = &mut entry.block;
+            *low = [low[0].min(first), low[1].min(y), low[2].min(z)];
+            *high = [high[0].max(last), high[1].max(y), high[2].max(z)];
+        }
+        if found.len() > MOST_NUMBERS {
+            return Err(refused(format!(
+                "more than {MOST_NUMBERS} different values"
+            )));
+        }
+    }
+    Ok(Numbers(found.into_values().collect()))
+}
+
+/// The voxels of one number, cut to them.
+pub fn label(volume: &Volume, frame: usize, label: &Found) -> Mask {
+    let values = volume.frame(frame);
+    let number = label.number as f32;
+    Mask::cut_to(&volume.grid, label.block, |i| values[i] == number)
+}

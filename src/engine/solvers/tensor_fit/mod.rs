@@ -1,0 +1,303 @@
+//! Diffusion tensors from a diffusion-weighted scan.
+//!
+//! Model (Basser, Mattiello and Le Bihan 1994, J Magn Reson B 103:247): the signal with weighting
+//! b along the unit vector g is S = S0 exp(-b gᵀDg), so that ln S is linear in the six
+//! components of D and in ln S0. Gradient directions are in world axes, and so is D.
+//!
+//! Scheme: least squares on ln S. Noise of equal strength in S has standard deviation ∝ 1/S in
+//! ln S (Salvador et al. 2005, Hum Brain Mapp 24:144), so the best weights are S²; they are taken
+//! from the *predicted* signal of the solve before, which is less biased than the measured one
+//! (Veraart et al. 2013, NeuroImage 81:335). Cost: per voxel, volume and weighted solve
+//! 22 + 7 + 7 multiply-adds (distinct products, right-hand side, prediction) and one exponential.
+//!
+//! Samples that are not positive, not finite, or below 1e-6 of the voxel's largest are left out of
+//! that voxel's fit. They are mostly padding and the ringing of interpolation; where they are true
+//! zeros of a weak signal the estimate is biased towards slower diffusion, less than raising them to
+//! some small value would bias it the other way, as their logarithm is an outlier of any size.
+//! Voxels whose remaining samples do not determine all seven unknowns are outside the field.
+
+mod brain_mask;
+mod cpu;
+mod design;
+mod doubts;
+pub mod eigen;
+mod given;
+mod maps;
+mod wild;
+
+pub use brain_mask::{BrainMask, MaskReport};
+pub use doubts::MOST_FLOOR_MM2_PER_S;
+pub use eigen::eigen_symmetric;
+pub use given::{given, given_mask};
+pub use wild::Residuals;
+
+pub use super::Error;
+use crate::compute::{Backend, Control, memory};
+use crate::data::gradients::volume_numbers;
+use crate::data::words::counted;
+use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
+use design::{Design, Selection};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    /// Ordinary least squares on log signal.
+    Ols,
+    /// OLS, then one solve with weights from its predicted signal's square (as DIPY's WLS).
+    Wls,
+    /// WLS, then `iterations` more solves with weights from the predicted signal.
+    Iwls { iterations: u32 },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    pub method: Method,
+    /// Volumes with b inside this range (s/mm², inclusive) take part; b = 0 volumes always do.
+    #[serde(with = "range")]
+    pub b_range_s_per_mm2: (f64, f64),
+    /// Eigenvalues below this are raised to it, mm²/s; 1e-8..=1e-3.
+    pub min_eigenvalue_mm2_per_s: f64,
+}
+
+/// Text formats such as JSON know no infinity: an end that is open is nothing there.
+mod range {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(range: &(f64, f64), to: S) -> Result<S::Ok, S::Error> {
+        let high = Some(range.1).filter(|v| v.is_finite());
+        (range.0, high).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(f64, f64), D::Error> {
+        let (low, high) = <(f64, Option<f64>)>::deserialize(from)?;
+        Ok((low, high.unwrap_or(f64::INFINITY)))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub field: TensorField,
+    /// Estimated signal without diffusion weighting, in the scan's units; 0 outside the field. Of
+    /// tensors that were given nothing is known of it.
+    pub s0: Option<Volume>,
+    /// Voxels whose tensor was not positive definite (had an eigenvalue below the smallest allowed)
+    /// and was repaired by eigenvalue clamping.
+    pub repaired: Mask,
+    /// Volumes left out because they have b > 50 but no direction.
+    pub without_direction: Vec<usize>,
+    /// Volumes left out because their b is outside the chosen range.
+    pub outside_range: Vec<usize>,
+    /// Volumes that should take part and have no sample above 0 in the mask: they add nothing to the fit.
+    pub without_signal: Vec<usize>,
+    /// Voxels of the mask with too few positive finite samples for a fit: outside the field.
+    pub unfitted: usize,
+    /// The unit that given tensors were in, if not mm²/s, to which they were converted.
+    pub other_unit: Option<&'static str>,
+}
+
+/// Scalar and colour maps of a tensor field; 0 outside its mask.
+#[derive(Clone, Debug)]
+pub struct Maps {
+    /// Fractional anisotropy, 0..1.
+    pub fa: Volume,
+    /// Mean, axial and radial diffusivity, mm²/s.
+    pub md: Volume,
+    pub ad: Volume,
+    pub rd: Volume,
+    /// abs(principal direction) in world axes times FA, as red (x), green (y), blue (z).
+    pub dec: Volume,
+    /// Principal direction, 3 frames (kind `Scalar`), world axes, sign arbitrary.
+    pub direction: Volume,
+}
+
+/// Fits a tensor to each voxel of the mask.
+pub fn fit(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, Error> {
+    check_gradients(dwi, gradients)?;
+    check_mask(mask, &dwi.grid)?;
+    let settings = check_params(params)?;
+    let selection = Selection::new(gradients, params.b_range_s_per_mm2);
+    let design = Design::new(gradients, &selection.used)?;
+    // Tensor, signal, mark of a repair, and the number of a voxel of the mask.
+    let each = size_of::<Tensor>() + 4 + 1 + 8;
+    memory::claim_for::<u8>("The fit of tensors", dwi.grid.voxel_count(), each)?;
+    let fitted = match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?
+        }
+    };
+    Ok(Output {
+        field: TensorField::new(dwi.grid.clone(), fitted.tensors),
+        s0: Some(Volume::scalar(dwi.grid.clone(), fitted.s0)),
+        repaired: Mask::new(dwi.grid.clone(), fitted.repaired),
+        without_direction: selection.without_direction,
+        outside_range: selection.outside_range,
+        without_signal: without_signal(dwi, mask, &selection.used),
+        unfitted: fitted.unfitted,
+        other_unit: None,
+    })
+}
+
+/// Those of `volumes` that have no finite sample above 0 in the mask, which the fit leaves out of every voxel.
+fn without_signal(dwi: &Volume, mask: &Mask, volumes: &[usize]) -> Vec<usize> {
+    let has_signal = |volume: usize| {
+        let mut samples = dwi.frame(volume).iter().zip(mask.inside.iter());
+        samples.any(|(sample, inside)| *inside != 0 && *sample > 0.0 && sample.is_finite())
+    };
+    let volumes = volumes.iter().copied();
+    volumes.filter(|volume| !has_signal(*volume)).collect()
+}
+
+/// What is left over of each sample of the mask by [`fit`] with these parameters, for its wild
+/// bootstrap; refused where it would take more than this many bytes of memory.
+pub fn residuals(
+    dwi: &Volume,
+    gradients: &Gradients,
+    mask: &Mask,
+    params: &Params,
+    memory: Option<u64>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Residuals, Error> {
+    check_gradients(dwi, gradients)?;
+    check_mask(mask, &dwi.grid)?;
+    let settings = check_params(params)?;
+    let selection = Selection::new(gradients, params.b_range_s_per_mm2);
+    let design = Design::new(gradients, &selection.used)?;
+    let bytes = wild::bytes(mask, &design);
+    if let Some(free) = memory.filter(|&free| bytes > free) {
+        return Err(Error::Input(format!(
+            "The residuals of the fit would take {} of memory, {} are free; fit within a \
+             smaller mask or a narrower range of b",
+            memory::size(bytes),
+            memory::size(free)
+        )));
+    }
+    memory::claim("The bootstrap", bytes)?;
+    match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
+        }
+    }
+}
+
+/// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.
+pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
+    memory::claim_for::<f32>("The computation of maps", field.tensors.len(), maps::PLANES)?;
+    match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            Ok(backend.install(|| maps::maps(field, control))?)
+        }
+    }
+}
+
+/// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one piece
+/// without holes, and how reliable it is.
+pub fn brain_mask(
+    dwi: &Volume,
+    gradients: &Gradients,
+    backend: &Backend,
+    control: &Control,
+) -> Result<BrainMask, Error> {
+    check_gradients(dwi, gradients)?;
+    // Two means, sums of a smoothing, levels and marks.
+    memory::claim_for::<u8>("The brain mask", dwi.grid.voxel_count(), 20)?;
+    match backend {
+        Backend::Cpu { .. } | Backend::Cuda { .. } => {
+            backend.install(|| brain_mask::find(dwi, gradients, control))
+        }
+    }
+}
+
+fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
+    let (frames, given) = (dwi.frames, gradients.len());
+    if frames != given || given != gradients.directions.len() {
+        return Err(Error::Input(format!(
+            "The scan has {} but there are {} and {}; \
+             open the gradient table that belongs to this scan",
+            counted(frames, "volume"),
+            counted(given, "b-value"),
+            counted(gradients.directions.len(), "direction")
+        )));
+    }
+    let sound =
+        |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
+    match (0..given).find(|v| !sound(v)) {
+        Some(volume) => Err(Error::Input(format!(
+            "Volume {} has b-value {} and direction {}, which are not all numbers; mend the \
+             gradient table",
+            volume_numbers(&[volume]),
+            gradients.b_s_per_mm2[volume],
+            gradients.directions[volume]
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
+    let shape = |g: &Grid| format!("{} × {} × {}", g.shape[0], g.shape[1], g.shape[2]);
+    if mask.grid.shape != grid.shape {
+        return Err(Error::Input(format!(
+            "The mask has {} voxels but the scan has {}; make the mask on the scan's grid",
+            shape(&mask.grid),
+            shape(grid)
+        )));
+    }
+    if !grid.matches(&mask.grid) {
+        let apart = grid.apart_mm(&mask.grid);
+        return Err(Error::Input(format!(
+            "The mask has the scan's shape but lies up to {apart:.1} mm away from it; make the \
+             mask on the scan's grid"
+        )));
+    }
+    if mask.inside.iter().all(|&m| m == 0) {
+        return Err(Error::Input(
+            "The mask holds no voxel, so there is nothing to fit; choose another mask".into(),
+        ));
+    }
+    Ok(())
+}
+
+fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
+    let (low, high) = params.b_range_s_per_mm2;
+    // Positive guard, so that NaN fails it.
+    if !(low <= high) {
+        return Err(Error::Input(format!(
+            "The b range {low} to {high} s/mm² is empty; give the smaller value first"
+        )));
+    }
+    let min = params.min_eigenvalue_mm2_per_s;
+    // Below 1e-8 single precision cannot keep a tensor positive definite.
+    if !(1e-8..=1e-3).contains(&min) {
+        return Err(Error::Input(format!(
+            "Found {min:e} mm²/s as the smallest eigenvalue, expected 1e-8 to 1e-3; choose for example 1e-5"
+        )));
+    }
+    let weighted_solves = match params.method {
+        Method::Ols => 0,
+        Method::Wls => 1,
+        // Converged long before; the limit keeps a piece of work short enough to cancel.
+        Method::Iwls { iterations } if iterations <= 100 => 1 + iterations,
+        Method::Iwls { iterations } => {
+            return Err(Error::Input(format!(
+                "{iterations} reweighted solves were asked for; give at most 100"
+            )));
+        }
+    };
+    Ok(cpu::Settings {
+        weighted_solves,
+        min_eigenvalue_mm2_per_s: min,
+    })
+}
+
+/// A new shared slice, to be filled in place: no copy into the `Arc` at the end.
+fn unshared<T>(slice: &mut Arc<[T]>) -> &mut [T] {
+    Arc::get_mut(slice).expect("made here and not shared yet")
+}

@@ -1,0 +1,67 @@
+//! Tensor glyphs: of which voxels, and how many of them.
+
+use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
+use super::pathways;
+use crate::data::Grid;
+use crate::state::State;
+use crate::state::glyph_look::GlyphPlace as Place;
+use glam::DVec3;
+
+/// For a slice through a point with a normal, or for the 3-D view.
+pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<TensorGlyphs> {
+    let look = state.view.glyphs;
+    let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
+    let plane = |normal| CutPlane {
+        at: state.view.crosshair,
+        normal,
+    };
+    let place = match (look.place, slice) {
+        (Place::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
+        (Place::Scene | Place::Slices, None) => GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec()),
+        (Place::Slices, Some((at, normal))) => GlyphPlace::Planes(vec![CutPlane { at, normal }]),
+        (Place::Scene | Place::Pathways, Some(_)) => return None,
+    };
+    Some(TensorGlyphs {
+        tensors: ById(tensors.field.clone()),
+        place,
+        shape: look.shape,
+        size: look.size,
+        every: every(state),
+    })
+}
+
+/// One voxel in so many along each axis: as asked for, or the least that leaves no more glyphs than can
+/// be drawn.
+pub fn every(state: &State) -> usize {
+    let look = state.view.glyphs;
+    let Some(tensors) = &state.document.tensors else {
+        return look.every;
+    };
+    let grid = &tensors.field.grid;
+    let within = (look.place == Place::Pathways).then(|| pathways::voxels(state));
+    let fits = |every: &usize| {
+        let most = within.map_or_else(
+            || crossed(grid, *every),
+            |within| within.min(left(grid, *every, None)),
+        );
+        most <= TensorGlyphs::MOST
+    };
+    (look.every.max(1)..).find(fits).unwrap_or(look.every)
+}
+
+/// Voxels of a grid that are left of every so many, along all axes but one.
+fn left(grid: &Grid, every: usize, but: Option<usize>) -> usize {
+    let axes = (0..3).filter(|a| Some(*a) != but);
+    axes.map(|a| grid.shape[a].div_ceil(every)).product()
+}
+
+/// The most that the three planes of the 3-D view cross: a layer each.
+fn crossed(grid: &Grid, every: usize) -> usize {
+    let edges = grid.world_from_voxel.matrix3;
+    let layer = |normal: DVec3| {
+        let across: [f64; 3] = [0, 1, 2].map(|a| edges.col(a).dot(normal).abs());
+        let along = (0..3).max_by(|&a, &b| across[a].total_cmp(&across[b]));
+        left(grid, every, along)
+    };
+    DVec3::AXES.map(layer).iter().sum()
+}

@@ -1,0 +1,454 @@
+//! From the state to what its panes show, for window, tests and command line alike.
+//!
+//! Pure: equal states and sizes give equal lists.
+
+pub mod draw_list;
+pub mod pathways;
+pub mod segment;
+
+use self::draw_list::{
+    ById, Image, Interpolation, LineColour, LineStyle, Lines, Outline, ScenePane, Slab, SlicePane,
+    SliceQuad, Solid, SolidShape,
+};
+use crate::data::appearance::ColourMap;
+use crate::data::{Mask, Role, Shape, Tractogram, Volume};
+use crate::state::defaults::role_rgb;
+use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
+use crate::state::filter::{WEIGHT, WeightMap};
+use crate::state::{Camera, Pane, Recipe, State};
+use glam::{DVec2, DVec3};
+use std::borrow::Cow;
+
+mod flats;
+mod glyphs;
+mod volumes;
+
+pub use flats::{Flat, flats};
+pub use glyphs::every as glyphs_every;
+pub use volumes::{layer_volumes, volume_of};
+
+/// A pane's size on screen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Size {
+    pub points: DVec2,
+    pub pixels_per_point: f64,
+}
+
+impl Size {
+    pub fn pixels(&self) -> [u32; 2] {
+        let px = (self.points * self.pixels_per_point).round();
+        [px.x.max(1.0) as u32, px.y.max(1.0) as u32]
+    }
+
+    pub fn aspect(&self) -> f64 {
+        self.points.x / self.points.y.max(1e-9)
+    }
+}
+
+/// Streamlines within half of this of a slice are drawn on it, mm: about a voxel to either side.
+pub const SLAB_MM: f64 = 4.0;
+const LINE_ON_SLICE_PX: f32 = 1.6;
+/// Streamlines that miss the targets.
+const MISSED_RGB: [u8; 3] = [0xC8, 0xCC, 0xD2];
+const MISSED_ON_WHITE_RGB: [u8; 3] = [0x8A, 0x90, 0x9A];
+const MISSED_OPACITY: f32 = 0.24;
+const MISSED_RADIUS_MM: f32 = 0.25;
+const OUTLINE_RGB: [u8; 3] = [0x8F, 0xB0, 0xEA];
+const OUTLINE_OPACITY: f32 = 0.75;
+const REGION_OPACITY: f32 = 0.6;
+/// Streamlines that are chosen lie around themselves, so to say.
+const CHOSEN_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
+const CHOSEN_ON_WHITE_RGB: [u8; 3] = [0x15, 0x18, 0x1C];
+const CHOSEN_RADIUS_MM: f32 = 0.55;
+/// What is left of the others' opacity.
+const OTHERS_OPACITY: f32 = 0.3;
+const CHOSEN_ON_SLICE_PX: f32 = 2.8;
+/// Where the FA scale of streamlines starts and ends: white matter fills it.
+const FA_RANGE: (f32, f32) = (0.1, 0.8);
+
+/// `None` for the 3-D view.
+pub fn slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
+    let bounds = state.document.framed();
+    let plane = state.view.plane(pane, bounds, size.points)?;
+    let mm_per_pixel = plane.mm_per_point / size.pixels_per_point;
+    let on_slice = |l: Lines| Lines {
+        style: LineStyle::Lines {
+            width_px: LINE_ON_SLICE_PX,
+        },
+        ..l
+    };
+    Some(SlicePane {
+        size_px: size.pixels(),
+        scale: size.pixels_per_point as f32,
+        origin: plane.world(DVec2::splat(0.5 / size.pixels_per_point)),
+        right: plane.right * mm_per_pixel,
+        down: plane.down * mm_per_pixel,
+        images: {
+            let cost = pathways::image(state);
+            let speed = segment::image(state);
+            let below = pathways::ground(state, images(&state.document));
+            below.into_iter().chain(cost).chain(speed).collect()
+        },
+        contours: {
+            let pathways = pathways::contours(state).into_iter();
+            pathways.chain(segment::contours(state)).collect()
+        },
+        lines: {
+            let chosen = chosen(state, CHOSEN_RGB).map(|lines| Lines {
+                style: LineStyle::Lines {
+                    width_px: CHOSEN_ON_SLICE_PX,
+                },
+                ..lines
+            });
+            let all = lines(state).into_iter().map(on_slice);
+            let paths = pathways::lines(state).into_iter().map(on_slice);
+            all.chain(paths).chain(chosen).collect()
+        },
+        slab_mm: SLAB_MM,
+        glyphs: glyphs::glyphs(state, Some((plane.centre, plane.normal()))),
+    })
+}
+
+pub fn scene(state: &State, size: Size) -> ScenePane {
+    scene_from(state, &state.view.camera, size)
+}
+
+/// Seen by another camera than the view's own: on its way there.
+pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
+    let (document, view) = (&state.document, &state.view);
+    let head = head_mask(document);
+    let outline = head.clone().filter(|_| view.show_outline);
+    ScenePane {
+        size_px: size.pixels(),
+        scale: size.pixels_per_point as f32,
+        clip_from_world: camera.clip_from_world(size.aspect()),
+        eye: camera.eye(),
+        background: view
+            .ground
+            .unwrap_or([if view.light_theme { 255 } else { 0 }; 3]),
+        slices: if view.slices_in_scene() {
+            quads(state, camera, head)
+        } else {
+            Vec::new()
+        },
+        outline: outline.map(|mask| Outline {
+            mask: ById(mask),
+            colour: OUTLINE_RGB,
+            opacity: OUTLINE_OPACITY,
+        }),
+        lines: {
+            let ink = if view.light_theme {
+                CHOSEN_ON_WHITE_RGB
+            } else {
+                CHOSEN_RGB
+            };
+            let all = missed(state).into_iter().chain(lines(state));
+            let all = all.chain(pathways::lines(state));
+            all.chain(chosen(state, ink)).collect()
+        },
+        slab: view.slab.and_then(|slab| {
+            Some(Slab {
+                at: view.crosshair,
+                normal: DVec3::AXES[slab.pane.normal_axis()?],
+                half_mm: slab.thickness_mm * 0.5,
+            })
+        }),
+        solids: solids(state),
+        volumes: {
+            let layers = layer_volumes(state, camera).into_iter();
+            let kept = segment::volumes(state);
+            layers
+                .chain(pathways::volumes(state, camera))
+                .chain(kept)
+                .collect()
+        },
+        surfaces: segment::surfaces(state, camera),
+        glyphs: glyphs::glyphs(state, None),
+        moving: view.moving,
+    }
+}
+
+/// The visible images and masks, bottom to top.
+pub fn images(document: &Document) -> Vec<Image> {
+    let mut images: Vec<Image> = Vec::new();
+    for layer in document.layers.iter().filter(|l| l.display.visible) {
+        let volume = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume,
+            Content::Mask(mask) => mask.image(),
+            Content::Tractogram(_) => continue,
+        };
+        let display = &layer.display;
+        let labelled = volume.labels.is_some();
+        let limit = display.hide_below_fa;
+        let fa = document.tensors.as_ref().filter(|_| limit > 0.0);
+        let hide_below = match (labelled, fa) {
+            // The background of a label map is transparent in its picture.
+            (true, _) => None,
+            (false, Some(tensors)) => Some((ById(tensors.fa.clone()), limit)),
+            (false, None) => unfitted(document, layer.id),
+        };
+        images.push(Image {
+            volume: ById(volume.picture().clone()),
+            frame: display.frame.min(volume.frames.saturating_sub(1)),
+            window: display.window,
+            colour_map: display.colour_map,
+            opacity: display.opacity,
+            interpolation: match labelled {
+                // Between two numbers lies a third, which is neither.
+                true => Interpolation::Nearest,
+                false => display.interpolation,
+            },
+            brightness: display.brightness,
+            hide_below,
+            // The lowest image is the ground; what lies over it lets it through.
+            transparent_below: !images.is_empty(),
+            fades: false,
+        });
+    }
+    images
+}
+
+/// Where no signal was fitted a map of a fit says nothing, and what lies below it is seen: some error is left
+/// wherever one was.
+fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
+    let of = document.weight_maps.get(&map)?.of;
+    let error = document.weight_map(of, &WeightMap::Error)?;
+    Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
+}
+
+/// The mask whose outline is the head, and which cuts out the slices of the 3-D view: the fitted
+/// one, else one that was found, else the only one there is.
+pub fn head_mask(document: &Document) -> Option<Mask> {
+    if let Some(tensors) = &document.tensors {
+        return Some(tensors.mask.clone());
+    }
+    let masks = || {
+        document.layers.iter().filter_map(|l| match &l.content {
+            Content::Mask(mask) => Some((l, mask)),
+            _ => None,
+        })
+    };
+    let found = masks().find(|(l, _)| matches!(l.recipe, Recipe::BrainMask(_)));
+    let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
+    // A ventricle or a tumour is no head.
+    let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
+    let only = || {
+        let only = masks().next().filter(|_| masks().count() == 1);
+        only.filter(|(_, mask)| large(mask))
+    };
+    found
+        .or_else(named)
+        .or_else(only)
+        .map(|(_, mask)| mask.clone())
+}
+
+/// The planes of the three slice views through the crosshair, as they cross the head.
+fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
+    let (cost, speed) = (pathways::image(state), segment::image(state));
+    let below = pathways::ground(state, images(&state.document));
+    let images: Vec<Image> = below.into_iter().chain(cost).chain(speed).collect();
+    let contours = segment::contours(state);
+    if images.is_empty() {
+        return Vec::new();
+    }
+    // A mask of every voxel does not outline the head.
+    let head = head.filter(|head| head.count() < head.grid.voxel_count());
+    let quad = |flat: Flat| {
+        let (u, v) = ((flat.normal + 1) % 3, (flat.normal + 2) % 3);
+        let size = flat.high - flat.low;
+        SliceQuad {
+            origin: flat.low,
+            edge_u: DVec3::AXES[u] * size[u],
+            edge_v: DVec3::AXES[v] * size[v],
+            images: images.clone(),
+            contours: contours.clone(),
+            cut_out: head.clone().map(ById),
+        }
+    };
+    flats(state, camera).into_iter().map(quad).collect()
+}
+
+/// The streamlines that missed the targets, see-through.
+fn missed(state: &State) -> Option<Lines> {
+    let document = &state.document;
+    let live = state.session.live.as_ref()?;
+    let targeted = document.regions.iter().any(|r| r.role == Role::Target);
+    let wanted = state.view.show_missed && document.live_display().visible;
+    let stopped = state.stopped();
+    let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
+    let tracks = state.view.task.shows_live();
+    let comparing = state.session.comparing.as_ref();
+    let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
+    let shown = targeted && wanted && tracks && both && !missed.is_empty();
+    shown.then(|| Lines {
+        tractogram: ById(missed.clone()),
+        colour: LineColour::Fixed(if state.view.light_theme {
+            MISSED_ON_WHITE_RGB
+        } else {
+            MISSED_RGB
+        }),
+        style: LineStyle::Tubes {
+            radius_mm: MISSED_RADIUS_MM,
+        },
+        opacity: MISSED_OPACITY,
+        every: 1,
+        context: true,
+    })
+}
+
+/// The live streamlines, perhaps only those that stopped for one reason, and the visible tractograms.
+fn lines(state: &State) -> Vec<Lines> {
+    let stopped = state.stopped();
+    let only = |tractogram| match stopped {
+        Some((key, [kept, _])) if key.of[0] == Tractogram::id(tractogram) => kept,
+        _ => tractogram,
+    };
+    // Around the chosen the others of their layer are faint, and never over them.
+    let faint = state.chosen().and_then(|chosen| {
+        let known = state.session.bundle.extract.known().is_some();
+        let layer = state.document.layer(chosen.layer).filter(|_| known)?;
+        let Content::Tractogram(all) = &layer.content else {
+            return None;
+        };
+        Some(state.sifted(layer.id).map_or(all, |s| &s.shown).id())
+    });
+    tractograms(state)
+        .into_iter()
+        .filter_map(|(tractogram, display)| {
+            let mut lines = shown(only(tractogram), &display)?;
+            if faint == Some(tractogram.id()) {
+                lines.opacity *= OTHERS_OPACITY;
+                lines.context = true;
+            }
+            Some(lines)
+        })
+        .collect()
+}
+
+/// What `lines` shows, with how.
+pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
+    let display = state.document.live_display();
+    let live = state.session.live.as_ref();
+    let live = live.filter(|_| display.visible && state.view.task.shows_live());
+    let live = live.map(|live| {
+        // Colours are those of all rays, wherever they are cut.
+        let display = match &live.rays {
+            Some(rays) => Cow::Owned(Display {
+                window: rays.range,
+                ..display.clone()
+            }),
+            None => Cow::Borrowed(display),
+        };
+        (&live.output.kept, display)
+    });
+    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    let kept = layers.filter_map(|l| match &l.content {
+        // What a filter leaves of it.
+        Content::Tractogram(tractogram) => {
+            let shown = state
+                .sifted(l.id)
+                .map_or(tractogram, |sifted| &sifted.shown);
+            Some((shown, Cow::Borrowed(&l.display)))
+        }
+        _ => None,
+    });
+    live.into_iter().chain(kept).collect()
+}
+
+/// Streamlines that are chosen, around which they are drawn as well.
+fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
+    let chosen = state.chosen()?;
+    let layer = state.document.layer(chosen.layer)?;
+    let (_, some) = state.session.bundle.extract.known()?;
+    let style = match layer.display.line_style {
+        LineStyle::Lines { width_px } => LineStyle::Lines {
+            width_px: width_px * 2.0 + 1.0,
+        },
+        LineStyle::Tubes { radius_mm } => LineStyle::Tubes {
+            radius_mm: (radius_mm * 1.5).max(CHOSEN_RADIUS_MM),
+        },
+    };
+    (layer.display.visible && !some.is_empty()).then(|| Lines {
+        tractogram: ById(some.clone()),
+        colour: LineColour::Fixed(ink),
+        style,
+        opacity: 1.0,
+        every: 1,
+        context: false,
+    })
+}
+
+fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
+    (!tractogram.is_empty()).then(|| Lines {
+        tractogram: ById(tractogram.clone()),
+        colour: line_colour(tractogram, display),
+        style: display.line_style,
+        opacity: display.opacity,
+        every: 1,
+        context: false,
+    })
+}
+
+/// What colours streamlines; by direction where the values asked for are not there.
+pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
+    let scalar = |name: &str, range: (f32, f32), colour_map: ColourMap| LineColour::Scalar {
+        name: name.to_owned(),
+        range,
+        colour_map,
+    };
+    let per_streamline = |name: &str| tractogram.per_streamline.get(name);
+    match display.line_colouring {
+        LineColouring::Fixed(colour) => LineColour::Fixed(colour),
+        LineColouring::Fa if tractogram.per_point.contains_key("fa") => {
+            scalar("fa", FA_RANGE, ColourMap::Viridis)
+        }
+        LineColouring::Length => tractogram
+            .length_range()
+            .map_or(LineColour::Direction, |range| {
+                let (low, high) = range;
+                // Whole centimetres, so that the scale does not tremble while a region is dragged.
+                let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
+                scalar(
+                    "length",
+                    (low.min(high - 10.0).max(0.0), high),
+                    ColourMap::Viridis,
+                )
+            }),
+        LineColouring::StopReason if per_streamline("stop_end").is_some() => {
+            let last = (ColourMap::STOP_COLOURS.len() - 1) as f32;
+            scalar("stop_end", (0.0, last), ColourMap::Stops)
+        }
+        LineColouring::Measure if per_streamline("measure").is_some() => {
+            scalar("measure", display.window, display.colour_map)
+        }
+        LineColouring::Weight if per_streamline(WEIGHT).is_some() => {
+            scalar(WEIGHT, display.window, display.colour_map)
+        }
+        LineColouring::MeasureAlong if tractogram.per_point.contains_key("cm") => {
+            scalar("cm", display.window, display.colour_map)
+        }
+        _ => LineColour::Direction,
+    }
+}
+
+fn solids(state: &State) -> Vec<Solid> {
+    let regions = state.document.regions.iter().filter(|r| r.visible);
+    regions
+        .map(|region| Solid {
+            shape: match &*region.shape {
+                Shape::Sphere { centre, radius_mm } => SolidShape::Sphere {
+                    centre: *centre,
+                    radius_mm: *radius_mm,
+                },
+                Shape::Box { centre, half_mm } => SolidShape::Box {
+                    centre: *centre,
+                    half_mm: *half_mm,
+                },
+                Shape::Mask(mask) => SolidShape::Mask(ById(mask.clone())),
+            },
+            colour: region.colour.unwrap_or(role_rgb(region.role)),
+            opacity: REGION_OPACITY,
+            selected: state.session.selected_region == Some(region.id),
+        })
+        .collect()
+}

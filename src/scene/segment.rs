@@ -1,0 +1,164 @@
+//! Segmentation: the surface's contour on slices and itself in 3-D, the speeds.
+
+use super::draw_list::{
+    BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
+    Transfer, VolumeDraw, VolumeStyle,
+};
+use super::{Size, volumes};
+use crate::data::Volume;
+use crate::data::appearance::ColourMap;
+use crate::state::defaults::STALE_OPACITY;
+use crate::state::document::Layer;
+use crate::state::segment::LIVE_RGB;
+use crate::state::volume_look::VolumeLook;
+use crate::state::{Camera, Pane, State, Surfaced, Task};
+
+const CONTOUR_PX: f32 = 2.0;
+const KEPT_PX: f32 = 1.6;
+/// What is left of a cloud outside the surface.
+const OUTSIDE: f32 = 0.04;
+/// Speeds of ±1 are the ends of the colours.
+pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
+
+/// The surface where it is looked at, unless it is hidden.
+pub fn live(state: &State) -> Option<&Surfaced> {
+    let live = state.session.segment.live.as_deref();
+    let shown = state.document.segment.settings.shown;
+    live.filter(|_| shown && state.view.task == Task::Segment)
+}
+
+/// Opacity of the surface: it is dim as long as other parameters made it than those in sight.
+fn strength(state: &State) -> f32 {
+    match state.surface_is_stale() {
+        true => STALE_OPACITY,
+        false => 1.0,
+    }
+}
+
+/// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
+fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> {
+    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    layers.filter_map(|layer| {
+        let made = state.document.segmented.get(&layer.id)?;
+        let crate::state::Content::Mask(mask) = &layer.content else {
+            return None;
+        };
+        Some(match &made.phi {
+            Some(phi) => (&**layer, phi, 0.0, made.colour),
+            None => (&**layer, mask.image(), 0.5, made.colour),
+        })
+    })
+}
+
+pub fn contours(state: &State) -> Vec<Contour> {
+    let contour = |of, level, colour, width_px, opacity| Contour {
+        of,
+        level,
+        every: None,
+        colour,
+        opacity,
+        width_px,
+    };
+    let kept = kept(state).map(|(_, phi, level, colour)| {
+        let of = ContourOf::Image(ById(phi.clone()));
+        contour(of, level, colour, KEPT_PX, 1.0)
+    });
+    let live = live(state).map(|live| {
+        let of = ContourOf::Bricks(ById(live.bricks.clone()));
+        contour(of, 0.0, LIVE_RGB, CONTOUR_PX, strength(state))
+    });
+    kept.chain(live).collect()
+}
+
+/// Kept surfaces, straight from φ.
+pub fn volumes(state: &State) -> Vec<VolumeDraw> {
+    let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, level, colour));
+    kept.collect()
+}
+
+/// The live surface, straight from the solver's bricks.
+pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
+    let live = live(state).map(|live| BrickSurface {
+        phi: ById(live.bricks.clone()),
+        colour: LIVE_RGB,
+        opacity: strength(state),
+        lit: true,
+        fade: fade(state, camera),
+    });
+    live.into_iter().collect()
+}
+
+/// By the distance to where the image that is segmented is cut.
+fn fade(state: &State, camera: &Camera) -> Option<Fade> {
+    let reach_mm = state.document.segment.settings.fade_mm?;
+    let (layer, _) = state.document.segmented_image()?;
+    let look = layer.display.volume.as_ref()?;
+    let planes = volumes::planes(look.cut, state.view.crosshair, camera);
+    (!planes.is_empty()).then_some(Fade { planes, reach_mm })
+}
+
+/// What other volumes are shown in.
+pub fn inside(state: &State) -> Option<Inside> {
+    let live = live(state)?;
+    Some(Inside {
+        phi: ById(live.bricks.clone()),
+        outside: if state.document.segment.settings.dims {
+            OUTSIDE
+        } else {
+            1.0
+        },
+        line: LIVE_RGB,
+    })
+}
+
+fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
+    VolumeDraw {
+        volume: ById(phi.clone()),
+        frame: 0,
+        window: (-1.0, 1.0),
+        transfer: Transfer::cost(),
+        reference_mm: VolumeLook::usual_mm(phi),
+        style: VolumeStyle::Surface {
+            level,
+            below: false,
+            colour,
+            opacity: 1.0,
+        },
+        interpolation: Interpolation::Linear,
+        lit: true,
+        cut: None,
+        inside: None,
+        fade: None,
+    }
+}
+
+fn speed(state: &State, opacity: f32) -> Option<Image> {
+    let speed = state.session.segment.speed.as_ref()?;
+    let shown = state.shows_speed() && opacity > 0.0;
+    shown.then(|| Image {
+        volume: ById(speed.clone()),
+        frame: 0,
+        window: SPEEDS,
+        colour_map: ColourMap::Speed,
+        opacity,
+        interpolation: Interpolation::Linear,
+        brightness: 1.0,
+        hide_below: None,
+        transparent_below: false,
+        fades: false,
+    })
+}
+
+/// The speeds over the other images.
+pub fn image(state: &State) -> Option<Image> {
+    speed(state, state.document.segment.settings.speed_opacity)
+}
+
+/// A slice of the speeds with the surface's contour.
+pub fn speed_slice(state: &State, pane: Pane, size: Size) -> Option<SlicePane> {
+    let mut list = super::slice(state, pane, size)?;
+    list.images = speed(state, 1.0).into_iter().collect();
+    list.lines = Vec::new();
+    list.glyphs = None;
+    Some(list)
+}

@@ -1,0 +1,95 @@
+//! Volumes of the 3-D view from the layers that are shown as such.
+
+use super::head_mask;
+use crate::data::{Volume, VolumeKind};
+use crate::scene::draw_list::{
+    ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
+};
+use crate::state::document::Layer;
+use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::{Camera, State};
+use glam::DVec3;
+
+/// What can be shown as a volume: numbers, not colours or labels.
+pub fn volume_of(layer: &Layer) -> Option<&Volume> {
+    let volume = layer.content.volume()?;
+    (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
+}
+
+/// Bottom to top, of the layers whose eye is open.
+pub fn layer_volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
+    let layers = state.document.layers.iter().filter(|l| l.display.visible);
+    let drawn = layers.filter_map(|layer| {
+        let volume = volume_of(layer)?;
+        let look = layer.display.volume.as_ref()?;
+        draw(state, camera, layer, volume, look)
+    });
+    drawn.collect()
+}
+
+fn draw(
+    state: &State,
+    camera: &Camera,
+    layer: &Layer,
+    volume: &Volume,
+    look: &VolumeLook,
+) -> Option<VolumeDraw> {
+    let display = &layer.display;
+    let (low, high) = display.window;
+    let style = match look.style {
+        VolumeStyle::Hidden => return None,
+        VolumeStyle::Cloud => Drawn::Cloud,
+        VolumeStyle::Surface => Drawn::Surface {
+            level: look.level,
+            below: look.below,
+            colour: look.transfer.colour((look.level - low) / (high - low)),
+            opacity: look.opacity,
+        },
+    };
+    let planes = planes(look.cut, state.view.crosshair, camera);
+    let reach_mm = look.fade_mm.filter(|_| !planes.is_empty());
+    let fade = reach_mm.map(|reach_mm| Fade {
+        planes: planes.clone(),
+        reach_mm,
+    });
+    Some(VolumeDraw {
+        volume: ById(volume.clone()),
+        frame: display.frame.min(volume.frames.saturating_sub(1)),
+        window: display.window,
+        transfer: look.transfer.clone(),
+        reference_mm: look.reference_mm,
+        style,
+        interpolation: display.interpolation,
+        lit: look.lit,
+        cut: (!planes.is_empty()).then(|| CutAway {
+            planes,
+            face: look.face.then(|| CutFace {
+                window: display.window,
+                colour_map: display.colour_map,
+                opacity: 1.0,
+                within: head_mask(&state.document).map(ById),
+            }),
+        }),
+        inside: super::segment::inside(state),
+        fade,
+    })
+}
+
+/// What a cut takes away, seen from here.
+pub(super) fn planes(cut: Cut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
+    let plane = |normal| CutPlane {
+        at: crosshair,
+        normal,
+    };
+    match cut {
+        Cut::Nothing => Vec::new(),
+        Cut::Side(normal) => vec![plane(normal)],
+        Cut::Facing => vec![plane(-camera.forward())],
+        Cut::Corner => {
+            let viewer = camera.eye() - crosshair;
+            let toward = |a: usize| DVec3::AXES[a] * viewer[a].signum();
+            (0..3).map(|a| plane(toward(a))).collect()
+        }
+        Cut::Plane { at, normal } => vec![CutPlane { at, normal }],
+    }
+}

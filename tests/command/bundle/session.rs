@@ -1,0 +1,164 @@
+//! What was done to streamlines, after a session was saved and opened.
+
+use super::{Desk, limit, rows, weight, write};
+use crate::program;
+use crate::support::Window;
+use crate::support::fields::region;
+use arcuate::data::{Grid, Role, Shape};
+use arcuate::state::bundle::{Drawer, How, Measurement, Sieve, Use, lines_of};
+use arcuate::state::saving::Changed;
+use arcuate::state::{Action, BundleAction, Leaving, Pane, SessionAction};
+use glam::DVec3;
+use std::path::Path;
+use std::sync::Arc;
+
+fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
+    let path = desk.folder.path().join(name);
+    desk.window.act(Action::Session(SessionAction::Save {
+        path: Some(path.clone()),
+        then: None,
+    }));
+    assert!(path.exists(), "{:?}", desk.window.state.session.messages);
+    path
+}
+
+pub(super) fn session() {
+    let mut desk = Desk::new(40);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.act(BundleAction::Choose {
+        lines: vec![0, 5, 6, 7],
+        how: How::Replace,
+        anchor: None,
+    });
+    desk.act(BundleAction::DeleteChosen);
+    // A mask that is in no file, in a rule that is recorded.
+    let grid =
+        Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
+    let ball = region(
+        Role::Include,
+        Shape::Sphere {
+            centre: DVec3::new(20.0, 20.0, 0.0),
+            radius_mm: 8.0,
+        },
+    );
+    let mask = Shape::Mask(ball.shape.mask_on(&grid));
+    desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
+    desk.window.act(Action::PlaceRegion {
+        role: Role::Include,
+        shape: mask,
+    });
+    let sieve = Sieve::new(all).limited(limit(weight(), None, Some(25.0)));
+    desk.sieve(sieve);
+    let shown = desk.shown();
+    assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
+    desk.act(BundleAction::Keep);
+    assert_eq!(desk.rows("all, selected"), shown);
+    let exclude = desk.window.state.document.regions[0].id;
+    let kept = desk.layer("all, selected");
+    desk.sieve(Sieve::new(kept).using(exclude, Role::Exclude, Use::Within));
+    desk.act(BundleAction::Measure(Measurement {
+        points: vec![DVec3::ZERO, DVec3::X],
+        pane: Pane::Sagittal,
+    }));
+    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    let path = save(&mut desk, "s.arcuate");
+    let before = desk.window.state.document.clone();
+
+    let mut other = Window::new();
+    other.act(Action::Session(SessionAction::Leave(Leaving::Open(
+        path.clone(),
+    ))));
+    let state = &other.state;
+    assert!(
+        state.session.messages.is_empty(),
+        "{:?}",
+        state.session.messages
+    );
+    let of = |name: &str| {
+        let layer = state.document.layer_named(name).unwrap();
+        (
+            layer.id,
+            rows(lines_of(layer).unwrap()),
+            layer.recipe.command(),
+        )
+    };
+    let expected: Vec<usize> = (0..40).filter(|i| ![0, 5, 6, 7].contains(i)).collect();
+    assert_eq!(of("all").1, expected);
+    assert_eq!(of("all, selected").1, shown);
+    assert_eq!(
+        of("all").2,
+        before.layer_named("all").unwrap().recipe.command()
+    );
+    assert_eq!(
+        state.document.bundle.measurements,
+        before.bundle.measurements
+    );
+    assert_eq!(state.view.drawer, Some(Drawer::Table));
+    // Regions have other names now; the filter means the same one.
+    let sieve = state.document.bundle.sieve.clone().unwrap();
+    let first = &state.document.regions[0];
+    assert_eq!(sieve.how(first.id, first.role), Use::Within);
+    assert_eq!(sieve.layer, of("all, selected").0);
+    // Saved again it is the same session.
+    let again = desk.folder.path().join("again.arcuate");
+    other.act(Action::Session(SessionAction::Save {
+        path: Some(again.clone()),
+        then: None,
+    }));
+    let content = |path: &Path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        value["content"]["document"].clone()
+    };
+    let (a, b) = (content(&path), content(&again));
+    assert!(a["layers"][2]["edits"].is_array(), "{a}");
+    assert_eq!(a["layers"], b["layers"]);
+    assert_eq!(a["bundle"], b["bundle"]);
+
+    let replayed = program()
+        .args(["replay", "s.arcuate"])
+        .current_dir(desk.folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    assert!(
+        replayed.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&replayed.stderr)
+    );
+    assert_eq!(text.matches("same bytes").count(), 2, "{text}");
+}
+
+pub(super) fn refused() {
+    let mut desk = Desk::new(10);
+    let all = desk.layer("all");
+    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.act(BundleAction::Choose {
+        lines: vec![3],
+        how: How::Replace,
+        anchor: None,
+    });
+    desk.act(BundleAction::DeleteChosen);
+    let path = save(&mut desk, "s.arcuate");
+    // Another file under the same name.
+    write(&desk.folder.path().join("all.trx"), 11);
+    let mut other = Window::new();
+    other.act(Action::Session(SessionAction::Leave(Leaving::Open(path))));
+    let answer = Changed::UseAsItIs;
+    let opening = other.state.session.saving.opening.as_ref();
+    for index in 0..opening.expect("asked").read.files.len() {
+        other.act(Action::Session(SessionAction::Answer { index, answer }));
+    }
+    other.act(Action::Session(SessionAction::OpenAnyway));
+    assert!(other.state.document.layer_named("all").is_none());
+    let absent = &other.state.document.absent;
+    assert_eq!(absent.len(), 1);
+    assert!(
+        absent[0]
+            .why
+            .contains("Found 11 streamlines, expected the 10"),
+        "{}",
+        absent[0].why
+    );
+}

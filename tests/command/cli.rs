@@ -1,0 +1,600 @@
+//! The command line: every subcommand, exit codes, refusals, and "Copy as command".
+
+mod bundles;
+mod commit;
+mod cost;
+mod drivers;
+mod edges;
+mod endings;
+mod info;
+mod live;
+mod pictures;
+mod refusals;
+mod said;
+mod segment;
+mod select;
+mod tensors;
+
+use crate::support::{Random, data_test, test};
+use arcuate::cli::{Arguments, Command as Subcommand};
+use arcuate::data::Role;
+use arcuate::solvers::tensor_fit::{self, Method};
+use arcuate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
+use arcuate::state::Recipe;
+use arcuate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
+use clap::Parser as _;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+pub fn tests() -> Vec<Trial> {
+    let own = vec![
+        test(
+            "cli::copied_commands_parse_to_the_same_parameters",
+            copied_commands_parse,
+        ),
+        test(
+            "cli::copied_ray_commands_parse_to_the_same_command",
+            copied_ray_commands_parse,
+        ),
+        test("cli::exit_codes", exit_codes),
+        test(
+            "cli::every_subcommand_has_help_with_examples",
+            help_has_examples,
+        ),
+        test(
+            "cli::phantom_is_fitted_tracked_and_described",
+            phantom_round,
+        ),
+        test("cli::every_command_of_the_readme_parses", readme),
+        test("cli::same_bytes_for_any_number_of_threads", same_bytes),
+        test("cli::the_windows_rays_are_the_commands", live::rays),
+        test("cli::painted_regions_are_the_commands_masks", live::painted),
+        test("cli::regions_by_command", live::region_commands),
+        test("cli::tensor_images_are_tracked", tensors::tracked),
+        test("cli::streamlines_are_selected", select::selects),
+        test("cli::tables_profiles_and_connectomes", bundles::tables),
+        test("cli::costs_and_pathways", cost::costs),
+        test("cli::streamlines_are_weighed", commit::weighs),
+        test("cli::one_bundle_settles", commit::settles),
+        test("cli::a_ball_is_segmented_and_replayed", segment::segments),
+        test("cli::a_leak_has_its_own_exit_code", segment::leaks),
+        data_test(
+            "cli::ventricles_of_a_real_head",
+            "t1_b_freesurfer/t1_norm.nii.gz",
+            segment::ventricles,
+        ),
+        data_test(
+            "cli::brain_of_a_real_head",
+            "t1_a_head/t1_head.nii.gz",
+            segment::brain,
+        ),
+        data_test("cli::real_scan", "dwi_a_philips32/dwi.nii.gz", real_scan),
+    ];
+    let own = own.into_iter().chain(refusals::tests());
+    own.chain(info::tests())
+        .chain(pictures::tests())
+        .chain(drivers::tests())
+        .chain(edges::tests())
+        .chain(endings::tests())
+        .chain(said::tests())
+        .collect()
+}
+
+fn arcuate(arguments: &[&str], folder: &Path) -> Output {
+    crate::program()
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .output()
+        .expect("the binary starts")
+}
+
+fn json(arguments: &[&str], folder: &Path) -> Value {
+    let output = arcuate(&[arguments, &["--json"]].concat(), folder);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
+}
+
+/// A scan of a made-up head as `head/dwi.nii.gz`, with one shell of b = 1000.
+fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
+    let (shells, b0) = (format!("1000:{directions}"), b0.to_string());
+    let line = ["phantom", "--scan-only", "--spacing", spacing_mm];
+    let rest = ["--shells", &shells, "--b0", &b0, "--out", "head"];
+    json(&[&line[..], &rest].concat(), here);
+}
+
+/// Lines on standard error besides the note about the made-up head's own mask.
+fn sentence_count(error: &str) -> usize {
+    let note = "arcuate: note: A mask lies beside the scan";
+    let lines = error.trim_end().lines();
+    lines.filter(|line| !line.starts_with(note)).count()
+}
+
+/// Fails with exit code 1 and one sentence that holds all of `words`.
+fn refuses(arguments: &[&str], words: &[&str], folder: &Path) {
+    let output = arcuate(arguments, folder);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+    assert_eq!(
+        sentence_count(&error),
+        1,
+        "{arguments:?}: one line, found {error}"
+    );
+    assert!(!error.contains("panicked"), "{arguments:?}: {error}");
+    for word in words {
+        assert!(
+            error.contains(word),
+            "{arguments:?}: \"{word}\" is not in {error}"
+        );
+    }
+}
+
+/// Splits a line into words as a shell does, for the quoting that recipes use.
+fn shell_words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\'' => (quoted, some) = (!quoted, true),
+            '\\' if !quoted => word.extend(characters.next()),
+            ' ' if !quoted => {
+                if some || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                some = false;
+            }
+            c => word.push(c),
+        }
+    }
+    if some || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::Params) {
+    let mut pick = |n: u64| random.bits() % n;
+    let method = match pick(3) {
+        0 => Method::Ols,
+        1 => Method::Wls,
+        _ => Method::Iwls {
+            iterations: 1 + pick(9) as u32,
+        },
+    };
+    let source = match pick(3) {
+        0 => Source::Phantom { seed: pick(100) },
+        1 => Source::File {
+            dwi: PathBuf::from("/data/it's a \"scan\".nii.gz"),
+            gradients: vec![],
+        },
+        _ => Source::File {
+            dwi: PathBuf::from("d.nii"),
+            gradients: vec!["a b.bval".into(), "c.bvec".into()],
+        },
+    };
+    let mask = (pick(2) == 0).then(|| PathBuf::from("mäsk $HOME.nii"));
+    let seeding = match pick(3) {
+        0 => Seeding::Random {
+            count: 1 + pick(100_000) as usize,
+        },
+        1 => Seeding::PerVoxel {
+            count: 1 + pick(20) as usize,
+        },
+        _ => Seeding::Grid {
+            spacing_mm: 0.25 + pick(100) as f64 * 0.1,
+        },
+    };
+    let integrator = [Integrator::Euler, Integrator::Rk2, Integrator::Rk4][pick(3) as usize];
+    let interpolation = [Interpolation::Trilinear, Interpolation::CubicBSpline][pick(2) as usize];
+    let flags = [0; 8].map(|_| pick(2) == 0);
+    let rule = |all: bool| if all { Match::All } else { Match::Any };
+    let b_high = if pick(2) == 0 { f64::INFINITY } else { 1550.0 };
+    let mut number = |low, high| random.uniform(low, high);
+    let params = tracking::Params {
+        integrator,
+        interpolation,
+        seeding,
+        random_seed: 17,
+        step_mm: number(0.1, 2.0),
+        max_angle_rad: flags[0].then(|| (number(10.0, 90.0).round()).to_radians()),
+        min_fa: flags[1].then(|| number(0.0, 0.5)),
+        min_length_mm: number(0.0, 50.0),
+        max_length_mm: flags[2].then(|| number(100.0, 500.0)),
+        max_steps: 4321,
+        targets: rule(flags[4]),
+        includes: rule(flags[5]),
+        both_ways: flags[3],
+        deflection: flags[6].then(|| Deflection {
+            f: number(0.0, 1.0),
+            g: number(0.0, 1.0),
+        }),
+        repetitions: flags[7].then_some(73),
+    };
+    let mut point = || {
+        DVec3::new(
+            number(-90.0, 90.0),
+            number(-120.0, 90.0),
+            number(-70.0, 80.0),
+        )
+    };
+    // A region that takes no part has no option.
+    let regions = Role::ALL
+        .into_iter()
+        .filter(|role| *role != Role::Region)
+        .flat_map(|role| {
+            let sphere = ShapeSpec::Sphere {
+                centre: point(),
+                radius_mm: 3.25,
+            };
+            let cuboid = ShapeSpec::Box {
+                centre: point(),
+                half_mm: DVec3::new(1.0, 2.5, 1e-3),
+            };
+            let mask = ShapeSpec::Mask(PathBuf::from("r 'o' i.nii.gz"));
+            [sphere, cuboid, mask].map(|shape| RegionSpec { role, shape })
+        })
+        .collect();
+    let params_fit = tensor_fit::Params {
+        method,
+        b_range_s_per_mm2: (0.0, b_high),
+        min_eigenvalue_mm2_per_s: number(1e-7, 1e-4),
+    };
+    (
+        FitRecipe {
+            source,
+            mask,
+            params: params_fit,
+        },
+        regions,
+        params,
+    )
+}
+
+fn copied_ray_commands_parse() {
+    use arcuate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
+    use arcuate::state::recipe::MediumRecipe;
+    let mut random = Random::fresh("copied ray commands");
+    let one_of = |random: &mut Random, n: u64| random.bits() % n;
+    for _ in 0..100 {
+        let (fit, regions, mut walk) = random_recipe(&mut random);
+        // Rays know neither.
+        (walk.deflection, walk.repetitions) = (None, None);
+        walk.both_ways = one_of(&mut random, 2) == 0;
+        let count = 1 + one_of(&mut random, 500) as usize;
+        let directions = match one_of(&mut random, 5) {
+            0 => Directions::Principal,
+            1 => Directions::Sphere { count },
+            2 => Directions::Icosphere { level: count % 5 },
+            3 => Directions::Towards {
+                direction: random.direction().into(),
+            },
+            _ => Directions::Cone {
+                count,
+                half_angle_rad: (1.0 + (count % 170) as f64).to_radians(),
+            },
+        };
+        let sharpening = match one_of(&mut random, 2) {
+            0 => Sharpening::Power {
+                alpha: random.uniform(0.1, 9.0),
+            },
+            _ => Sharpening::Paper {
+                power: 1 + (count % 7) as u32,
+                below_fa: random.uniform(0.1, 0.9),
+            },
+        };
+        let cut = match one_of(&mut random, 4) {
+            0 => Cut::All,
+            1 => Cut::AtLeast(random.uniform(0.5, 2.0) as f32),
+            2 => Cut::Top(count),
+            _ => Cut::TopShare(f64::from(1 + one_of(&mut random, 99) as u32) / 100.0),
+        };
+        let recipe = Recipe::Geodesic {
+            fit,
+            regions,
+            medium: MediumRecipe {
+                sharpening,
+                precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
+            },
+            params: Params {
+                walk,
+                form: [Form::Hamiltonian, Form::Christoffel][one_of(&mut random, 2) as usize],
+                directions,
+                keep_every: count,
+                loop_guard: one_of(&mut random, 2) == 0,
+            },
+            cut,
+        };
+        let (command, words) = parsed(&recipe);
+        let Some(Subcommand::Geodesic(options)) = command else {
+            panic!("{words:?}: not geodesic")
+        };
+        let found = options.recipe(None);
+        // The same command again is the same recipe, to the rounding of angles.
+        assert_eq!(found.command(), recipe.command(), "{words:?}");
+    }
+}
+
+/// The parsed command of a recipe, and its words.
+fn parsed(recipe: &Recipe) -> (Option<Subcommand>, Vec<String>) {
+    let words = shell_words(&recipe.command());
+    let parsed = Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    (parsed.command, words)
+}
+
+fn copied_commands_parse() {
+    let mut random = Random::fresh("copied commands");
+    for _ in 0..200 {
+        let (fit, regions, params) = random_recipe(&mut random);
+        let recipe = Recipe::Track {
+            fit: fit.clone(),
+            regions: regions.clone(),
+            params: params.clone(),
+        };
+        let (command, words) = parsed(&recipe);
+        let Some(Subcommand::Track(options)) = command else {
+            panic!("{words:?}: not track")
+        };
+        let found = options.recipe(None);
+        let Recipe::Track {
+            fit: found_fit,
+            regions: found_regions,
+            params: found_params,
+        } = found
+        else {
+            panic!("not a track recipe")
+        };
+        assert_eq!(found_fit, fit, "{words:?}");
+        assert_eq!(found_regions, regions, "{words:?}");
+        // Degrees are rounded to 1e-9 in the text.
+        let angle = |p: &tracking::Params| p.max_angle_rad.unwrap_or(-1.0);
+        assert!(
+            (angle(&found_params) - angle(&params)).abs() < 1e-10,
+            "{words:?}"
+        );
+        let without_angle = |p: &tracking::Params| tracking::Params {
+            max_angle_rad: None,
+            ..p.clone()
+        };
+        assert_eq!(
+            without_angle(&found_params),
+            without_angle(&params),
+            "{words:?}"
+        );
+
+        let map = Recipe::Fit {
+            fit,
+            map: "fa".to_owned(),
+        };
+        Arguments::try_parse_from(shell_words(&map.command())).expect("a fit command parses");
+    }
+}
+
+fn exit_codes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let code = |arguments: &[&str]| arcuate(arguments, folder.path()).status.code();
+    assert_eq!(code(&["--help"]), Some(0));
+    assert_eq!(code(&["--version"]), Some(0));
+    assert_eq!(code(&["fit"]), Some(2));
+    assert_eq!(code(&["fit", "phantom:x", "--out", "o"]), Some(2));
+    assert_eq!(
+        code(&["track", "phantom:1", "--out", "tracks.nii"]),
+        Some(2)
+    );
+    assert_eq!(
+        code(&[
+            "track",
+            "phantom:1",
+            "--seed",
+            "ball:1,2,3,4",
+            "--out",
+            "t.tck"
+        ]),
+        Some(2)
+    );
+    assert_eq!(code(&["info", "missing.nii.gz"]), Some(1));
+}
+
+fn help_has_examples() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for command in ["info", "fit", "track", "render", "phantom", "demo", "bench"] {
+        let output = arcuate(&[command, "--help"], folder.path());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && text.contains("Examples:"),
+            "{command}: {text}"
+        );
+    }
+}
+
+fn readme() {
+    let text = include_str!("../../README.md");
+    let commands = text.lines().filter(|l| l.starts_with("arcuate "));
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() >= 7, "{commands:?}");
+    for command in commands {
+        let words = shell_words(command.split(" #").next().unwrap_or(command));
+        Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{command}: {e}"));
+    }
+}
+
+fn phantom_round() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 12, 2, here);
+    let info = json(&["info", "head/dwi.nii.gz"], here);
+    assert_eq!(info["files"][0]["volumes"], 14);
+    assert_eq!(info["files"][0]["shells"][1]["b_s_per_mm2"], 1000);
+    let fit = json(
+        &[
+            "fit",
+            "head/dwi.nii.gz",
+            "--maps",
+            "fa,tensor,mask",
+            "--out",
+            "maps",
+        ],
+        here,
+    );
+    let (mask, fitted) = (fit["mask_voxels"].as_u64(), fit["fitted"].as_u64());
+    assert!(fitted > Some(5_000) && fitted <= mask, "{fit}");
+    let track = json(
+        &[
+            "track",
+            "head/dwi.nii.gz",
+            "--seeds",
+            "random:500",
+            "--out",
+            "t.tck",
+        ],
+        here,
+    );
+    assert_eq!(track["seeds"], 500);
+    // TCK holds points alone: values lie beside it.
+    for value in ["fa.tsf", "seed.weights.txt", "stop_end.weights.txt"] {
+        let file = here.join("t").with_extension(value);
+        assert!(file.exists(), "{}", file.display());
+        let files = track["files"].as_array().expect("files");
+        let named = |f: &Value| f.as_str().is_some_and(|f| f.ends_with(value));
+        assert!(files.iter().any(named), "{value}");
+    }
+    let info = json(&["info", "t.tck"], here);
+    assert_eq!(info["files"][0]["streamlines"], track["kept"]);
+    // The command that the report gives makes the same file.
+    let repeat = track["repeat"]
+        .as_str()
+        .expect("a command")
+        .replace("--out t.tck", "--out again.tck");
+    let words = shell_words(&repeat);
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    json(&words, here);
+    assert_eq!(points(&here.join("t.tck")), points(&here.join("again.tck")));
+    converted(here, &track["kept"]);
+    // Nothing is overwritten by accident.
+    refuses(
+        &["track", "head/dwi.nii.gz", "--out", "t.tck"],
+        &["--force", "t.tck"],
+        here,
+    );
+}
+
+/// `t.tck` of the head in other formats, with the grid of its scan.
+fn converted(here: &Path, kept: &Value) {
+    let refused = ["convert", "t.tck", "t.trk"];
+    refuses(&refused, &["--reference", "t.trk"], here);
+    let reference = ["--reference", "head/dwi.nii.gz"];
+    let done = json(&[&refused[..], &reference].concat(), here);
+    assert_eq!(done["files"], serde_json::json!(["t.trk"]));
+    assert_eq!(done["left_out"], serde_json::json!([]));
+    json(&["convert", "t.trk", "t.vtp"], here);
+    let info = json(&["info", "t.trk", "t.vtp"], here);
+    for file in info["files"].as_array().expect("files") {
+        assert_eq!(&file["streamlines"], kept);
+    }
+    let scan = json(&["info", "head/dwi.nii.gz"], here);
+    let grid = &info["files"][0]["grid"];
+    assert_eq!(grid["shape"], scan["files"][0]["shape"]);
+    assert_eq!(grid["orientation"], scan["files"][0]["orientation"]);
+    refuses(&["convert", "t.trk", "t.vtp"], &["--force", "t.vtp"], here);
+    // What is lost is said before anything is written, which may be refused then.
+    let strict = ["convert", "t.trk", "strict.vtp", "--strict"];
+    refuses(&strict, &["--strict", "grid"], here);
+    assert!(!here.join("strict.vtp").exists());
+    let output = arcuate(&["convert", "t.trk", "told.vtp"], here);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let at = |words: &str| said.lines().position(|line| line.contains(words));
+    assert!(
+        output.status.success() && at("left out") < at("Converted"),
+        "{said}"
+    );
+    assert!(
+        at("left out").is_some_and(|line| said.lines().nth(line).unwrap_or("").contains("grid"))
+    );
+    for (name, code) in [("t.png", 2), ("t.nii.gz", 1)] {
+        let output = arcuate(&["convert", "t.trk", name], here);
+        assert_eq!(output.status.code(), Some(code), "{name}");
+    }
+}
+
+/// Makes `head/dwi.nii.gz` in a folder.
+fn coarse_head(folder: &Path) {
+    let words = "phantom --scan-only --spacing 4 --shells 1000:12 --out head";
+    json(&words.split(' ').collect::<Vec<_>>(), folder);
+}
+
+/// The bytes of a TCK or TSF file after its header, which says when it was written.
+fn points(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).expect("a streamline file");
+    let end = bytes
+        .windows(5)
+        .position(|w| w == b"\nEND\n")
+        .expect("a header");
+    bytes[end + 5..].to_vec()
+}
+
+fn same_bytes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    coarse_head(here);
+    let scan = "head/dwi.nii.gz";
+    let mut files = Vec::new();
+    for threads in ["1", "3"] {
+        let name = format!("t{threads}.tck");
+        let maps = format!("maps{threads}");
+        json(&["track", scan, "--threads", threads, "--out", &name], here);
+        json(
+            &[
+                "fit",
+                scan,
+                "--maps",
+                "tensor",
+                "--threads",
+                threads,
+                "--out",
+                &maps,
+            ],
+            here,
+        );
+        let tensor = std::fs::read(here.join(maps).join("tensor.nii.gz")).expect("a tensor file");
+        files.push((points(&here.join(name)), tensor));
+    }
+    assert!(files[0].0.len() > 1_000);
+    assert!(files[0] == files[1], "1 and 3 threads differ");
+}
+
+fn real_scan(scan: PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let scan = scan.to_string_lossy().into_owned();
+    let mask = scan.replace("dwi.nii.gz", "brain_mask.nii.gz");
+    let track = json(
+        &[
+            "track",
+            &scan,
+            "--mask",
+            &mask,
+            "--seeds",
+            "random:5000",
+            "--out",
+            "t.tck",
+        ],
+        here,
+    );
+    let number = |name: &str| track[name].as_u64().unwrap_or(0);
+    assert!(number("seeds") == 5000 && number("kept") > 500, "{track}");
+    let fit = json(
+        &[
+            "fit", &scan, "--mask", &mask, "--maps", "fa", "--out", "maps",
+        ],
+        here,
+    );
+    assert_eq!(fit["fitted"], fit["mask_voxels"]);
+    // What is written opens again.
+    let info = json(&["info", "maps/fa.nii.gz"], here);
+    let high = info["files"][0]["range"][1].as_f64().unwrap_or(0.0);
+    assert!((0.8..=1.0).contains(&high), "{info}");
+}

@@ -1,0 +1,130 @@
+//! Pictures on a machine without a Vulkan driver, and on one without any driver.
+
+use crate::program;
+use crate::support::test;
+use arcuate::io::png;
+use libtest_mimic::{Failed, Trial};
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    let name = "cli::pictures without a Vulkan driver";
+    // `.ci/run` installs a driver for OpenGL: there the test fails where none is found.
+    let opengl = match draws_by_opengl() || std::env::var_os("CI").is_some() {
+        true => test(name, without_vulkan),
+        false => Trial::test(
+            format!("{name} (not run: this machine has no OpenGL driver)"),
+            || Err(Failed::from("there is no OpenGL driver")),
+        )
+        .with_ignored_flag(true),
+    };
+    vec![
+        opengl,
+        test("cli::pictures without any driver", without_drivers),
+    ]
+}
+
+/// Whether a driver for OpenGL is there, as the program would look for one.
+fn draws_by_opengl() -> bool {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::GL;
+    let found = wgpu::Instance::new(descriptor).enumerate_adapters(wgpu::Backends::GL);
+    !pollster::block_on(found).is_empty()
+}
+
+/// Runs the program, not for ever: the text of standard error, and the exit code.
+fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option<i32>) {
+    const LIMIT: Duration = Duration::from_secs(300);
+    let said = here.join("said.txt");
+    let mut child = program()
+        .args(arguments)
+        .current_dir(here)
+        .env_remove("WGPU_BACKEND")
+        .envs(set.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).expect("made"))
+        .spawn()
+        .expect("the program starts");
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("it can be asked") {
+            Some(status) => break status,
+            None if begun.elapsed() > LIMIT => {
+                child.kill().expect("killed");
+                child.wait().expect("gone");
+                panic!("{arguments:?} did not end");
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let text = std::fs::read_to_string(&said).expect("read");
+    assert!(!text.contains("panicked"), "{text}");
+    (text, status.code())
+}
+
+/// Draws the built-in T1.
+fn picture(here: &Path, view: &str, out: &str, set: &[(&str, &str)]) -> (String, Option<i32>) {
+    let size = ["render", "phantom:1", "--size", "240x200"];
+    run(
+        here,
+        &[&size[..], &["--view", view, "--out", out]].concat(),
+        set,
+    )
+}
+
+/// No file of this name: the loader finds no Vulkan driver.
+const NO_VULKAN: (&str, &str) = ("VK_DRIVER_FILES", "/nonexistent/no.json");
+/// The loader's older name for it.
+const NO_VULKAN_EITHER: (&str, &str) = ("VK_ICD_FILENAMES", "/nonexistent/no.json");
+
+/// OpenGL draws slices as Vulkan does, and no 3-D view, which it says.
+fn without_vulkan() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let set = [NO_VULKAN, NO_VULKAN_EITHER];
+    let (text, code) = picture(here, "axial", "gl.png", &set);
+    assert_eq!((text.as_str(), code), ("", Some(0)));
+    let (text, code) = picture(here, "axial", "vulkan.png", &[]);
+    assert_eq!(code, Some(0), "{text}");
+    let pixels = |name: &str| png::read(&here.join(name)).expect("a picture").rgba;
+    let (gl, vulkan) = (pixels("gl.png"), pixels("vulkan.png"));
+    assert_eq!(gl.len(), vulkan.len());
+    let lit = vulkan.iter().filter(|v| **v > 60).count();
+    let off = gl.iter().zip(&vulkan).filter(|(a, b)| a.abs_diff(**b) > 8);
+    let off = off.count();
+    assert!(
+        lit > vulkan.len() / 5 && off < vulkan.len() / 200,
+        "{off} of {lit} differ"
+    );
+    let (text, code) = picture(here, "3d", "scene.png", &set);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.lines().count() == 1 && text.contains("slices only"),
+        "{text}"
+    );
+    assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
+    // The window shows the sentence in place of the view, and does not wait for one.
+    let (text, code) = picture(here, "window", "window.png", &set);
+    assert_eq!((text.as_str(), code), ("", Some(0)));
+    assert!(here.join("window.png").exists());
+    let (text, code) = run(here, &["demo", "--out", "demo"], &set);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("3d.png is left out") && text.contains("Vulkan"),
+        "{text}"
+    );
+    assert!(here.join("demo/window.png").exists() && !here.join("demo/3d.png").exists());
+}
+
+fn without_drivers() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let set = [NO_VULKAN, NO_VULKAN_EITHER, ("WGPU_BACKEND", "vulkan")];
+    let (text, code) = picture(folder.path(), "axial", "a.png", &set);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.lines().count() == 1 && text.contains("install a Vulkan driver"),
+        "{text}"
+    );
+}

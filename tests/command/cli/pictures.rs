@@ -1,0 +1,118 @@
+//! Pictures without a window: what many of them cost.
+
+use super::arcuate;
+use crate::program;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::{nifti, tck};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::pictures of many regions take no memory each", many),
+        test("cli::pictures tell what they do not show", told),
+        test("cli::pictures need no desktop", silent),
+    ]
+}
+
+/// A point outside of what is open, and streamlines that were cut off.
+fn told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]], vec![0, 2, 4]);
+    let tck = here.join("a.tck");
+    tck::save(&tck, &lines, "", &Control::new()).expect("written");
+    let whole = std::fs::read(&tck).expect("read");
+    std::fs::write(&tck, &whole[..whole.len() - 20]).expect("written");
+    let line = ["render", "a.tck", "--size", "64x64", "--out", "a.png"];
+    let at = ["--at", "900,900,900"];
+    let output = arcuate(&[&line[..], &at].concat(), here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    for words in ["cut off", "900, 900, 900 lies outside"] {
+        assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
+    }
+}
+
+/// Without a session of a desktop neither we nor the drivers say anything.
+fn silent() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::axis_aligned([8; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
+    let image = Volume::scalar(
+        Arc::new(grid),
+        (0..512).map(|i| i as f32).collect::<Vec<_>>(),
+    );
+    nifti::save_volume(&here.join("a.nii"), &image, "", &Control::new()).expect("written");
+    let output = program()
+        .args(["render", "a.nii", "--size", "64x64", "--out", "a.png"])
+        .current_dir(here)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XDG_RUNTIME_DIR")
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    assert!(here.join("a.png").exists());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+/// The most that a process has held, kB; 0 once it is gone.
+fn peak_kb(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let number = line.and_then(|l| l.split_whitespace().next());
+    number.and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+/// The most that a turn of this many pictures holds, kB.
+fn turn(pictures: usize, folder: &Path) -> u64 {
+    let mut command = program();
+    command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x64"]);
+    for i in 0..64 {
+        let (x, y) = (f64::from(i % 8) * 4.0 - 14.0, f64::from(i / 8) * 4.0 - 14.0);
+        command.args(["--target", &format!("sphere:{x},{y},0,2")]);
+    }
+    let count = pictures.to_string();
+    let out = format!("{pictures}.png");
+    command.args(["--turntable", &count, "--out", &out]);
+    let command = command.current_dir(folder).stderr(Stdio::piped());
+    let mut process = command.stdout(Stdio::null()).spawn().expect("it starts");
+    let mut peak = 0;
+    let code = loop {
+        peak = peak.max(peak_kb(process.id()));
+        match process.try_wait().expect("it runs") {
+            Some(code) => break code,
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert!(code.success(), "{code}");
+    peak
+}
+
+/// A software renderer that compiled a shader for every region of every picture, as it does where a shader
+/// branches on what is the same for a whole draw, kept a megabyte for each: 188 regions filled the memory
+/// of a machine while they were turned.
+fn many() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let origin = DVec3::splat(-19.0);
+    let grid = Grid::axis_aligned([20; 3], DVec3::splat(2.0), origin).expect("regular");
+    let image = Volume::scalar(Arc::new(grid), vec![1.0; 8000]);
+    nifti::save_volume(&here.join("t1.nii.gz"), &image, "", &Control::new()).expect("written");
+    let (few, more) = (turn(2, here), turn(10, here));
+    let each = more.saturating_sub(few) / 8;
+    println!("{few} kB of 2 pictures, {more} kB of 10: {each} kB each");
+    // It was more than 60 MB each.
+    assert!(each < 12_000, "{each} kB for a picture of 64 regions");
+}

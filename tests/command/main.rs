@@ -1,0 +1,40 @@
+//! What starts the program itself.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+use arcuate_tests as support;
+
+mod backend;
+mod bundle;
+mod cli;
+mod contract;
+mod faults;
+#[cfg(unix)]
+mod folders;
+mod sessions;
+
+use std::process::Command;
+
+/// The program, on the CPU unless its arguments name another backend: on a card it would take memory and time from the
+/// tests of the card itself.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arcuate"));
+    command.env("ARCUATE_BACKEND", "cpu");
+    command
+}
+
+fn main() {
+    sessions::kill::child();
+    faults::child();
+    support::run([
+        backend::tests(),
+        bundle::tests(),
+        cli::tests(),
+        contract::tests(),
+        faults::tests(),
+        #[cfg(unix)]
+        folders::tests(),
+        sessions::tests(),
+    ])
+}

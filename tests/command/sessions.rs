@@ -1,0 +1,309 @@
+//! Sessions: what was saved comes back, what is gone is named, nothing is half written.
+
+mod checked;
+mod figures;
+mod files;
+mod filter;
+pub mod kill;
+mod maps;
+mod masks;
+mod mutations;
+mod pathways;
+mod recovery;
+mod replay;
+mod segment;
+mod snapshots;
+pub mod unsaved;
+mod unsaved_tasks;
+mod worker;
+
+use crate::support::session_window::{Window, told};
+use crate::support::test;
+use arcuate::data::{Grid, Mask, Role};
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::saving::{Found, Opening};
+use arcuate::state::{Action, Content, Leaving, Phase, SessionAction, State, Task};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    let own = vec![
+        test("sessions::all_comes_back", all_comes_back),
+        test("sessions::the_demo_comes_back", demo),
+        test("sessions::turned_gradients_come_back", turned),
+        test("sessions::the_same_session_is_the_same_text", same_text),
+        test("sessions::masks_are_packed", masks),
+        test("sessions::work_is_asked_about", questions),
+        test("sessions::kept_streamlines_are_made_again", made_again),
+        test(
+            "sessions::what did not start is not called tracked",
+            not_started,
+        ),
+    ];
+    let own = own.into_iter().chain(files::tests());
+    let own = own.chain(checked::tests());
+    let own = own.chain(figures::tests()).chain(masks::tests());
+    let own = own.chain(mutations::tests()).chain(replay::tests());
+    let own = own.chain(recovery::tests()).chain(kill::tests());
+    let own = own.chain(snapshots::tests()).chain(worker::tests());
+    let own = own.chain(segment::tests()).chain(filter::tests());
+    let own = own.chain(unsaved::tests()).chain(unsaved_tasks::tests());
+    own.chain(maps::tests()).chain(pathways::tests()).collect()
+}
+
+/// One sentence about each file that differs from the saved session, with its path.
+fn wrong_files(opening: &Opening) -> Vec<String> {
+    let sentence = |found: &Found| {
+        let why = found.standing.why().expect("it is another");
+        format!("{why}: {}", found.path.display())
+    };
+    opening.wrong().map(|(_, found)| sentence(found)).collect()
+}
+
+/// The first line in which two texts differ, or nothing.
+fn difference(a: &str, b: &str) -> Option<String> {
+    let short = |line: &str| line.chars().take(400).collect::<String>();
+    let mut lines = a.lines().zip(b.lines());
+    let differs = lines.find(|(a, b)| a != b);
+    match differs {
+        Some((a, b)) => Some(format!("{}\n{}", short(a), short(b))),
+        None => (a.lines().count() != b.lines().count()).then(|| "more lines".to_owned()),
+    }
+}
+
+fn all_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    let path = folder.path().join("all.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("written");
+    assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert!(again.state.document.absent.is_empty());
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert!(!again.state.is_dirty());
+    assert!(again.state.history.undo_label().is_none());
+    // The list of files says of it what it said when it was saved.
+    let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
+    assert_eq!(saved, opened);
+    // Moved with its data, it is the same.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let moved = elsewhere.path().join("moved");
+    std::fs::rename(folder.path(), &moved).expect("moved");
+    let again = Window::opened(&moved.join("all.arcuate"));
+    assert_eq!(again.said(), "");
+    assert_eq!(
+        again.state.document.layers.len(),
+        window.state.document.layers.len()
+    );
+}
+
+/// No streamline was tracked where none began.
+fn not_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(-19.0, -23.0, -19.0), 1.0);
+    let mut params = window.state.document.track.clone();
+    params.seeding = Seeding::Random { count: 1500 };
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    let status = &window.state.session.status;
+    let why = (&window.state.session.live_error, window.said());
+    assert_eq!(
+        status,
+        "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
+        "{why:?}"
+    );
+}
+
+fn demo() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::new();
+    // A task that is chosen while the head is on its way.
+    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::OpenDemo { guide: false });
+    assert_eq!(window.state.view.task, Task::Pathways);
+    window.act(Action::SelectTask(Task::Track));
+    window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
+    window.act(Action::KeepTracks);
+    assert!(window.state.document.made.len() == 1, "{}", window.said());
+    let path = folder.path().join("demo.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+}
+
+/// Gradients whose axes were exchanged stay so, and so does what was made with them.
+fn turned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let turn = "y,x,-z".parse().expect("a turn");
+    window.act(Action::TurnGradients(turn));
+    window.work();
+    let path = folder.path().join("turned.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert!(told(&again.state).contains("--turn=y,x,-z"));
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+}
+
+/// Opening and saving changes nothing but the time.
+fn same_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    let [a, b] = ["a", "b"].map(|n| folder.path().join(format!("{n}.arcuate")));
+    window.save(&a);
+    let mut again = Window::opened(&a);
+    again.save(&b);
+    let text = |path: &Path| {
+        let text = std::fs::read_to_string(path).expect("written");
+        let text = text.replace("a.arcuate.files", "FILES");
+        let text = text.replace("b.arcuate.files", "FILES");
+        let lines = text.lines().filter(|l| !l.contains("saved_s"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(difference(&text(&a), &text(&b)), None);
+}
+
+fn masks() {
+    use arcuate::io::session::PackedMask;
+    let mut random = crate::support::Random::fresh("masks");
+    for density in [0.0, 0.01, 0.5, 0.99, 1.0] {
+        let grid = Grid::axis_aligned([13, 7, 200], DVec3::splat(1.5), dvec3(0.1, -3.0, 7.7));
+        let grid = Arc::new(grid.expect("a grid").with_space_code(4));
+        let inside: Vec<u8> = (0..grid.voxel_count())
+            .map(|_| u8::from(random.uniform(0.0, 1.0) < density))
+            .collect();
+        let mask = Mask::new(grid, inside);
+        let packed = PackedMask::pack(&mask);
+        let text = serde_json::to_string(&packed).expect("text");
+        let read: PackedMask = serde_json::from_str(&text).expect("read");
+        let back = read.unpack().expect("a mask");
+        assert_eq!(back.inside, mask.inside);
+        assert_eq!(*back.grid, *mask.grid);
+        if density == 0.0 {
+            assert!(text.len() < 400, "{text}");
+        }
+        // Cut to a block, it keeps the image's grid.
+        let cut = Mask::cut_to(&mask.grid, ([2, 1, 30], [9, 5, 90]), |i| {
+            mask.inside[i] != 0
+        });
+        let back = PackedMask::pack(&cut).unpack().expect("a mask");
+        assert_eq!(back.inside, cut.inside);
+        assert_eq!((&*back.grid, &**back.frame()), (&*cut.grid, &*mask.grid));
+        assert_eq!(back.whole().inside, cut.whole().inside);
+        let mut other = packed.clone();
+        other.shape[2] += 1;
+        assert!(other.unpack().is_err());
+        other.shape[2] -= 2;
+        assert!(other.unpack().is_err());
+        other.shape = [1 << 30, 1 << 30, 1 << 30];
+        assert!(other.unpack().is_err());
+        // A little more than there is, which the system may promise all the same, from a few bytes of text.
+        if let Some(free) = arcuate::io::available_bytes() {
+            other.shape = [1 << 10, 1 << 10, 1 + free as usize / 1_000_000];
+            let error = other.unpack().expect_err("too large");
+            assert!(error.contains("from so short a text"), "{error}");
+        }
+    }
+}
+
+fn questions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let path = folder.path().join("q.arcuate");
+    let leave = |leaving| SessionAction::Leave(leaving);
+    // Nothing is lost with a scan that was only looked at.
+    assert!(!window.state.asks_before_leaving());
+    window.place(Role::Seed, DVec3::ZERO, 4.0);
+    window.session(leave(Leaving::Quit));
+    assert_eq!(window.state.session.saving.leaving, Some(Leaving::Quit));
+    window.session(SessionAction::Stay);
+    assert!(!window.closed && window.state.session.saving.leaving.is_none());
+    // Saved, then closed.
+    window.session(leave(Leaving::Quit));
+    window.session(SessionAction::Save {
+        path: Some(path.clone()),
+        then: Some(Leaving::Quit),
+    });
+    assert!(window.closed && path.exists());
+    // A document with a session is asked about for any change, and undo is one.
+    window.closed = false;
+    window.act(Action::Undo);
+    assert!(window.state.is_dirty());
+    window.session(leave(Leaving::New));
+    assert!(!window.state.document.is_empty());
+    window.session(SessionAction::Discard);
+    assert!(window.state.document.is_empty() && !window.state.is_dirty());
+    assert!(window.state.session.saving.file.is_none());
+    // Where it cannot be saved, nothing follows.
+    window.open(&path);
+    window.place(Role::Seed, dvec3(1.0, 0.0, 0.0), 4.0);
+    window.session(leave(Leaving::Quit));
+    window.session(SessionAction::Save {
+        path: Some(folder.path().join("no/such/folder.arcuate")),
+        then: Some(Leaving::Quit),
+    });
+    assert!(!window.closed && window.state.is_dirty());
+    assert!(window.said().contains("folder"), "{}", window.said());
+    assert!(window.state.session.saving.then.is_none());
+}
+
+fn made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    // The files beside the session are lost.
+    let stored = folder.path().join("s.arcuate.files");
+    assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
+    std::fs::remove_dir_all(&stored).expect("removed");
+    let mut again = Window::opened(&path);
+    let absent: Vec<_> = again.state.document.absent.clone();
+    assert_eq!(absent.len(), 2, "{}", again.said());
+    // Saved elsewhere meanwhile, they stay in it.
+    let other = folder.path().join("other.arcuate");
+    again.save(&other);
+    assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
+    for (at, absent) in absent.into_iter().enumerate() {
+        let said = again.said();
+        let words = [
+            "2 kept results are not stored",
+            "1 kept result is not stored",
+        ][at];
+        assert!(
+            said.starts_with(words) && said.lines().count() == 1,
+            "{said}"
+        );
+        let layer = arcuate::state::LayerId(absent.layer.id);
+        again.session(SessionAction::MakeAgain(layer));
+        let status = &again.state.session.status;
+        assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+    }
+    assert!(again.state.document.absent.is_empty());
+    // What was said of them is no longer so.
+    assert_eq!(again.said(), "");
+    let lines = |state: &State| {
+        let layers = state.document.layers.iter();
+        let mut all: Vec<String> = layers
+            .filter_map(|l| match &l.content {
+                Content::Tractogram(t) => Some(format!("{} {:?}", l.name, t.points)),
+                _ => None,
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(lines(&window.state), lines(&again.state));
+    // And an undo takes them out again.
+    again.act(Action::Undo);
+    assert_eq!(again.state.document.absent.len(), 1);
+}

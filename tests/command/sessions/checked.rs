@@ -1,0 +1,222 @@
+//! Nothing is taken on trust: files of equal size and date are read in the background, kept streamlines are
+//! compared before their name is used again, a session that somebody else changed is not overwritten unasked.
+
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Tractogram};
+use arcuate::io;
+use arcuate::jobs::session::Store;
+use arcuate::state::saving::Verified;
+use arcuate::state::{Leaving, SessionAction};
+use glam::dvec3;
+use libtest_mimic::Trial;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::files of equal size and date are read", verified),
+        test("sessions::a file without a checksum is asked about", unread),
+        test("sessions::kept streamlines are compared", kept),
+        test("sessions::changed by others meanwhile", changed_since),
+        test("sessions::recovered ones know their file", recovered),
+    ]
+}
+
+/// A saved session of a scan with a seed.
+fn saved(folder: &Path) -> (Window, PathBuf) {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
+    let path = folder.join("s.arcuate");
+    window.save(&path);
+    (window, path)
+}
+
+/// Other bytes in a file of the same length, size and date.
+fn tamper(file: &Path) {
+    let date = std::fs::metadata(file)
+        .and_then(|m| m.modified())
+        .expect("a date");
+    let mut bytes = std::fs::read(file).expect("read");
+    let last = bytes.len() - 1;
+    // A blank for the line's end: the same numbers.
+    bytes[last] = if bytes[last] == b' ' { b'\n' } else { b' ' };
+    let written = std::fs::File::options()
+        .write(true)
+        .open(file)
+        .expect("open");
+    std::io::Write::write_all(&mut &written, &bytes).expect("written");
+    written.set_modified(date).expect("dated");
+}
+
+fn verified() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let window = Window::opened(&path);
+    let saving = &window.state.session.saving;
+    assert_eq!(
+        saving.verified,
+        Some(Verified::Same(2)),
+        "{}",
+        window.said()
+    );
+    assert_eq!(window.said(), "");
+    tamper(&folder.path().join("dwi.bval"));
+    let window = Window::opened(&path);
+    let saving = &window.state.session.saving;
+    let differs = Verified::Differ(vec!["dwi.nii.gz".to_owned()]);
+    assert_eq!(saving.verified, Some(differs));
+    let said = window.said();
+    assert!(
+        said.contains("other content") && said.contains("dwi.nii.gz"),
+        "{said}"
+    );
+    assert!(
+        window.state.document.tensors.is_some(),
+        "it is open all the same"
+    );
+}
+
+/// It could not be read when the session was saved: whatever lies there now is none that was known.
+fn unread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let entry = &mut session["files"][0];
+    (entry["sha256"], entry["bytes"], entry["modified_ns"]) = ("".into(), 0.into(), 0.into());
+    std::fs::write(&path, session.to_string()).expect("written");
+    let window = Window::opened(&path);
+    let opening = window
+        .state
+        .session
+        .saving
+        .opening
+        .clone()
+        .expect("it asks");
+    let sentences = super::wrong_files(&opening);
+    assert_eq!(sentences.len(), 1, "{sentences:?}");
+    assert!(
+        sentences[0].contains("could not be read when"),
+        "{sentences:?}"
+    );
+}
+
+fn kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = folder.path().join("s.arcuate");
+    let lines = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [1.0, y, 0.0]], vec![0, 2]);
+    let sum = io::checksum::of_tractogram(&lines(1.0));
+    let looked = Cell::new(0);
+    let known = |_: &Path| {
+        looked.set(looked.get() + 1);
+        false
+    };
+    let store = || io::session::store(&session, &lines(1.0), &sum, &known, &Control::new());
+    let path = folder.path().join(store().expect("stored"));
+    let restored = || io::session::restore(&path, &sum, &Control::new());
+    assert!(restored().is_ok());
+    let written = || {
+        std::fs::metadata(&path)
+            .and_then(|m| m.modified())
+            .expect("a date")
+    };
+    let first = written();
+    store().expect("it is there");
+    assert_eq!((written(), looked.get()), (first, 1));
+    // Another's streamlines, half a file, and nothing of a TRX have the name.
+    let other = folder.path().join("other.trx");
+    io::trx::save(&other, &lines(2.0), &Control::new()).expect("saved");
+    let whole = std::fs::read(&path).expect("read");
+    let others = [
+        std::fs::read(&other).expect("read"),
+        whole[..whole.len() / 2].to_vec(),
+        b"words".to_vec(),
+    ];
+    for bytes in others {
+        std::fs::write(&path, bytes).expect("written");
+        assert!(restored().is_err());
+        store().expect("stored again");
+        assert!(restored().is_ok());
+    }
+    // In the window: the session that is saved next is whole.
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    window.session(SessionAction::SetStore(Store::All));
+    window.save(&session);
+    let parts = io::session::folder_of(&session);
+    let part = io::names_in(&parts).expect("kept streamlines").remove(0);
+    let good = std::fs::read(&part).expect("read");
+    std::fs::write(&part, "words").expect("written");
+    window.session(SessionAction::Save {
+        path: None,
+        then: None,
+    });
+    let again = io::trx::read(&part, &Control::new())
+        .expect("whole again")
+        .0;
+    std::fs::write(&other, good).expect("written");
+    let before = io::trx::read(&other, &Control::new()).expect("whole").0;
+    assert_eq!(again.points, before.points);
+}
+
+/// Two windows with one session.
+fn changed_since() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut window, path) = saved(folder.path());
+    let mut other = Window::opened(&path);
+    let save = |then: Option<Leaving>| SessionAction::Save { path: None, then };
+    other.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
+    other.session(save(None));
+    assert!(!other.state.is_dirty(), "{}", other.said());
+    let theirs = std::fs::read(&path).expect("read");
+    window.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
+    window.session(save(Some(Leaving::Quit)));
+    assert_eq!(std::fs::read(&path).expect("read"), theirs);
+    let asked = window.state.session.saving.changed_since.clone();
+    let asked = asked.expect("it is asked about");
+    assert_eq!((&asked.path, &asked.then), (&path, &Some(Leaving::Quit)));
+    assert!(window.state.is_dirty() && !window.closed);
+    // Cancel keeps all as it is; under another name both are kept.
+    window.session(SessionAction::Stay);
+    assert_eq!(window.state.session.saving.changed_since, None);
+    assert!(!window.closed);
+    let elsewhere = folder.path().join("t.arcuate");
+    window.save(&elsewhere);
+    assert_eq!(std::fs::read(&path).expect("read"), theirs);
+    assert_eq!(Window::opened(&elsewhere).state.document.regions.len(), 2);
+    // Whoever overwrites it has been asked, and what was to follow follows.
+    window.save(&path);
+    let mut other = other;
+    other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);
+    other.session(save(Some(Leaving::Quit)));
+    assert!(other.state.session.saving.changed_since.is_some());
+    other.session(SessionAction::Overwrite);
+    assert!(other.closed && !other.state.is_dirty(), "{}", other.said());
+    assert_eq!(Window::opened(&path).state.document.regions.len(), 3);
+    // Of a window that has saved it itself nothing is asked.
+    let mut again = Window::opened(&path);
+    for _ in 0..2 {
+        again.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
+        again.session(save(None));
+        assert!(!again.state.is_dirty(), "{}", again.said());
+    }
+    // One that is gone replaces nothing.
+    std::fs::remove_file(&path).expect("removed");
+    again.place(Role::Exclude, dvec3(8.0, 6.0, 3.0), 2.0);
+    again.session(save(None));
+    assert!(path.exists() && !again.state.is_dirty());
+}
+
+/// What is saved for recovery says what its session was.
+fn recovered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (window, path) = saved(folder.path());
+    let draft = arcuate::state::saved::autosave(&window.state);
+    let content = draft.content.value();
+    let sum = io::checksum::of_file(&path, &Control::new()).expect("read");
+    assert_eq!(content["origin_sha256"], sum.as_str());
+    let own = arcuate::state::saved::draft(&window.state).content.value();
+    assert_eq!(own.get("origin_sha256"), None);
+}

@@ -1,0 +1,464 @@
+//! Files that are gone or changed, newer versions, edits by hand.
+
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Tractogram};
+use arcuate::io::trx;
+use arcuate::jobs::session::Standing;
+use arcuate::state::saving::Changed;
+use arcuate::state::{Action, SessionAction};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::missing_files_are_pointed_to", missing),
+        test("sessions::changed_files_are_named", changed),
+        test("sessions::a changed file is used by choice alone", chosen),
+        test("sessions::a wrong file is told of later", wrong_later),
+        test("sessions::without_a_file_the_rest_opens", without),
+        test("sessions::what_was_missing_is_pointed_to_later", later),
+        test(
+            "sessions::other streamlines beside it are not taken",
+            other_lines,
+        ),
+        test("sessions::newer_versions_are_refused", newer),
+        test("sessions::unknown_fields_are_told", unknown),
+        test("sessions::edits_by_hand", by_hand),
+    ]
+}
+
+/// A saved session of a scan with a seed.
+fn saved(folder: &Path) -> (Window, PathBuf) {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
+    let path = folder.join("s.arcuate");
+    window.save(&path);
+    (window, path)
+}
+
+fn names(window: &Window) -> Vec<String> {
+    let opening = window.state.session.saving.opening.as_ref();
+    let wrong = opening.expect("it is being opened").wrong();
+    let name = |path: &Path| {
+        path.file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned()
+    };
+    wrong.map(|(_, f)| name(&f.path)).collect()
+}
+
+fn missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    let moved = folder.path().join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec", "mask.nii.gz"] {
+        std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
+    }
+    let mut window = Window::opened(&path);
+    assert_eq!(names(&window), ["dwi.nii.gz", "mask.nii.gz"]);
+    assert!(window.state.document.is_empty());
+    // Pointing to one finds the other beside it.
+    let path = moved.join("dwi.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    assert_eq!(names(&window), ["mask.nii.gz"]);
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let (index, found) = opening.wrong().next().expect("the mask");
+    let path = found.suggestion.clone().expect("suggested");
+    assert_eq!(path, moved.join("mask.nii.gz"));
+    window.session(SessionAction::Relocate { index, path });
+    window.session(SessionAction::OpenAnyway);
+    assert_eq!(window.said(), "");
+    assert_eq!(
+        window.state.document.layers.len(),
+        before.state.document.layers.len()
+    );
+    let points = |w: &Window| {
+        w.state
+            .final_live()
+            .expect("live")
+            .output
+            .kept
+            .points
+            .clone()
+    };
+    assert!(points(&window) == points(&before));
+    assert!(window.state.is_dirty(), "it is elsewhere now");
+    // A wrong one is told of.
+    let mut window = Window::opened(&folder.path().join("s.arcuate"));
+    let path = moved.join("mask.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    assert!(matches!(
+        opening.read.files[0].standing,
+        Standing::Changed(_)
+    ));
+    // Renamed, it is found by its content.
+    std::fs::rename(
+        moved.join("mask.nii.gz"),
+        folder.path().join("brain.nii.gz"),
+    )
+    .expect("moved");
+    let window = Window::opened(&folder.path().join("s.arcuate"));
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let suggestion = opening.read.files[1].suggestion.clone();
+    assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
+    // Also where another has its name.
+    let brain = moved.join("brain.nii.gz");
+    std::fs::copy(folder.path().join("brain.nii.gz"), &brain).expect("copied");
+    std::fs::write(moved.join("mask.nii.gz"), "another").expect("written");
+    let mut window = Window::opened(&folder.path().join("s.arcuate"));
+    let path = moved.join("dwi.nii.gz");
+    window.session(SessionAction::Relocate { index: 0, path });
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    assert_eq!(opening.read.files[1].suggestion, Some(brain));
+}
+
+fn later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    let moved = folder.path().join("moved");
+    std::fs::create_dir(&moved).expect("a folder");
+    for name in ["dwi.nii.gz", "dwi.bval", "dwi.bvec"] {
+        std::fs::rename(folder.path().join(name), moved.join(name)).expect("moved");
+    }
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    assert!(window.state.document.scan().is_none());
+    let absent = window.state.document.absent[0].clone();
+    assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
+    let layer = arcuate::state::LayerId(absent.layer.id);
+    // What is no scan is told of, and it is asked for again.
+    let restore = |path: PathBuf| SessionAction::Restore { layer, path };
+    window.session(restore(moved.join("gone.nii.gz")));
+    assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
+    assert_eq!(window.state.document.absent.len(), 1);
+    window.session(restore(moved.join("dwi.nii.gz")));
+    assert!(window.state.document.absent.is_empty(), "{}", window.said());
+    let names = |w: &Window| -> Vec<String> {
+        let layers = w.state.document.layers.iter();
+        layers.map(|l| l.name.clone()).collect()
+    };
+    assert_eq!(names(&window), names(&before));
+    let kept = |w: &Window| {
+        let live = w.state.final_live().expect("live");
+        live.output.kept.points.clone()
+    };
+    assert!(kept(&window) == kept(&before));
+    assert!(window.state.is_dirty());
+    // The session remembers where it is now.
+    let again = folder.path().join("t.arcuate");
+    window.save(&again);
+    let window = Window::opened(&again);
+    assert_eq!(window.said(), "");
+    assert_eq!(names(&window), names(&before));
+}
+
+fn changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let change = |name: &str, with: &str| {
+        let file = folder.path().join(name);
+        let old = std::fs::read(&file).expect("read");
+        let mut new = old.clone();
+        match with {
+            "longer" => new.push(b' '),
+            _ => new[0] ^= 1,
+        }
+        std::fs::write(&file, new).expect("written");
+        old
+    };
+    for (name, with, words) in [
+        ("dwi.nii.gz", "longer", "bytes"),
+        ("mask.nii.gz", "other", "content"),
+        ("dwi.bvec", "longer", "dwi.bvec beside it has"),
+        ("dwi.bval", "other", "dwi.bval beside it"),
+    ] {
+        let old = change(name, with);
+        let window = Window::opened(&path);
+        let opening = window.state.session.saving.opening.clone().expect("open");
+        let sentences = super::wrong_files(&opening);
+        assert_eq!(sentences.len(), 1, "{sentences:?}");
+        assert!(sentences[0].contains(words), "{name}: {sentences:?}");
+        std::fs::write(folder.path().join(name), old).expect("written");
+        // Written again, it is older than the session says, and the same.
+        assert!(Window::opened(&path).state.document.tensors.is_some());
+    }
+    std::fs::remove_file(folder.path().join("dwi.bvec")).expect("removed");
+    let window = Window::opened(&path);
+    let opening = window.state.session.saving.opening.clone().expect("open");
+    let sentences = super::wrong_files(&opening);
+    assert!(
+        sentences[0].starts_with("dwi.bvec is no longer beside it: put it back"),
+        "{sentences:?}"
+    );
+}
+
+/// An empty member of a gzip file.
+const NOTHING: [u8; 20] = [
+    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+/// Makes a file longer that holds the same.
+fn lengthen(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("read");
+    bytes.extend(NOTHING);
+    std::fs::write(file, bytes).expect("written");
+}
+
+fn chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let mask = folder.path().join("mask.nii.gz");
+    let before = std::fs::read(&mask).expect("read");
+    lengthen(&mask);
+    let index = {
+        let window = Window::opened(&path);
+        let opening = window.state.session.saving.opening.as_ref();
+        let opening = opening.expect("it is being opened");
+        opening.wrong().next().expect("the mask").0
+    };
+    // Without a decision, and with the other one, it is not used and stays in the session.
+    for answer in [None, Some(Changed::LeaveOut)] {
+        let mut window = Window::opened(&path);
+        if let Some(answer) = answer {
+            window.session(SessionAction::Answer { index, answer });
+        }
+        window.session(SessionAction::OpenAnyway);
+        let document = &window.state.document;
+        assert!(document.layer_named("mask").is_none());
+        assert_eq!(document.absent.len(), 1, "{}", window.said());
+        assert!(document.absent[0].why.contains("bytes"));
+        let other = folder.path().join("other.arcuate");
+        window.save(&other);
+        assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
+        std::fs::write(&mask, &before).expect("written");
+        let again = Window::opened(&other);
+        assert!(again.state.document.layer_named("mask").is_some());
+        lengthen(&mask);
+    }
+    // As it is, it is told of for good: in the window, in the paragraph, by a replay.
+    let mut window = Window::opened(&path);
+    let answer = Changed::UseAsItIs;
+    window.session(SessionAction::Answer { index, answer });
+    window.session(SessionAction::OpenAnyway);
+    let was = arcuate::state::words::count(before.len() as u64);
+    let sentence = format!(
+        "mask.nii.gz is not the file this session was saved with: it has {} bytes and had {was}",
+        arcuate::state::words::count((before.len() + NOTHING.len()) as u64)
+    );
+    assert_eq!(window.said(), sentence);
+    let told = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer_named("mask").expect("used").id;
+        document.replaced.get(&layer).cloned()
+    };
+    assert_eq!(told(&window).as_ref(), Some(&sentence));
+    let other = folder.path().join("other.arcuate");
+    window.save(&other);
+    let again = Window::opened(&other);
+    assert_eq!(again.said(), "", "it is the session's file now");
+    assert_eq!(told(&again).as_ref(), Some(&sentence));
+    let paragraph = arcuate::state::methods::methods(&again.state);
+    assert!(paragraph.contains(&sentence), "{paragraph}");
+    let (code, value, said) = super::replay::run(&["replay", "other.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(&sentence), "{said}");
+    assert_eq!(value["replaced_files"][0], sentence);
+}
+
+/// Pointed to from Layers, another file does not come in unseen either.
+fn wrong_later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let [mask, other] = ["mask.nii.gz", "wrong.nii.gz"].map(|n| folder.path().join(n));
+    std::fs::rename(&mask, &other).expect("moved");
+    lengthen(&other);
+    let mut window = Window::opened(&path);
+    // The row keeps the name of the file that it asks for.
+    let index = 1;
+    let path = other.clone();
+    window.session(SessionAction::Relocate { index, path });
+    let opening = window.state.session.saving.opening.as_ref();
+    let found = opening.expect("asking").read.files[index].clone();
+    assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
+    window.session(SessionAction::OpenAnyway);
+    let absent = window.state.document.absent[0].clone();
+    let layer = arcuate::state::LayerId(absent.layer.id);
+    let path = other;
+    window.session(SessionAction::Restore { layer, path });
+    let said = window.state.document.replaced.get(&layer);
+    let said = said.expect("it is another file");
+    let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(window.said().contains(begin), "{}", window.said());
+}
+
+fn without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let mask = folder.path().join("mask.nii.gz");
+    let bytes = std::fs::read(&mask).expect("read");
+    std::fs::remove_file(&mask).expect("removed");
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    let document = &window.state.document;
+    assert!(document.tensors.is_some() && document.regions.len() == 1);
+    assert_eq!(document.absent.len(), 1);
+    assert!(
+        document.absent[0].why.ends_with("mask.nii.gz"),
+        "{}",
+        document.absent[0].why
+    );
+    // Saved meanwhile and put back, it is there again.
+    window.save(&path);
+    std::fs::write(&mask, bytes).expect("written");
+    let window = Window::opened(&path);
+    assert_eq!(window.said(), "");
+    assert!(window.state.document.absent.is_empty());
+    assert!(window.state.document.layer_named("mask").is_some());
+    assert!(window.state.document.chosen_mask().is_some());
+}
+
+/// Changes a session's text and opens it.
+fn edited(path: &Path, edit: impl FnOnce(&mut Value)) -> Window {
+    let text = std::fs::read_to_string(path).expect("read");
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    edit(&mut value);
+    let other = path.with_file_name("edited.arcuate");
+    std::fs::write(&other, value.to_string()).expect("written");
+    Window::opened(&other)
+}
+
+fn one_sentence(window: &Window) -> String {
+    assert!(window.state.document.is_empty());
+    let said = window.said();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.ends_with("edited.arcuate"), "{said}");
+    said
+}
+
+fn newer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let window = edited(&path, |v| {
+        v["arcuate_session"] = json!(2);
+        v["content"] = json!("something else");
+    });
+    let said = one_sentence(&window);
+    assert!(
+        said.contains("format 2") && said.contains("newer Arcuate"),
+        "{said}"
+    );
+    for other in [json!(0), json!(-1), json!("1"), json!(null)] {
+        one_sentence(&edited(&path, |v| v["arcuate_session"] = other));
+    }
+}
+
+fn unknown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let window = edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["sparkle"] = json!({"much": 1});
+        v["content"]["document"]["mood"] = json!("good");
+    });
+    assert!(window.state.document.tensors.is_some());
+    let said = window.said();
+    assert!(
+        said.contains("document.layers.sparkle") && said.contains("document.mood"),
+        "{said}"
+    );
+}
+
+fn by_hand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, path) = saved(folder.path());
+    let document = |v: &mut Value, name: &str, value: Value| {
+        v["content"]["document"][name] = value;
+    };
+    one_sentence(&edited(&path, |v| document(v, "layers", json!(3))));
+    one_sentence(&edited(&path, |v| document(v, "track", json!({}))));
+    one_sentence(&edited(&path, |v| {
+        let layers = v["content"]["document"]["layers"]
+            .as_array_mut()
+            .expect("layers");
+        let first = layers[0].clone();
+        layers.push(first);
+    }));
+    one_sentence(&edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["id"] = json!(u64::MAX);
+    }));
+    // A region without a size is left out, and told.
+    let window = edited(&path, |v| {
+        let shape = &mut v["content"]["document"]["regions"][0]["shape"];
+        shape["Sphere"]["radius_mm"] = json!(-1.0);
+    });
+    assert!(window.state.document.regions.is_empty() && window.state.document.tensors.is_some());
+    assert!(
+        window.said().contains("The region \"Seed\" is left out"),
+        "{}",
+        window.said()
+    );
+    // A file that is no number of the list.
+    let window = edited(&path, |v| {
+        v["content"]["document"]["layers"][0]["from"]["File"]["file"] = json!(99);
+    });
+    assert_eq!(window.state.document.absent.len(), 1);
+    let window = edited(&path, |v| {
+        v["content"]["view"]["camera"]["distance_mm"] = json!(-5.0);
+        v["content"]["view"]["crosshair"] = json!([1e300, 0.0, 0.0]);
+    });
+    assert!(window.state.view.camera.distance_mm > 0.0);
+    assert!(window.state.view.camera.focus != DVec3::NAN);
+    let window = edited(&path, |v| {
+        v["content"]["view"]["camera"]["focus"] = json!([0.0, 1e30, 0.0]);
+    });
+    assert!(window.state.view.camera.is_sound());
+    for text in ["", "{", "[]", "null", "{\"arcuate_session\":1}", "\u{0}"] {
+        let other = path.with_file_name("edited.arcuate");
+        std::fs::write(&other, text).expect("written");
+        one_sentence(&Window::opened(&other));
+    }
+    let other = path.with_file_name("edited.arcuate");
+    let deep = format!(
+        "{{\"arcuate_session\":1,\"content\":{}",
+        "[".repeat(100_000)
+    );
+    std::fs::write(&other, deep).expect("written");
+    one_sentence(&Window::opened(&other));
+}
+
+/// Streamlines that somebody put in the place of those that a session kept: told of, and made again.
+fn other_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut window, path) = saved(folder.path());
+    window.act(Action::KeepTracks);
+    assert_eq!(window.state.document.made.len(), 1, "{}", window.said());
+    window.save(&path);
+    let stored = folder.path().join("s.arcuate.files");
+    let mut files = std::fs::read_dir(stored).expect("a folder").flatten();
+    let file = files.next().expect("the streamlines").path();
+    let control = Control::new();
+    let (kept, _) = trx::read(&file, &control).expect("readable");
+    let mut points = kept.points.to_vec();
+    points[0][2] += 0.5;
+    let other = Tractogram::new(points, kept.offsets.to_vec());
+    trx::save(&file, &other, &control).expect("saved");
+    let mut again = Window::opened(&path);
+    let absent = again.state.document.absent.clone();
+    assert_eq!(absent.len(), 1, "{}", again.said());
+    assert!(
+        absent[0].why.contains("other streamlines"),
+        "{}",
+        absent[0].why
+    );
+    let layer = arcuate::state::LayerId(absent[0].layer.id);
+    again.session(SessionAction::MakeAgain(layer));
+    let status = &again.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status}");
+}

@@ -1,0 +1,230 @@
+//! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
+
+use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::io::session::PackedNumbers;
+use arcuate::state::bundle::{How, lines_of};
+use arcuate::state::filter::{FilterAction, Lesioned, Shown, WEIGHT, WeightMap};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
+use arcuate::ui::probe::{WEIGHTS, readings};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::weights_come_back", come_back),
+        test("sessions::numbers_are_packed", packed),
+        test("sessions::weights_that_cannot_be_read_stay", stay),
+    ]
+}
+
+fn act(window: &mut Window, action: FilterAction) {
+    window.act(Action::Filter(action));
+}
+
+fn packed() {
+    let values = [0.0, 1.5, -0.0, f32::MIN_POSITIVE, 3.4e38, 0.1];
+    let text = PackedNumbers::pack(&values);
+    let back = text.unpack().expect("packed");
+    let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&back), bits(&values));
+    assert_eq!(PackedNumbers::pack(&[]).unpack().expect("none").len(), 0);
+    let more = PackedNumbers {
+        count: 7,
+        ..text.clone()
+    };
+    assert!(more.unpack().is_err(), "breaks off");
+    let fewer = PackedNumbers { count: 5, ..text };
+    assert!(fewer.unpack().is_err(), "too many");
+    assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
+}
+
+/// Numbers of a later version: the next save has them again, until there are others.
+fn stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    act(&mut window, FilterAction::Run);
+    let id = window.state.document.filtered().expect("kept").0.id;
+    let path = at("w.arcuate");
+    window.save(&path);
+    let read = || -> serde_json::Value {
+        let text = std::fs::read_to_string(&path).expect("read");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let write = |session: &serde_json::Value| {
+        std::fs::write(&path, session.to_string()).expect("written");
+    };
+    let whole = read();
+    let mut damaged = whole.clone();
+    for packed in damaged["numbers"].as_array_mut().expect("numbers") {
+        packed["bytes"] = format!("-{}", packed["bytes"].as_str().expect("bytes")).into();
+    }
+    write(&damaged);
+    let mut without = Window::opened(&path);
+    let said = without.said();
+    let words = "are left out and stay in the session until the streamlines are edited or weighed";
+    assert!(said.contains(words), "{said}");
+    assert!(without.state.document.weighed.is_empty());
+    assert!(!without.state.document.is_whole());
+    without.save(&path);
+    let mut again = read();
+    for packed in again["numbers"].as_array_mut().expect("numbers") {
+        let bytes = packed["bytes"].as_str().and_then(|b| b.strip_prefix('-'));
+        packed["bytes"] = bytes.expect("as they were").to_owned().into();
+    }
+    write(&again);
+    let back = Window::opened(&path);
+    assert_eq!(back.said(), "");
+    let weights = |window: &Window| {
+        let document = &window.state.document;
+        let layer = document.layer(id).expect("the streamlines");
+        let weighed = &document.weighed[&id];
+        let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
+        (values, weighed.figures.clone(), weighed.from.clone())
+    };
+    assert_eq!(weights(&back), weights(&window));
+    // Of streamlines that were edited they say nothing.
+    without.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..5).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    without.act(Action::Bundle(BundleAction::DeleteChosen));
+    without.save(&path);
+    let of = |session: &serde_json::Value| {
+        let layers = session["content"]["document"]["layers"].as_array().cloned();
+        let mut layers = layers.expect("layers").into_iter();
+        layers.find(|l| l["id"] == id.0).expect("the streamlines")
+    };
+    assert!(of(&whole)["weights"].is_object(), "{whole}");
+    assert!(of(&read())["weights"].is_null());
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    act(&mut window, FilterAction::Run);
+    let (layer, lines) = window.state.document.filtered().expect("kept");
+    let (id, all) = (layer.id, lines.len());
+    assert!(all > 20, "{all}: {}", window.said());
+    // Some are gone: they are fitted again without being asked.
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..5).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: (0..4).collect(),
+        how: How::Replace,
+        anchor: None,
+    }));
+    act(&mut window, FilterAction::Lesion(Lesioned::Chosen));
+    let weighed = window.state.document.weighed[&id].clone();
+    let least = weighed.sorted[weighed.sorted.len() / 3];
+    act(
+        &mut window,
+        FilterAction::Cut {
+            least,
+            phase: Phase::Done,
+        },
+    );
+    assert_eq!(window.said(), "");
+    let path = folder.path().join("weights.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    let documents = [&window, &again].map(|w| &w.state.document);
+    let values = documents.map(|d| {
+        let layer = d.layer(id).expect("the streamlines");
+        lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec()
+    });
+    assert_eq!(values[0], values[1]);
+    assert_eq!(values[0].len(), all - 5);
+    let back = &documents[1].weighed[&id];
+    assert_eq!(back.figures, weighed.figures);
+    assert_eq!(
+        (&back.from, &back.lesions),
+        (&weighed.from, &weighed.lesions)
+    );
+    assert_eq!(documents[1].shown_by_weight(id), Shown::After);
+    assert_eq!(documents[1].filter, documents[0].filter);
+    for map in [WeightMap::Intra, WeightMap::Error] {
+        let volumes = documents.map(|d| {
+            let layer = d.weight_map(id, &map).expect("a map");
+            layer.content.volume().expect("an image").frame(0).to_vec()
+        });
+        assert_eq!(volumes[0], volumes[1], "{map:?}");
+    }
+    let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
+    assert_eq!(names[0], names[1]);
+    // They are those of the streamlines as they are, and can be fitted on.
+    again.act(Action::SelectTask(Task::Filter));
+    // Which of them run through a voxel is known before they are.
+    let at_crosshair = [&window, &again].map(|w| {
+        let all = readings(&w.state).into_iter();
+        let found = all.filter(|r| r.name == WEIGHTS).map(|r| r.value).next();
+        found.expect("weights at the crosshair")
+    });
+    assert_eq!(at_crosshair[0], at_crosshair[1]);
+    act(&mut again, FilterAction::Run);
+    let on = again.state.document.weighed[&id].figures.objective;
+    assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
+    let (code, value, said) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let wanted = format!("layer {}, weights: ", id.0);
+    let told = outcomes(&value);
+    assert!(
+        told.iter()
+            .any(|o| o.starts_with(&wanted) && !o.contains("differ")),
+        "{told:?}"
+    );
+    // A few letters may stand for more than any memory holds.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let numbers = session["numbers"].as_array_mut().expect("numbers");
+    let endless = serde_json::json!({"count": 1u64 << 30, "bytes": "AAAA"});
+    numbers.extend(std::iter::repeat_n(endless, 512));
+    let endless = folder.path().join("endless.arcuate");
+    std::fs::write(&endless, session.to_string()).expect("written");
+    let full = Window::opened(&endless);
+    let said = full.said();
+    assert!(
+        said.contains("they need more memory than there is"),
+        "{said}"
+    );
+    assert!(full.state.document.layer(id).is_some(), "the others are");
+    // Where the streamlines are made again, the weights and their maps come back with them.
+    std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
+    let (code, _, told) = run(&["replay", "weights.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{told}");
+    let words = "were not fitted again: the streamlines are not here";
+    assert!(told.contains(words), "{told}");
+    let mut without = Window::opened(&path);
+    let said = without.said();
+    assert!(said.contains("stays in the session"), "{said}");
+    assert!(without.state.document.weight_maps.is_empty());
+    without.save(&folder.path().join("without.arcuate"));
+    without.open(&folder.path().join("without.arcuate"));
+    without.session(SessionAction::MakeAgain(id));
+    let status = &without.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status}");
+    let layer = without.state.document.layer(id).expect("made");
+    let weights = &lines_of(layer).expect("lines").per_streamline[WEIGHT];
+    assert_eq!(weights.to_vec(), values[0]);
+    for map in [WeightMap::Intra, WeightMap::Error] {
+        let volume = without.state.document.weight_map(id, &map).expect("a map");
+        let volume = volume.content.volume().expect("an image").frame(0).to_vec();
+        let before = window.state.document.weight_map(id, &map).expect("a map");
+        assert_eq!(volume, before.content.volume().expect("an image").frame(0));
+    }
+}

@@ -1,0 +1,236 @@
+//! The kill test: a process that edits, saves for recovery, saves its session and exports is killed at
+//! random moments. What it had saved for recovery last comes back, and no file has a final name that
+//! is not whole.
+//!
+//! 200 kills, or as many as `ARCUATE_KILLS` says.
+
+use crate::support::session_window::Window;
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::{Role, Shape};
+use arcuate::io;
+use arcuate::state::{Action, Phase, SessionAction};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Tells a process of this program to be the one that is killed: the folder to work in.
+const CHILD: &str = "ARCUATE_KILL_CHILD";
+
+pub fn tests() -> Vec<Trial> {
+    if cfg!(unix) {
+        vec![test("sessions::kills", kills)]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Works until it is killed, if this process is to.
+pub fn child() {
+    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
+        return;
+    };
+    let mut window = Window::new();
+    window.session(SessionAction::FindLeftBehind);
+    // The lock of a killed process can outlive it.
+    for _ in 0..600 {
+        let saving = &window.state.session.saving;
+        if !saving.looks_again || !saving.left_behind.is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        window.session(SessionAction::FindLeftBehind);
+    }
+    let left = window.state.session.saving.left_behind.clone();
+    match left.first() {
+        Some(left) => {
+            let path = left.session.clone();
+            let leave = SessionAction::Leave(arcuate::state::Leaving::Recover(path));
+            window.session(leave);
+        }
+        None => window.open(&folder.join("s.arcuate")),
+    }
+    // Of a window that was killed after it had saved this one, before it had forgotten the other.
+    for other in left.iter().skip(1) {
+        window.session(SessionAction::Forget(other.session.clone()));
+    }
+    // Drops the note of recovered work: any later message is a fault.
+    window.state.session.messages.clear();
+    let regions = window.state.document.regions.len();
+    println!(
+        "recovered {} {regions} {}",
+        left.len(),
+        step_of(&window).unwrap_or(0)
+    );
+    let mut step = step_of(&window).unwrap_or(0);
+    loop {
+        step += 1;
+        edit(&mut window, step);
+        window.session(SessionAction::Autosave);
+        say(&format!("autosaved {step}"));
+        if step.is_multiple_of(3) {
+            let path = folder.join(format!("out{}.tck", step % 4));
+            window.act(Action::SaveTracks { layer: None, path });
+        }
+        if step.is_multiple_of(5) {
+            let region = window.state.document.regions[0].id;
+            let path = folder.join("region.nii.gz");
+            window.act(Action::SaveRegion { region, path });
+        }
+        if step.is_multiple_of(4) {
+            say(&format!("saving {step}"));
+            let path = Some(folder.join("s.arcuate"));
+            window.session(SessionAction::Save { path, then: None });
+            say(&format!("saved {step}"));
+        }
+        assert_eq!(window.said(), "");
+    }
+}
+
+fn say(line: &str) {
+    println!("{line}");
+    let _ = std::io::stdout().flush();
+}
+
+/// Where the seed is after a step: says by itself which step it was.
+fn place(step: u64) -> DVec3 {
+    dvec3((step % 7) as f64 - 3.0, -6.0, step as f64 * 1e-3)
+}
+
+fn edit(window: &mut Window, step: u64) {
+    let region = window.state.document.regions[0].id;
+    let shape = Shape::Sphere {
+        centre: place(step),
+        radius_mm: 5.0,
+    };
+    let phase = Phase::Done;
+    window.act(Action::SetRegionShape {
+        region,
+        shape,
+        phase,
+    });
+    if step.is_multiple_of(6) && window.state.document.made.len() < 4 {
+        window.act(Action::KeepTracks);
+    }
+}
+
+fn step_of(window: &Window) -> Option<u64> {
+    let region = window.state.document.regions.first()?;
+    match &*region.shape {
+        Shape::Sphere { centre, .. } => Some((centre.z * 1e3).round() as u64),
+        _ => None,
+    }
+}
+
+/// Everything under a final name can be read whole; returns how many temporary files were left.
+fn whole(folder: &Path) -> usize {
+    let mut left = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            left += whole(&path);
+        } else if name.ends_with(".tmp") {
+            left += 1;
+            std::fs::remove_file(&path).expect("removed");
+        } else if name.ends_with(".arcuate") {
+            let session = io::session::read(&path);
+            assert!(session.is_ok(), "{session:?}");
+        } else if name.ends_with(".tck") || name.ends_with(".nii.gz") || name.ends_with(".trx") {
+            let opened = io::open(&path, &Control::new());
+            assert!(opened.is_ok(), "{name}: {opened:?}");
+        }
+    }
+    left
+}
+
+fn kills() {
+    let wanted = std::env::var("ARCUATE_KILLS")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let wanted: usize = wanted.unwrap_or(200);
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let home = here.join("home");
+    let mut window = Window::with_scan(here);
+    let mut track = window.state.document.track.clone();
+    track.min_length_mm = 5.0;
+    track.seeding = arcuate::solvers::tracking::Seeding::Random { count: 40 };
+    let phase = Phase::Done;
+    window.act(Action::SetTrack {
+        params: track,
+        phase,
+    });
+    window.place(Role::Seed, place(0), 5.0);
+    window.save(&here.join("s.arcuate"));
+    drop(window);
+    let mut random = Random::fresh("kills");
+    let (mut last, mut temporary, mut steps) = (0, 0, 0);
+    // What the last process had done when it was killed.
+    let mut clean = true;
+    for kill in 0..wanted {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .env(CHILD, here)
+            .env("XDG_STATE_HOME", &home)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let first = lines.next().expect("a line").expect("text");
+        let words: Vec<u64> = first
+            .split(' ')
+            .skip(1)
+            .map(|w| w.parse().expect("a number"))
+            .collect();
+        let [left, regions, step] = words[..] else {
+            panic!("{first}")
+        };
+        // All that had been saved for recovery, or in the session, is here.
+        assert!(clean || left >= 1, "kill {kill}: nothing was left behind");
+        assert_eq!(regions, 1, "kill {kill}");
+        assert!(
+            step >= last,
+            "kill {kill}: step {step} came back, {last} was saved"
+        );
+        // The kill comes some milliseconds after a random number of lines: in the middle of a step, and after some work
+        // on a busy machine too.
+        let awaited = random.bits() % 8;
+        let pause = random.uniform(0.0, 30.0);
+        let (go, gone) = channel::<()>();
+        let killer = std::thread::spawn(move || {
+            // The channel also closes when the child ends by itself.
+            let _ = gone.recv();
+            std::thread::sleep(Duration::from_secs_f64(pause * 1e-3));
+            child.kill().expect("killed");
+            child.wait().expect("gone");
+        });
+        last = step;
+        let mut go = Some(go).filter(|_| awaited > 0);
+        let mut heard = 0;
+        for line in lines.map_while(Result::ok) {
+            let (what, step) = line.split_once(' ').expect("two words");
+            last = step.parse().expect("a number");
+            steps += 1;
+            heard += 1;
+            if heard == awaited {
+                // Dropping the sender starts the kill.
+                go = None;
+            }
+            // Between saving and saved either may be there.
+            clean = what != "autosaved";
+        }
+        drop(go);
+        assert!(heard >= awaited, "kill {kill}: it ended by itself");
+        killer.join().expect("no panic");
+        temporary += whole(here);
+    }
+    println!("{wanted} kills, {steps} steps, {temporary} temporary files left");
+}

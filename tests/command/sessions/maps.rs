@@ -1,0 +1,177 @@
+//! Bootstrapped and deflected streamlines, and density maps, in sessions.
+
+use super::difference;
+use super::replay::{outcomes, run};
+use crate::support::session_window::{Window, told};
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::solvers::tracking::{Deflection, Integrator, Seeding};
+use arcuate::state::maps::{Value, Wanted};
+use arcuate::state::methods::methods;
+use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::bootstraps and maps come back", come_back),
+        test("sessions::bootstraps are made again", made_again),
+        test("sessions::a map goes with its streamlines", together),
+        test("sessions::maps of each other are not there", of_each_other),
+    ]
+}
+
+fn sampled(folder: &std::path::Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 5.0;
+    params.seeding = Seeding::Random { count: 40 };
+    params.repetitions = Some(3);
+    params.integrator = Integrator::Euler;
+    params.deflection = Some(Deflection { f: 0.2, g: 0.6 });
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    assert!(window.state.final_live().is_some(), "{}", window.said());
+    window
+}
+
+fn map(
+    window: &mut Window,
+    layer: Option<LayerId>,
+    value: Value,
+    voxel_mm: Option<f64>,
+) -> LayerId {
+    let wanted = Wanted {
+        value,
+        voxel_mm,
+        by_direction: false,
+    };
+    window.act(Action::MapDensity { layer, wanted });
+    let id = window.state.session.selected_layer.expect("a layer");
+    assert!(
+        window.state.document.maps.contains_key(&id),
+        "{}",
+        window.said()
+    );
+    id
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let layers = window.state.document.layers.len();
+    let first = map(&mut window, None, Value::Share, None);
+    // The live streamlines were kept with their map.
+    assert_eq!(window.state.document.layers.len(), layers + 2);
+    let of = window.state.document.maps[&first].of;
+    map(&mut window, Some(of), Value::Count, Some(0.7));
+    map(&mut window, Some(of), Value::Length, None);
+    let share = window.state.document.layer(first).expect("a map").clone();
+    let Content::Image(volume) = &share.content else {
+        panic!("no image")
+    };
+    let (low, high) = volume.range(0);
+    assert!(low == 0.0 && high > 0.01 && high <= 1.0, "{low} {high}");
+    let path = folder.path().join("maps.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    for layer in &window.state.document.layers {
+        let other = again.state.document.layer(layer.id).expect("there");
+        let told = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
+        assert_eq!(told(layer), told(other), "{}", layer.name);
+        if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
+            assert_eq!(a.values, b.values, "{}", layer.name);
+        }
+    }
+    assert!(told(&again.state).contains("--bootstrap 3"));
+    assert!(told(&again.state).contains("--deflect 0.2,0.6"));
+    assert!(told(&again.state).contains("&& arcuate density tracks.trx"));
+    let (code, value, said) = run(&["replay", "maps.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let all = outcomes(&value);
+    for id in window.state.document.maps.keys() {
+        let expected = format!("layer {}: same bytes", id.0);
+        assert!(all.contains(&expected), "{expected}: {all:?}");
+    }
+    let text = methods(&again.state);
+    for words in [
+        "maps the share of 120 streamlines sent",
+        "in voxels of 0.70 × 0.70 × 0.70 mm [",
+        "the length of the streamlines",
+        "Calamante F",
+        "Lazar M, Weinstein DM",
+        "Whitcher B, Tuch DS",
+        "Jones DK (2008)",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("Otsu"), "the mask is a file's: {text}");
+    let mut found = again.state.clone();
+    found.document.fit_mask = None;
+    assert!(methods(&found).contains("Otsu N (1979)"));
+    // Taken back one by one.
+    again.act(Action::DeleteLayer(first));
+    again.act(Action::Undo);
+    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+}
+
+fn made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    window.act(Action::KeepTracks);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
+    let mut again = Window::opened(&path);
+    let absent = again.state.document.absent[0].layer.id;
+    again.session(SessionAction::MakeAgain(LayerId(absent)));
+    let status = &again.state.session.status;
+    assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+}
+
+/// As only a hand can write it.
+fn of_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let map = map(&mut window, None, Value::Count, None);
+    window.act(Action::TakeSnapshot);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let content = &mut session["content"];
+    for document in ["/document", "/snapshots/0/document"] {
+        let layers = content.pointer_mut(document).expect("a document")["layers"].as_array_mut();
+        let layers = layers.expect("layers");
+        let own = layers.iter().find(|l| l["id"] == map.0);
+        let own = own.expect("the map").clone();
+        for (id, of) in [(901, 902), (902, 901)] {
+            let mut layer = own.clone();
+            layer["id"] = id.into();
+            layer["from"]["Density"]["of"] = of.into();
+            layers.push(layer);
+        }
+    }
+    std::fs::write(&path, session.to_string()).expect("written");
+    let again = Window::opened(&path);
+    let document = &again.state.document;
+    assert!(document.layer(map).is_some(), "{}", again.said());
+    let absent: Vec<u64> = document.absent.iter().map(|a| a.layer.id).collect();
+    assert_eq!(absent, [901, 902], "{}", again.said());
+}
+
+fn together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = sampled(folder.path());
+    let layers = window.state.document.layers.len();
+    let id = map(&mut window, None, Value::Count, None);
+    let of = window.state.document.maps[&id].of;
+    window.act(Action::DeleteLayer(of));
+    assert_eq!(window.state.document.layers.len(), layers);
+    assert!(window.state.session.status.contains("maps"));
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.layers.len(), layers + 2);
+}

@@ -1,0 +1,257 @@
+//! Masks in sessions: of every source of an affine they come back, and what cannot be read stays.
+
+use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
+use arcuate::io::session::PackedMask;
+use arcuate::state::{Action, Leaving, SessionAction, saved};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::masks of every affine come back", sources),
+        test("sessions::masks that cannot be read stay", unreadable),
+        test("sessions::a region waits for its file", waits),
+    ]
+}
+
+/// A small block far from the streamlines, on a grid whose affine is from there.
+fn mask(source: AffineSource) -> Mask {
+    let affine = glam::DAffine3::from_scale_rotation_translation(
+        DVec3::splat(2.0),
+        glam::DQuat::from_rotation_z(0.1),
+        dvec3(20.0, -30.0, -20.0),
+    );
+    let grid = Grid::new([9, 8, 7], affine, source).expect("a grid");
+    let grid = Arc::new(grid.with_space_code(3));
+    Mask::cut_to(&grid, ([2, 2, 2], [5, 4, 3]), |i| i % 3 > 0)
+}
+
+/// A scan with a seed, kept streamlines, and a region with a mask of each source.
+fn saved(folder: &Path) -> (Window, PathBuf) {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
+    for source in AffineSource::ALL {
+        let role = Role::Exclude;
+        let shape = Shape::Mask(mask(*source));
+        window.act(Action::PlaceRegion { role, shape });
+    }
+    window.act(Action::KeepTracks);
+    assert_eq!(window.state.document.made.len(), 1, "{}", window.said());
+    let path = folder.join("s.arcuate");
+    window.save(&path);
+    (window, path)
+}
+
+/// What the mask regions are.
+fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
+    let one = |r: &Arc<Region>| match &*r.shape {
+        Shape::Mask(mask) => Some((
+            r.name.clone(),
+            r.role,
+            (**mask.frame()).clone(),
+            mask.inside.to_vec(),
+        )),
+        _ => None,
+    };
+    window
+        .state
+        .document
+        .regions
+        .iter()
+        .filter_map(one)
+        .collect()
+}
+
+/// As a window takes over what another left behind.
+fn recovered(path: &Path) -> Window {
+    let mut window = Window::new();
+    let leaving = Leaving::Recover(path.to_owned());
+    window.session(SessionAction::Leave(leaving));
+    window
+}
+
+fn sources() {
+    for source in AffineSource::ALL {
+        assert_eq!(AffineSource::named(source.name()), Some(*source));
+        let mask = mask(*source);
+        let back = PackedMask::pack(&mask).unpack().expect("a mask");
+        assert_eq!((&*back.grid, &back.inside), (&*mask.grid, &mask.inside));
+        assert_eq!(**back.frame(), **mask.frame());
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    assert_eq!(masks(&before).len(), AffineSource::ALL.len());
+    assert_eq!(Window::opened(&path).said(), "");
+    let said = recovered(&path).said();
+    assert!(said.starts_with("Recovered "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for again in [Window::opened(&path), recovered(&path)] {
+        assert_eq!(masks(&again), masks(&before));
+        assert!(again.state.document.is_whole());
+    }
+    assert_eq!(
+        recovered(&path).state.session.saving.recovered,
+        Some(path.clone()),
+        "it may go once it is saved here"
+    );
+    let (code, value, said) = run(&["replay", "s.arcuate"], folder.path());
+    assert_eq!((code, &*said), (Some(0), ""));
+    let all = outcomes(&value);
+    assert!(
+        all.len() == 3 && all.iter().all(|o| o.ends_with("same bytes")),
+        "{all:?}"
+    );
+}
+
+fn json(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("read");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn unreadable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, path) = saved(folder.path());
+    let mut whole = json(&path);
+    for mask in whole["masks"].as_array_mut().expect("masks") {
+        mask["affine"] = Value::from("of a later version");
+    }
+    std::fs::write(&path, whole.to_string()).expect("written");
+    let mut again = Window::opened(&path);
+    // The regions in one sentence, and the streamlines that they made.
+    let said = again.said();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    let count = AffineSource::ALL.len();
+    let sentence = format!("{count} regions are left out and stay in the session");
+    assert!(said.contains(&sentence), "{said}");
+    assert!(said.contains("of a later version"), "{said}");
+    assert!(said.contains("cannot be made again"), "{said}");
+    assert!(masks(&again).is_empty());
+    let lines = |w: &Window| {
+        let layer = w.state.document.layer_named("Tracks").expect("kept");
+        arcuate::state::bundle::lines_of(layer)
+            .expect("streamlines")
+            .points
+            .clone()
+    };
+    assert!(
+        lines(&again) == lines(&before),
+        "they are there all the same"
+    );
+    // Saved again, here and elsewhere, nothing is lost.
+    for name in ["s.arcuate", "t.arcuate"] {
+        let path = folder.path().join(name);
+        again.place(Role::Target, dvec3(0.0, 8.0, 0.0), 4.0);
+        again.save(&path);
+        let mut now = json(&path);
+        for (was, now) in whole["masks"]
+            .as_array()
+            .expect("masks")
+            .iter()
+            .zip(now["masks"].as_array().expect("masks"))
+        {
+            assert_eq!(was, now);
+        }
+        // As the later version reads it.
+        let masks_now = now["masks"].as_array_mut().expect("masks");
+        for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
+            mask["affine"] = Value::from(source.name());
+        }
+        let healed = folder.path().join(format!("healed {name}"));
+        let files = |n: &str| folder.path().join(format!("{n}.files"));
+        std::fs::create_dir(files(&format!("healed {name}"))).expect("a folder");
+        for file in std::fs::read_dir(files(name)).expect("a folder") {
+            let file = file.expect("a file");
+            let to = files(&format!("healed {name}")).join(file.file_name());
+            std::fs::copy(file.path(), to).expect("copied");
+        }
+        let text = now
+            .to_string()
+            .replace(&format!("{name}.files"), &format!("healed {name}.files"));
+        std::fs::write(&healed, text).expect("written");
+        let healed = Window::opened(&healed);
+        assert_eq!(healed.said(), "");
+        assert_eq!(masks(&healed), masks(&before));
+        assert!(lines(&healed) == lines(&before));
+        assert_eq!(healed.state.document.made.len(), 1);
+    }
+    // Nothing takes the place of what was recovered in part.
+    let mut recovered = recovered(&folder.path().join("t.arcuate"));
+    assert!(
+        recovered.said().contains("kept until all of it is here"),
+        "{}",
+        recovered.said()
+    );
+    recovered.save(&folder.path().join("part.arcuate"));
+    assert!(recovered.state.session.saving.recovered.is_some());
+    // Taken out by hand, they are gone: those of one sentence, not those of another.
+    whole["masks"][0]["affine"] = Value::from("of a version after that");
+    let two = folder.path().join("two.arcuate");
+    std::fs::write(&two, whole.to_string()).expect("written");
+    let mut two = Window::opened(&two);
+    let groups = saved::left_out(&two.state.document);
+    assert_eq!(groups.len(), 2, "{groups:?}");
+    for (group, _) in &groups {
+        let left = two.state.document.left_out.iter();
+        let others = left.filter(|l| !group.has(l)).count();
+        two.session(SessionAction::DropLeftOut(group.clone()));
+        assert_eq!(two.state.document.left_out.len(), others);
+    }
+    assert!(two.state.document.left_out.is_empty());
+    two.act(Action::Undo);
+    two.act(Action::Undo);
+    assert_eq!(two.state.document.left_out.len(), count);
+}
+
+/// A region that is the mask of a file stays while the file is away, and comes back with it.
+fn waits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let layer = window
+        .state
+        .document
+        .layer_named("mask")
+        .expect("opened")
+        .id;
+    let role = Role::Mask;
+    window.act(Action::RegionFromLayer { layer, role });
+    // Also what it was in a label map.
+    let region = window.state.document.regions[0].id;
+    window.state.document.label_numbers.insert(region, 1024);
+    let number = |window: &Window| {
+        let document = &window.state.document;
+        let numbers = document
+            .regions
+            .iter()
+            .map(|r| document.label_numbers.get(&r.id).copied());
+        numbers.collect::<Vec<_>>()
+    };
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let [here, away] = ["mask.nii.gz", "away.gz"].map(|n| folder.path().join(n));
+    std::fs::rename(&here, &away).expect("moved");
+    // Another file of that size is no candidate.
+    let hide = folder.path().join("hidden");
+    std::fs::create_dir(&hide).expect("a folder");
+    std::fs::rename(&away, hide.join("m.gz")).expect("moved");
+    let mut again = Window::opened(&path);
+    again.session(SessionAction::OpenAnyway);
+    assert!(masks(&again).is_empty());
+    assert_eq!(again.state.document.left_out.len(), 1, "{}", again.said());
+    again.save(&path);
+    std::fs::rename(hide.join("m.gz"), &here).expect("moved");
+    let later = Window::opened(&path);
+    assert_eq!(later.said(), "");
+    assert_eq!(masks(&later), masks(&window));
+    assert_eq!(number(&later), [Some(1024)]);
+    let path = here;
+    again.session(SessionAction::Restore { layer, path });
+    assert_eq!(number(&again), [Some(1024)]);
+    assert_eq!(masks(&again), masks(&window), "{}", again.said());
+    assert!(again.state.document.left_out.is_empty());
+}

@@ -1,0 +1,88 @@
+//! Kept pathways: a session holds what they are solved from, and solves them again.
+
+use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::data::Role;
+use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};
+use arcuate::state::{Action, Phase, Task};
+use glam::dvec3;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![test("sessions::pathways_come_back", come_back)]
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.act(Action::SelectTask(Task::Pathways));
+    window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
+    window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let kept = window.state.document.kept_pathways[0].clone();
+    let changed = arcuate::state::KeptPathway {
+        name: "Mine".to_owned(),
+        epsilon: 0.25,
+        compared: Some(AmongPairs {
+            pairs: 200,
+            weakest: 0.13,
+            mean: 0.22,
+        }),
+        ..(*kept).clone()
+    };
+    let phase = Phase::Done;
+    window.act(Action::Pathway(PathwayAction::SetKept {
+        kept: changed,
+        phase,
+    }));
+    let mut settings = window.state.document.pathways.clone();
+    (settings.shown, settings.contours) = (Shown::Second, Some(2.5));
+    window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
+    // The live one is another now, and is kept as it is.
+    window.place(Role::Exclude, dvec3(4.0, 0.0, 0.0), 2.0);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    let path = folder.path().join("paths.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(
+        again.state.document.pathways,
+        window.state.document.pathways
+    );
+    assert_eq!(again.state.pathway_standing(), Some(Standing::Final));
+    let back = &again.state.document.kept_pathways[0];
+    assert_eq!(
+        (&*back.name, back.epsilon, back.colour),
+        ("Mine", 0.25, kept.colour)
+    );
+    let words = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
+    assert_eq!(back.compared.map(|c| c.words()).as_deref(), Some(words));
+    let (was, is) = (kept.found.as_ref().expect("there"), back.found.as_ref());
+    let is = is.expect("solved again");
+    assert!((was.pathway.least / is.pathway.least - 1.0).abs() < 1e-4);
+    assert!(!again.state.is_dirty());
+    let (code, value, said) = run(&["replay", "paths.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let all = outcomes(&value);
+    let costs = all.iter().filter(|o| {
+        (o.starts_with("pathway: ") || o.starts_with("layer "))
+            && (o.ends_with("same bytes") || o.ends_with("within tolerance"))
+    });
+    assert_eq!(costs.count(), 3, "{all:?}");
+    // Costs that are others are found out.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let results = session["results"].as_array_mut().expect("results");
+    let sum = results.iter_mut().find(|r| r["of"] == "pathway");
+    let sum = sum.expect("the live one");
+    sum["sha256"] = serde_json::Value::from("0".repeat(64));
+    for row in sum["sample"].as_array_mut().expect("rows") {
+        let cost = row[1].as_f64().expect("a number");
+        row[1] = serde_json::Value::from(cost * 1.01);
+    }
+    std::fs::write(folder.path().join("other.arcuate"), session.to_string()).expect("written");
+    let (code, value, _) = run(&["replay", "other.arcuate"], folder.path());
+    assert_eq!(code, Some(1));
+    assert!(outcomes(&value).contains(&"pathway: differs".to_owned()));
+}

@@ -1,0 +1,249 @@
+//! Segmentations: a session holds the masks and their scripts, and goes on with the surface in the hand.
+
+use super::replay::{outcomes, run};
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Shape};
+use arcuate::io::Opened;
+use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
+use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
+use arcuate::state::{Action, Content, Leaked, Phase, Task};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::segmentations_come_back", come_back),
+        test("sessions::a_leak_comes_back", leak),
+    ]
+}
+
+fn act(window: &mut Window, action: SegmentAction) {
+    window.act(Action::Segment(action));
+}
+
+fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
+    let sphere = Sphere {
+        add,
+        centre,
+        radius_mm,
+    };
+    act(window, SegmentAction::Sphere(sphere));
+}
+
+/// A region of voxels, in which the surface is to grow from now on.
+fn speeds(window: &mut Window, centre: DVec3) {
+    let layers = window.state.document.layers.iter();
+    let grid = layers.filter_map(|l| l.content.volume()).next();
+    let grid = grid.expect("an image").grid.clone();
+    let ball = Shape::Sphere {
+        centre,
+        radius_mm: 5.0,
+    };
+    window.act(Action::PlaceRegion {
+        role: Role::Mask,
+        shape: Shape::Mask(ball.mask_on(&grid)),
+    });
+    let region = window.state.session.selected_region;
+    act(window, SegmentAction::Painted(0, region));
+}
+
+/// A surface paused by the alarm is paused by it in the window that opens its session, too.
+fn leak() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = begun(folder.path());
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    let mut live = (**window.state.session.segment.live.as_ref().expect("live")).clone();
+    let leak = Leak {
+        from: 10,
+        noticed: 20,
+        cause: Cause::Growth,
+    };
+    live.ended = Ended::Leaked(leak);
+    live.leak = Some(Leaked {
+        leak,
+        at: Some(dvec3(1.0, -2.5, 3.0)),
+        before_ml: 0.75,
+        grown: 2.0,
+    });
+    window.state.session.segment.live = Some(std::sync::Arc::new(live.clone()));
+    let path = folder.path().join("leak.arcuate");
+    window.save(&path);
+    let reopened = |path: &std::path::Path| {
+        let mut again = Window::opened(path);
+        assert_eq!(again.said(), "");
+        again.act(Action::SelectTask(Task::Segment));
+        again
+    };
+    let standing = |window: &Window| window.state.segment_standing();
+    let mut again = reopened(&path);
+    let found = again.state.session.segment.live.clone().expect("live");
+    assert_eq!((found.step, found.inside), (live.step, live.inside));
+    assert_eq!(found.leak, live.leak);
+    assert_eq!(standing(&again), Some(Standing::Leaked));
+    // It is kept from session to session, until somebody goes back.
+    again.save(&path);
+    let mut again = reopened(&path);
+    assert_eq!(standing(&again), Some(Standing::Leaked));
+    act(&mut again, SegmentAction::Rewind(leak.from));
+    let found = again.state.session.segment.live.clone().expect("live");
+    assert_eq!((found.step, found.leak), (10, None));
+    again.save(&path);
+    assert_eq!(standing(&reopened(&path)), Some(Standing::Paused));
+}
+
+/// A scan whose surface waits for its first sphere.
+fn begun(folder: &std::path::Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.act(Action::SelectTask(Task::Segment));
+    let layers = window.state.document.layers.iter();
+    let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
+    let scan = scans.next().expect("a scan").clone();
+    let (low, high) = scan.content.volume().expect("an image").range(0);
+    act(&mut window, SegmentAction::Image(scan.id));
+    let mut settings = window.state.document.segment.settings.clone();
+    (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
+    (settings.told, settings.watched) = (true, false);
+    let phase = Phase::Done;
+    act(&mut window, SegmentAction::Set { settings, phase });
+    window
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = begun(folder.path());
+    sphere(&mut window, true, DVec3::ZERO, 5.0);
+    act(&mut window, SegmentAction::Step);
+    sphere(&mut window, false, dvec3(3.0, 0.0, 0.0), 2.5);
+    act(&mut window, SegmentAction::Step);
+    speeds(&mut window, dvec3(0.0, 8.0, 0.0));
+    act(&mut window, SegmentAction::Step);
+    // The run as a file gives the same voxels.
+    let file = folder.path().join("run.json");
+    let what = SegmentFile::Script;
+    act(&mut window, SegmentAction::Save { what, path: file });
+    act(&mut window, SegmentAction::Keep);
+    let kept = window.state.document.layers.last().expect("kept").clone();
+    let Content::Mask(mask) = &kept.content else {
+        panic!("a mask: {}", window.said());
+    };
+    let line = ["segment", "--script", "run.json", "--out", "again"];
+    let (code, _, said) = run(&line, folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let labels = folder.path().join("again/labels.nii.gz");
+    let Ok(Opened::Volume(labels, _)) = arcuate::io::open(&labels, &Control::new()) else {
+        panic!("labels");
+    };
+    let labels: Vec<u8> = labels.values.iter().map(|v| u8::from(*v != 0.0)).collect();
+    assert_eq!(labels, *mask.inside);
+    // The next one is on its way.
+    sphere(&mut window, true, dvec3(0.0, 4.0, 0.0), 4.0);
+    act(&mut window, SegmentAction::Step);
+    sphere(&mut window, true, dvec3(0.0, -4.0, 0.0), 3.0);
+    act(&mut window, SegmentAction::Step);
+    speeds(&mut window, dvec3(0.0, 0.0, 8.0));
+    act(&mut window, SegmentAction::Step);
+    let live = window.state.session.segment.live.clone().expect("live");
+    assert_eq!(live.step, 30);
+    let path = folder.path().join("segments.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    let back = again.state.document.layer(kept.id).expect("back");
+    let Content::Mask(held) = &back.content else {
+        panic!("a mask");
+    };
+    assert_eq!((&held.inside, &*back.name), (&mask.inside, &*kept.name));
+    let made = &again.state.document.segmented[&kept.id];
+    assert_eq!(
+        made.script,
+        window.state.document.segmented[&kept.id].script
+    );
+    // Any action is one after which it is looked at.
+    again.act(Action::SelectTask(Task::Segment));
+    let resumed = again.state.session.segment.live.clone().expect("live");
+    assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
+    assert_eq!(resumed.script, live.script);
+    assert_eq!(again.state.document.segment.spheres.len(), 2);
+    // And it goes on from there.
+    act(&mut again, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    let steps = [&again, &window].map(|w| w.state.session.segment.live.clone().expect("live"));
+    assert_eq!(steps[0].step, 40);
+    assert_eq!(steps[0].inside, steps[1].inside);
+    // What it reads is what it wrote: nothing changes.
+    assert_eq!(steps[0].script, steps[1].script);
+    assert_eq!(steps[0].beside.len(), 2);
+    let methods = arcuate::state::methods::methods(&again.state);
+    assert!(methods.contains("was segmented in"), "{methods}");
+    assert!(methods.contains("Lefohn"), "{methods}");
+    let (code, value, said) = run(&["replay", "segments.arcuate"], folder.path());
+    assert_eq!(code, Some(0), "{said}");
+    let name = format!("layer {}: same bytes", kept.id.0);
+    assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    let surface = "surface: same bytes".to_owned();
+    assert!(
+        outcomes(&value).contains(&surface),
+        "{:?}",
+        outcomes(&value)
+    );
+    // A sphere of another size is another mask.
+    let text = std::fs::read_to_string(&path).expect("read");
+    let (from, to) = ("\"radius_mm\": 2.5", "\"radius_mm\": 4.5");
+    assert!(text.contains(from), "{text}");
+    let changed = folder.path().join("changed.arcuate");
+    std::fs::write(changed, text.replace(from, to)).expect("written");
+    let (code, value, said) = run(&["replay", "changed.arcuate"], folder.path());
+    assert_eq!(code, Some(1), "{said}");
+    let name = format!("layer {}: differs", kept.id.0);
+    assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
+    // What cannot be read stays in the session, and is back where it can.
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut sources = Vec::new();
+    for packed in session["masks"].as_array_mut().expect("masks") {
+        let source = std::mem::replace(&mut packed["affine"], "of a later version".into());
+        sources.push(source.as_str().expect("a name").to_owned());
+    }
+    let later = folder.path().join("later.arcuate");
+    std::fs::write(&later, session.to_string()).expect("written");
+    let mut without = Window::opened(&later);
+    assert!(without.state.document.layer(kept.id).is_none());
+    let said = without.said();
+    assert!(said.contains("left out and stays in the session"), "{said}");
+    // The surface in the hand was steered by such masks.
+    let words = "The surface that was segmented is left out and stays in the session until";
+    assert!(said.contains(words), "{said}");
+    assert!(without.state.document.segment.spheres.is_empty());
+    without.save(&later);
+    let text = std::fs::read_to_string(&later).expect("read");
+    let text = text.replace("of a later version", &sources[0]);
+    std::fs::write(&later, text).expect("written");
+    let mut back = Window::opened(&later);
+    assert_eq!(back.said(), "");
+    let layer = back.state.document.layer(kept.id).expect("back");
+    let Content::Mask(held) = &layer.content else {
+        panic!("a mask");
+    };
+    assert_eq!(held.inside, mask.inside);
+    let steered = [&back, &window].map(|w| {
+        let document = &w.state.document;
+        let named = |id| document.region(id).map(|r| r.name.clone());
+        document.segment.painted.map(|id| id.and_then(named))
+    });
+    assert!(
+        steered[0][0].is_some() && steered[0] == steered[1],
+        "{steered:?}"
+    );
+    back.act(Action::SelectTask(Task::Segment));
+    let surface = back.state.session.segment.live.clone().expect("live");
+    assert_eq!((surface.step, surface.inside), (live.step, live.inside));
+    // One that is begun takes its place.
+    sphere(&mut without, true, DVec3::ZERO, 5.0);
+    let other = folder.path().join("other.arcuate");
+    without.save(&other);
+    let other = Window::opened(&other);
+    assert_eq!(other.state.document.segment.spheres.len(), 1);
+}

@@ -1,0 +1,280 @@
+//! Snapshots come back with their session: their regions, layers, tensors and what was live.
+
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Mask, Role};
+use arcuate::io::nifti;
+use arcuate::scene;
+use arcuate::solvers::tracking::Seeding;
+use arcuate::state::bundle::lines_of;
+use arcuate::state::comparing;
+use arcuate::state::filter::FilterAction;
+use arcuate::state::saving::Changed;
+use arcuate::state::session::Snapshot;
+use arcuate::state::{Action, Document, Phase, SessionAction, Task};
+use glam::dvec3;
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::snapshots come back", come_back),
+        test("sessions::snapshots are counted on", counted),
+        test(
+            "sessions::a snapshot has the tensors of its own fit",
+            tensors,
+        ),
+        test(
+            "sessions::a snapshot is of its document alone",
+            of_one_document,
+        ),
+        test("sessions::the oldest snapshot goes first", oldest),
+        test("sessions::what a snapshot lacks is told", lacking),
+    ]
+}
+
+fn tracked(folder: &Path) -> Window {
+    let mut window = Window::with_scan(folder);
+    window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 5.0;
+    params.seeding = Seeding::Random { count: 60 };
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    assert!(window.state.final_live().is_some(), "{}", window.said());
+    window
+}
+
+fn names(document: &Document) -> Vec<&str> {
+    document.layers.iter().map(|l| &*l.name).collect()
+}
+
+fn points<'a>(document: &'a Document, name: &str) -> &'a [[f32; 3]] {
+    let layer = document.layer_named(name);
+    let layer = layer.unwrap_or_else(|| panic!("no {name} in {:?}", names(document)));
+    &lines_of(layer).expect("streamlines").points
+}
+
+fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
+    window.state.session.snapshots[number].clone()
+}
+
+fn come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::KeepTracks);
+    window.act(Action::TakeSnapshot);
+    let kept = window
+        .state
+        .document
+        .layer_named("Tracks")
+        .expect("kept")
+        .id;
+    window.act(Action::DeleteLayer(kept));
+    window.place(Role::Exclude, dvec3(9.0, 9.0, 1.3), 3.0);
+    window.act(Action::TakeSnapshot);
+    window.act(Action::NameSnapshot {
+        number: 1,
+        name: "With exclude".to_owned(),
+    });
+    let seed = window.state.document.regions[0].id;
+    window.act(Action::DeleteRegion(seed));
+    assert!(window.state.is_dirty());
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert_eq!(names(&again.state.document), names(&window.state.document));
+    for (number, name) in [(0, "1"), (1, "With exclude")] {
+        let (was, is) = (snapshot(&window, number), snapshot(&again, number));
+        assert_eq!(is.name, name);
+        let regions = |s: &Snapshot| -> Vec<_> {
+            let one = |r: &Arc<arcuate::data::Region>| (r.role, r.shape.centre());
+            s.document.regions.iter().map(one).collect()
+        };
+        assert_eq!(regions(&was), regions(&is));
+        let mut layers = names(&was.document);
+        layers.push("Live");
+        assert_eq!(names(&is.document), layers, "DEC and FA, too");
+        let live = was.live.as_ref().expect("live").output.kept.clone();
+        assert_eq!(points(&is.document, "Live"), &*live.points);
+        // It is seen where what is live is seen.
+        let mut state = again.state.clone();
+        comparing::compare(&mut state, Some(number));
+        let with = state.session.comparing.clone().expect("a snapshot");
+        for task in Task::ALL {
+            state.view.task = task;
+            let seen = with.seen(&state);
+            let drawn = scene::tractograms(&seen).into_iter();
+            let drawn = drawn.filter(|(t, _)| *t.points == *live.points).count();
+            let kept = usize::from(number == 0);
+            assert_eq!(drawn, kept + usize::from(task.shows_live()), "{task:?}");
+        }
+        let layer = is.document.layer_named("FA").expect("a map");
+        let fa = window.state.document.layer_named("FA").expect("a map");
+        let values =
+            |l: &arcuate::state::Layer| l.content.volume().expect("an image").values.clone();
+        assert!(values(layer) == values(fa));
+    }
+    // It was deleted since, and is in the first alone.
+    let first = snapshot(&again, 0);
+    let was = snapshot(&window, 0);
+    assert_eq!(
+        points(&first.document, "Tracks"),
+        points(&was.document, "Tracks")
+    );
+    // Twice there and back is the same.
+    let mut again = again;
+    let second = folder.path().join("t.arcuate");
+    again.save(&second);
+    let third = Window::opened(&second);
+    assert_eq!(third.said(), "");
+    let layers = |w: &Window| -> Vec<String> {
+        let documents = w.state.session.snapshots.iter().map(|s| &s.document);
+        documents.flat_map(names).map(str::to_owned).collect()
+    };
+    assert_eq!(layers(&third), layers(&again));
+    third.state.session.snapshots.iter().for_each(|s| {
+        assert!(!points(&s.document, "Live").is_empty());
+    });
+}
+
+/// Also what it alone is about: weights that cannot be read, a file that is another.
+fn lacking() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    let [mask, extra] = ["mask.nii.gz", "extra.nii.gz"].map(|n| folder.path().join(n));
+    std::fs::copy(&mask, &extra).expect("copied");
+    window.act(Action::Open(vec![extra.clone()]));
+    window.act(Action::KeepTracks);
+    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Filter(FilterAction::Run));
+    assert_eq!(window.said(), "");
+    window.act(Action::TakeSnapshot);
+    for name in ["extra", "Tracks"] {
+        let id = window.state.document.layer_named(name).expect("there").id;
+        window.act(Action::DeleteLayer(id));
+    }
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let text = std::fs::read_to_string(&path).expect("read");
+    let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for packed in session["numbers"].as_array_mut().expect("numbers") {
+        packed["bytes"] = format!("-{}", packed["bytes"].as_str().expect("bytes")).into();
+    }
+    std::fs::write(&path, session.to_string()).expect("written");
+    let (other, _) = arcuate::io::mask_on_own_grid(&extra).expect("a mask");
+    let all = vec![1; other.grid.voxel_count()];
+    let other = Mask::new(other.grid.clone(), all);
+    nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
+    let mut again = Window::opened(&path);
+    let opening = again.state.session.saving.opening.as_ref();
+    let index = opening.expect("it is being opened").wrong().next();
+    let (index, answer) = (index.expect("the mask").0, Changed::UseAsItIs);
+    again.session(SessionAction::Answer { index, answer });
+    again.session(SessionAction::OpenAnyway);
+    let said = again.said();
+    assert!(said.contains("Of snapshot 1, these are not here"), "{said}");
+    assert!(said.contains("weights of Tracks"), "{said}");
+    let words = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
+    assert!(said.contains(words), "{said}");
+}
+
+fn tensors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::TakeSnapshot);
+    let mut params = window.state.document.fit.clone();
+    params.min_eigenvalue_mm2_per_s = 6e-4;
+    window.act(Action::SetFit { params });
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert!(snapshot(&again, 0).document.tensors.is_none(), "not yet");
+    again.act(Action::ToggleComparing);
+    let with = again
+        .state
+        .session
+        .comparing
+        .as_ref()
+        .expect("compares")
+        .with
+        .clone();
+    assert!(Arc::ptr_eq(&with, &again.state.session.snapshots[0]));
+    let was = snapshot(&window, 0);
+    let fa = |document: &Document| {
+        let tensors = document.tensors.as_ref().expect("tensors");
+        tensors.fa.values.clone()
+    };
+    assert!(fa(&with.document) == fa(&was.document));
+    assert!(fa(&with.document) != fa(&again.state.document));
+    assert!(with.document.layer_named("DEC").is_some());
+    assert_eq!(again.state.document.fit.min_eigenvalue_mm2_per_s, 6e-4);
+}
+
+/// A day as a name is a number, too.
+fn counted() {
+    let mut window = Window::new();
+    window.act(Action::TakeSnapshot);
+    let names = |window: &Window| {
+        let all = window.state.session.snapshots.iter();
+        all.map(|s| s.name.clone()).collect::<Vec<_>>()
+    };
+    let mut name = |name: &str| {
+        window.act(Action::NameSnapshot {
+            number: 0,
+            name: name.to_owned(),
+        });
+        window.act(Action::TakeSnapshot);
+        names(&window).pop().expect("taken")
+    };
+    assert_eq!(name("2"), "3");
+    assert_eq!(name("202611221930"), "202611221931");
+    // There is none after it.
+    let last = usize::MAX.to_string();
+    assert_eq!(name(&last), last);
+}
+
+fn of_one_document() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = tracked(folder.path());
+    window.act(Action::TakeSnapshot);
+    window.act(Action::ToggleComparing);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    window.session(arcuate::state::SessionAction::Leave(
+        arcuate::state::Leaving::New,
+    ));
+    let session = &window.state.session;
+    assert!(session.snapshots.is_empty() && session.comparing.is_none());
+}
+
+/// Of more than are kept the newest stay, and the divider stays where it was when others are compared.
+fn oldest() {
+    let mut window = Window::new();
+    let shape = |i: usize| arcuate::data::Shape::Sphere {
+        centre: dvec3(i as f64, 0.0, 0.0),
+        radius_mm: 3.0,
+    };
+    let role = Role::Seed;
+    for i in 0..12 {
+        window.act(Action::PlaceRegion {
+            role,
+            shape: shape(i),
+        });
+        window.act(Action::TakeSnapshot);
+    }
+    let kept = &window.state.session.snapshots;
+    let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
+    assert_eq!(counts, (5..=12).collect::<Vec<_>>());
+    let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
+    assert_eq!(names, (5..=12).map(|n| n.to_string()).collect::<Vec<_>>());
+    window.act(Action::Compare(Some(3)));
+    window.act(Action::MoveDivider(0.3));
+    window.act(Action::Compare(Some(6)));
+    let comparing = window.state.session.comparing.as_ref().expect("compared");
+    assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
+}

@@ -1,0 +1,413 @@
+//! What is in no file: no export saves more than the layer that it holds in full, and large layers are not
+//! left out of a session in silence.
+
+use crate::support::session_window::{Window, everything, layer};
+use crate::support::test;
+use arcuate::data::{Role, Tractogram};
+use arcuate::jobs::Request;
+use arcuate::jobs::session::{SessionRequest, Store};
+use arcuate::solvers::tracking::selection::Counting;
+use arcuate::state::bundle::{Column, Drawer, How, Limit, Sieve};
+use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
+use arcuate::state::pathways::{PathwayAction, PathwayFile};
+use arcuate::state::segment::{SegmentAction, SegmentFile};
+use arcuate::state::unsaved::Thing;
+use arcuate::state::{
+    Action, BundleAction, Content, Effect, LayerId, Leaving, Phase, SessionAction, Task, update,
+};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::no export saves anything else", exports),
+        test("sessions::a layer that is exported whole is saved", whole),
+        test("sessions::what is in a session is saved", named),
+        test("sessions::layers stored as recipes are said", recipes),
+        test(
+            "sessions::streamlines no session can hold are said",
+            without_recipe,
+        ),
+    ]
+}
+
+/// What remains unsaved once a layer is saved; `weighed`: the layer that has weights, which are saved with it.
+fn without(things: &[Thing], saved: Option<LayerId>, weighed: LayerId) -> Vec<Thing> {
+    let is = |t: &&Thing| match t {
+        Thing::Layer { layer, .. } => Some(*layer) != saved,
+        Thing::Weights(n) => *n != 1 || saved != Some(weighed),
+        _ => true,
+    };
+    things.iter().filter(is).cloned().collect()
+}
+
+/// Every export, and the layer that its file holds in full.
+fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
+    let at = |name: &str| folder.join(name);
+    let tracks = layer(window, "Tracks");
+    let document = &window.state.document;
+    let density = document.maps.keys().next().copied().expect("mapped");
+    let fa = layer(window, "FA");
+    let structure = document.segmented.keys().next().copied().expect("kept");
+    let error = document
+        .weight_map(tracks, &WeightMap::Error)
+        .expect("a map")
+        .id;
+    let kept = document.kept_pathways[0].id;
+    let region = document.regions[0].id;
+    let tracks_to = |layer, name: &str| Action::SaveTracks {
+        layer,
+        path: at(name),
+    };
+    let layer_to = |layer, name: &str| Action::SaveLayer {
+        layer,
+        path: at(name),
+    };
+    let filter_to = |what, name: &str| {
+        Action::Filter(FilterAction::Save {
+            what,
+            path: at(name),
+        })
+    };
+    let mut table = vec![
+        (tracks_to(None, "live.tck"), None),
+        (tracks_to(Some(tracks), "kept.tck"), Some(tracks)),
+        (tracks_to(Some(tracks), "kept.trx"), Some(tracks)),
+        (layer_to(density, "density.nii.gz"), Some(density)),
+        (layer_to(fa, "fa.nii.gz"), None),
+        (layer_to(error, "error.nii.gz"), Some(error)),
+        (layer_to(structure, "structure.nii.gz"), Some(structure)),
+        (layer_to(structure, "structure.stl"), None),
+        (
+            Action::SaveRegion {
+                region,
+                path: at("region.nii.gz"),
+            },
+            None,
+        ),
+        (
+            Action::SaveRegions {
+                path: at("labels.nii.gz"),
+                as_labels: true,
+            },
+            None,
+        ),
+        (
+            Action::SaveRegions {
+                path: at("masks.nii.gz"),
+                as_labels: false,
+            },
+            None,
+        ),
+        (filter_to(FilterFile::Weights, "weights.txt"), None),
+        (filter_to(FilterFile::Kept, "stay.tck"), None),
+        (filter_to(FilterFile::All, "all.tck"), Some(tracks)),
+        (filter_to(FilterFile::All, "all.trx"), Some(tracks)),
+        (
+            filter_to(FilterFile::Map(WeightMap::Error), "map.nii.gz"),
+            Some(error),
+        ),
+        (
+            Action::Bundle(BundleAction::SaveTable(at("table.csv"))),
+            None,
+        ),
+    ];
+    for what in PathwayFile::ALL {
+        for (of, name) in [(None, "live"), (Some(kept), "kept")] {
+            let ending = if what == PathwayFile::Path {
+                "tck"
+            } else {
+                "nii.gz"
+            };
+            let path = at(&format!("{name} {what:?}.{ending}"));
+            let save = PathwayAction::Save { of, what, path };
+            table.push((Action::Pathway(save), None));
+        }
+    }
+    for (what, ending) in [
+        (SegmentFile::Labels, "nii.gz"),
+        (SegmentFile::Surface, "stl"),
+        (SegmentFile::Script, "json"),
+        (SegmentFile::Structures, "nii.gz"),
+    ] {
+        let path = at(&format!("{what:?}.{ending}"));
+        table.push((Action::Segment(SegmentAction::Save { what, path }), None));
+    }
+    table
+}
+
+fn exports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = everything(folder.path());
+    let before = window.state.unsaved();
+    let kinds: Vec<_> = before.iter().map(std::mem::discriminant).collect();
+    for thing in [
+        Thing::Regions(1),
+        Thing::Weights(1),
+        Thing::Pathways(1),
+        Thing::Surface(1),
+        Thing::Measurements(1),
+        Thing::Snapshots(1),
+        Thing::Parameters,
+    ] {
+        assert!(
+            kinds.contains(&std::mem::discriminant(&thing)),
+            "{thing:?} of {before:?}"
+        );
+    }
+    let in_memory = |t: &&Thing| matches!(t, Thing::Layer { .. });
+    // Kept streamlines, their density, maps of weights, two structures.
+    assert!(before.iter().filter(in_memory).count() >= 5, "{before:?}");
+    let tracks = layer(&window, "Tracks");
+    let start = window.state.clone();
+    for (action, saved) in table(&window, folder.path()) {
+        window.state = start.clone();
+        let text = format!("{action:?}");
+        window.state.view.task = match &action {
+            Action::Pathway(_) => Task::Pathways,
+            Action::Filter(_) => Task::Filter,
+            Action::Segment(_) => Task::Segment,
+            _ => Task::Track,
+        };
+        if let Action::Bundle(_) = &action {
+            // Its numbers are computed for who looks at them.
+            let open = BundleAction::Open(Some(Drawer::Table));
+            window.act(Action::SelectLayer(Some(tracks)));
+            window.act(Action::Bundle(open));
+        }
+        window.act(action);
+        let state = &window.state;
+        let status = &state.session.status;
+        assert!(
+            status.starts_with("Saved "),
+            "{text}: {status} {}",
+            window.said()
+        );
+        assert_eq!(state.unsaved(), without(&before, saved, tracks), "{text}");
+        assert!(
+            state.has_changed() && state.is_dirty() && state.asks_before_leaving(),
+            "{text}"
+        );
+        window.session(SessionAction::Leave(Leaving::Quit));
+        assert!(
+            !window.closed && window.state.session.saving.leaving.is_some(),
+            "{text}"
+        );
+        window.session(SessionAction::Stay);
+        // Asked for, not carried out: the copy goes to the user's own folder.
+        let autosave = Action::Session(SessionAction::Autosave);
+        let effects = update(&mut window.state, autosave);
+        let copies = |e: &Effect| {
+            let Effect::Submit(request) = e else {
+                return false;
+            };
+            matches!(request, Request::Session(SessionRequest::Autosave { .. }))
+        };
+        assert!(effects.iter().any(copies), "{text}");
+    }
+    // Of a session with all of it nothing is lost, and what changes then no export saves.
+    window.state = start;
+    window.save(&folder.path().join("all.arcuate"));
+    assert_eq!(window.state.unsaved(), []);
+    let mut params = window.state.document.track.clone();
+    params.min_length_mm = 6.0;
+    let phase = Phase::Done;
+    window.act(Action::SetTrack { params, phase });
+    for name in ["live.tck", "kept.tck"] {
+        window.act(Action::SaveTracks {
+            layer: (name == "kept.tck").then_some(tracks),
+            path: folder.path().join(name),
+        });
+        assert_eq!(window.state.unsaved(), [Thing::Parameters]);
+    }
+    // Weights that were fitted since are new; the streamlines that have them are not.
+    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Filter(FilterAction::Run));
+    let things = window.state.unsaved();
+    assert!(things.contains(&Thing::Weights(1)), "{things:?}");
+    let is_tracks = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == tracks);
+    assert!(!things.iter().any(is_tracks), "{things:?}");
+}
+
+/// Nothing but one layer was made: its file is all that is needed, as long as it is that layer's.
+fn whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.act(Action::TrackWholeBrain);
+    let brain = layer(&window, "Whole brain");
+    let save = |window: &mut Window, name: &str| {
+        window.act(Action::SaveTracks {
+            layer: Some(brain),
+            path: folder.path().join(name),
+        });
+    };
+    assert!(window.state.asks_before_leaving());
+    // Some of them are not the layer.
+    let all = match &window.state.document.layer(brain).expect("there").content {
+        Content::Tractogram(t) => t.len(),
+        _ => panic!("streamlines"),
+    };
+    let limit = Limit {
+        column: Column::length(),
+        low: Some(20.0),
+        high: None,
+        counting: Counting::default(),
+    };
+    let sieve = Sieve::new(brain).limited(limit);
+    window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: Some(sieve),
+        phase: Phase::Done,
+    }));
+    save(&mut window, "some.tck");
+    assert!(
+        window.state.asks_before_leaving(),
+        "{}",
+        window.state.session.status
+    );
+    window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: None,
+        phase: Phase::Done,
+    }));
+    save(&mut window, "all.tck");
+    assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
+    window.session(SessionAction::Leave(Leaving::Quit));
+    assert!(window.closed);
+    // Another file in its place takes it away again.
+    window.place(Role::Seed, DVec3::ZERO, 4.0);
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: folder.path().join("all.tck"),
+    });
+    let is_brain = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == brain);
+    assert!(window.state.unsaved().iter().any(is_brain));
+    // What was edited since is in no file.
+    save(&mut window, "all.tck");
+    assert!(!window.state.unsaved().iter().any(is_brain));
+    window.act(Action::SelectLayer(Some(brain)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0],
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    assert!(
+        window.state.unsaved().iter().any(is_brain),
+        "{}",
+        window.said()
+    );
+    window.act(Action::Undo);
+    assert!(!window.state.unsaved().iter().any(is_brain));
+}
+
+fn named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = everything(folder.path());
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    let mut again = again;
+    again.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
+    assert_eq!(again.state.unsaved(), [Thing::Regions(1)]);
+    // The file that was saved is that of the window it is saved from.
+    again.act(Action::Undo);
+    assert_eq!(again.state.unsaved(), [Thing::Other]);
+}
+
+/// More than 64 MB as a session counts.
+fn large() -> Tractogram {
+    let lines = 3000;
+    let each = 2000u64;
+    let points: Vec<[f32; 3]> = (0..lines * each)
+        .map(|i| [i as f32 * 1e-6, 0.0, 0.0])
+        .collect();
+    let offsets: Vec<u64> = (0..=lines).map(|i| i * each).collect();
+    Tractogram::new(points, offsets)
+}
+
+/// A whole brain that a session does not store by itself.
+fn with_large(folder: &Path) -> (Window, LayerId) {
+    let mut window = Window::with_scan(folder);
+    window.act(Action::TrackWholeBrain);
+    let brain = layer(&window, "Whole brain");
+    let document = &mut window.state.document;
+    document.edit_layer(brain, |l| l.content = Content::Tractogram(large()));
+    (window, brain)
+}
+
+fn recipes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut window, brain) = with_large(folder.path());
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let status = window.state.session.status.clone();
+    assert!(
+        status.contains("without the streamlines of 1 layer, 72"),
+        "{status}"
+    );
+    let said = &window.state.session.saving.recipe_only;
+    assert_eq!(said.len(), 1);
+    assert_eq!(
+        said[0].words(),
+        "Whole brain: 3\u{202F}000 streamlines, 72.0\u{202F}MB"
+    );
+    assert!(!window.state.is_dirty());
+    // Said again when the window is closed.
+    window.session(SessionAction::Leave(Leaving::Quit));
+    assert!(!window.closed);
+    window.session(SessionAction::Stay);
+    window.session(SessionAction::StoreToo {
+        then: Some(Leaving::Quit),
+    });
+    assert!(window.closed, "{}", window.said());
+    assert!(window.state.session.saving.recipe_only.is_empty());
+    let again = Window::opened(&path);
+    let Content::Tractogram(back) = &again.state.document.layer(brain).expect("stored").content
+    else {
+        panic!("streamlines")
+    };
+    assert_eq!((back.len(), back.points.len()), (3000, 6_000_000));
+    // Saved and left in one go, it is asked about as well.
+    let (mut window, _) = with_large(folder.path());
+    window.session(SessionAction::Save {
+        path: Some(folder.path().join("t.arcuate")),
+        then: Some(Leaving::Quit),
+    });
+    assert!(!window.closed && window.state.session.saving.leaving == Some(Leaving::Quit));
+    window.session(SessionAction::Discard);
+    assert!(window.closed);
+    // Whoever chose to store nothing is told at the save alone.
+    window.closed = false;
+    window.session(SessionAction::SetStore(Store::Nothing));
+    window.save(&folder.path().join("t.arcuate"));
+    assert_eq!(window.state.session.saving.recipe_only.len(), 1);
+    window.session(SessionAction::Leave(Leaving::Quit));
+    assert!(window.closed);
+}
+
+fn without_recipe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.act(Action::TrackWholeBrain);
+    let brain = layer(&window, "Whole brain");
+    let mut document = window.state.document.clone();
+    document.made.remove(&brain);
+    window.state.document = document;
+    let path = folder.path().join("s.arcuate");
+    window.session(SessionAction::Save {
+        path: Some(path.clone()),
+        then: None,
+    });
+    let said = window.said();
+    assert!(
+        said.starts_with("Whole brain cannot be stored in a session"),
+        "{said}"
+    );
+    assert!(window.state.is_dirty() && window.state.asks_before_leaving());
+    window.act(Action::SaveTracks {
+        layer: Some(brain),
+        path: folder.path().join("b.tck"),
+    });
+    assert!(!window.state.is_dirty(), "{:?}", window.state.unsaved());
+}

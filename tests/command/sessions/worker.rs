@@ -1,0 +1,165 @@
+//! What takes long when a session is opened is done before the window has it.
+
+use crate::support::session_window::Window;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::io::trx;
+use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
+use arcuate::jobs::{Event, Outcome, Output, Request};
+use arcuate::state::bundle::{BundleAction, How, lines_of};
+use arcuate::state::saved::Parse;
+use arcuate::state::{Action, Document, Effect, Phase, SessionAction, update};
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("sessions::a worker takes in the words", words),
+        test("sessions::a worker moves streamlines", moved),
+        test(
+            "sessions::edited streamlines that are found later lie where they were moved",
+            later,
+        ),
+    ]
+}
+
+fn up(mm: f64) -> DAffine3 {
+    DAffine3::from_translation(DVec3::new(0.0, 0.0, mm))
+}
+
+/// Streamlines that were moved, and a snapshot of where they had been moved before.
+fn session(folder: &Path) -> PathBuf {
+    let (file, path) = (folder.join("lines.trx"), folder.join("s.arcuate"));
+    let points: Vec<[f32; 3]> = [3.0, 4.0, 7.0, 8.0].map(|z| [1.0, 2.0, z]).to_vec();
+    let lines = Tractogram::new(points, vec![0, 2, 4]);
+    trx::save(&file, &lines, &Control::new()).expect("saved");
+    let mut window = Window::new();
+    window.act(Action::Open(vec![file]));
+    let layer = window.state.document.layers[0].id;
+    let phase = Phase::Done;
+    for mm in [10.0, 20.0] {
+        let by = up(mm);
+        window.act(Action::ShiftLayer { layer, by, phase });
+        if mm == 10.0 {
+            window.act(Action::TakeSnapshot);
+        }
+    }
+    window.save(&path);
+    path
+}
+
+/// Has the one thing done that the window asks for.
+fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
+    let asked = effects.drain(..).find_map(|effect| match effect {
+        Effect::Submit(request) => Some(request),
+        _ => None,
+    });
+    let job = window.jobs.submit(asked.expect("a request"));
+    let event = window.jobs.wait(&job, |_| {});
+    match &event.outcome {
+        Outcome::Done(Output::Session(output)) => (event.clone(), output.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::new();
+    let mut effects = update(&mut window.state, Action::Open(vec![path.clone()]));
+    let (event, output) = done(&mut window, &mut effects);
+    let SessionOutput::Read(read) = output else {
+        panic!("{output:?}")
+    };
+    let Some(Ok((content, unknown))) = read.content.get::<Parse>() else {
+        panic!("a session")
+    };
+    assert!(unknown.is_empty(), "{unknown:?}");
+    update(&mut window.state, Action::Event(event));
+    let opening = window.state.session.saving.opening.as_ref();
+    assert!(Arc::ptr_eq(&opening.expect("opened").content, content));
+
+    let request = SessionRequest::Read {
+        path,
+        strict: false,
+        parser: Parser::new(|_| std::thread::current().id()),
+    };
+    let mut asked = vec![Effect::Submit(Request::Session(request))];
+    let SessionOutput::Read(read) = done(&mut window, &mut asked).1 else {
+        panic!("read")
+    };
+    let by = read.content.get::<ThreadId>().expect("a thread");
+    assert_ne!(*by, std::thread::current().id());
+}
+
+fn moved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::new();
+    let mut effects = update(&mut window.state, Action::Open(vec![path]));
+    let (event, _) = done(&mut window, &mut effects);
+    effects = update(&mut window.state, Action::Event(event));
+    let (event, output) = done(&mut window, &mut effects);
+    let SessionOutput::Loaded(restored) = output else {
+        panic!("{output:?}")
+    };
+    update(&mut window.state, Action::Event(event));
+    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+        panic!("{restored:?}")
+    };
+    assert_eq!(moved.len(), 2);
+    let same = |document: &Document, mm: f64| {
+        let there = moved.iter().find(|(by, _)| *by == up(mm));
+        let there = &there.expect("moved").1.as_ref().expect("room").points;
+        assert_eq!(there[0], [1.0, 2.0, 3.0 + mm as f32]);
+        let layer = &document.layers[0];
+        assert_eq!(document.moved_by(layer.id), up(mm));
+        assert!(std::ptr::eq(
+            &*lines_of(layer).expect("streamlines").points,
+            &**there
+        ));
+    };
+    same(&window.state.document, 20.0);
+    same(&window.state.session.snapshots[0].document, 10.0);
+}
+
+fn later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = session(folder.path());
+    let mut window = Window::opened(&path);
+    let layer = window.state.document.layers[0].id;
+    window.act(Action::SelectLayer(Some(layer)));
+    window.act(Action::Bundle(BundleAction::Choose {
+        lines: vec![0],
+        how: How::Replace,
+        anchor: None,
+    }));
+    window.act(Action::Bundle(BundleAction::DeleteChosen));
+    window.save(&path);
+    let [from, to] = ["lines.trx", "others.trx"].map(|name| folder.path().join(name));
+    std::fs::rename(&from, &to).expect("renamed");
+    let mut window = Window::opened(&path);
+    window.session(SessionAction::OpenAnyway);
+    assert_eq!(window.state.document.absent.len(), 1);
+    let restore = Action::Session(SessionAction::Restore { layer, path: to });
+    let mut effects = update(&mut window.state, restore);
+    let (event, output) = done(&mut window, &mut effects);
+    update(&mut window.state, Action::Event(event));
+    let SessionOutput::Loaded(restored) = output else {
+        panic!("{output:?}")
+    };
+    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+        panic!("{restored:?}")
+    };
+    let document = &window.state.document;
+    assert_eq!(document.moved_by(layer), up(20.0), "{}", window.said());
+    let there = &moved[0].1.as_ref().expect("room").points;
+    assert_eq!(there[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
+    let here = lines_of(&document.layers[0]).expect("streamlines");
+    assert!(std::ptr::eq(&*here.points, &**there));
+    assert!(document.edits.contains_key(&layer));
+}

@@ -1,0 +1,159 @@
+//! The seeds of the fuzzers, and what the fuzzers found: each is read again by the entry it belongs to, without a
+//! panic, in no more memory and time than it may take. `tests/README.md` says how to fuzz.
+
+mod seeds;
+
+use crate::support::entries::{self, ENTRIES, Entry};
+use crate::support::{process_time, test};
+use arcuate::io;
+use libtest_mimic::Trial;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Tells a process of this program to read all cases: memory is counted for a whole process.
+const CHILD: &str = "ARCUATE_FUZZ_CHILD";
+
+/// Names a folder into which small files of every entry are written: seeds, made by our own writers.
+const MAKE: &str = "ARCUATE_MAKE_SEEDS";
+
+/// Longest that a case may take; most take a millisecond, the machine may be busy.
+const LONGEST: Duration = Duration::from_secs(5);
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("fuzz::seeds_and_findings_are_answered", cases),
+        test("fuzz::made_seeds_are_read", made),
+        test("fuzz::every_entry_has_seeds", whole),
+        test("fuzz::parts_are_told_apart", parts),
+    ]
+}
+
+/// Seeds, and cases that were found.
+fn folders(entry: &Entry) -> [PathBuf; 2] {
+    let root = crate::support::root().join("tests/fuzz");
+    ["seeds", "found"].map(|folder| root.join(folder).join(entry.name))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    io::names_in(folder).unwrap_or_default()
+}
+
+/// In a process of its own, which has the memory for itself.
+fn cases() {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .env(CHILD, "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .expect("a process");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let tail: Vec<&str> = said.lines().rev().take(12).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    assert!(output.status.success(), "{}", tail.join("\n"));
+    let read = said.lines().filter(|l| l.starts_with("## ")).count();
+    assert!(read >= 2 * ENTRIES.len(), "{read} cases");
+    println!("{read} cases");
+}
+
+/// Reads all cases, if this process is to; does not come back then.
+pub fn child() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    // A panic of a worker fails its job alone: here it fails the case.
+    static PANICKED: AtomicBool = AtomicBool::new(false);
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICKED.store(true, Ordering::SeqCst);
+        usual(info);
+    }));
+    for entry in ENTRIES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let here = folder.path().join("here");
+        std::fs::create_dir(&here).expect("made");
+        entries::prepare(&here);
+        for case in folders(entry).iter().flat_map(|f| files(f)) {
+            let name = case.file_name().unwrap_or_default().to_string_lossy();
+            eprintln!("## {} {name}", entry.name);
+            let bytes = std::fs::read(&case).expect("readable");
+            io::forget_peak();
+            let before = io::held_bytes();
+            let begun = process_time();
+            entry.run(&here, &bytes);
+            let took = process_time() - begun;
+            assert!(!PANICKED.load(Ordering::SeqCst), "a worker panicked");
+            assert!(took < LONGEST, "it took {took:?}");
+            if let Some((before, after)) = before.zip(io::held_bytes()) {
+                let taken = after.1.saturating_sub(before.0);
+                let allowed = entry.allowed_bytes(&bytes);
+                assert!(taken <= allowed, "it took {taken} bytes of {allowed}");
+            }
+        }
+    }
+    std::process::exit(0);
+}
+
+/// What our own writers make today is understood by the entries that fuzz it.
+fn made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let into = std::env::var_os(MAKE).map(PathBuf::from);
+    for entry in ENTRIES {
+        // Commands change the current folder of the process, and say much.
+        let runs = matches!(entry.name, "command" | "script");
+        for (name, bytes) in seeds::of(entry.name) {
+            let here = folder.path().join("here");
+            std::fs::create_dir_all(&here).expect("made");
+            assert!(
+                runs || entry.run(&here, &bytes),
+                "{} {name} is not read",
+                entry.name
+            );
+            assert!(bytes.len() < 16_000, "{} {name}", entry.name);
+            if let Some(into) = &into {
+                let into = into.join(entry.name);
+                std::fs::create_dir_all(&into).expect("made");
+                std::fs::write(into.join(name), bytes).expect("written");
+            }
+        }
+    }
+}
+
+/// And no case belongs to none.
+fn whole() {
+    let mut bytes = 0;
+    for entry in ENTRIES {
+        let [seeds, found] = folders(entry);
+        assert!(!files(&seeds).is_empty(), "{} has no seeds", entry.name);
+        let all = files(&seeds).into_iter().chain(files(&found));
+        bytes += all.filter_map(|f| io::length_of(&f)).sum::<u64>();
+        let root = seeds.parent().expect("a folder").to_owned();
+        let known: BTreeSet<PathBuf> = ENTRIES.iter().map(|e| root.join(e.name)).collect();
+        assert_eq!(files(&root).into_iter().collect::<BTreeSet<_>>(), known);
+        let above = found.parent().expect("a folder");
+        let named =
+            |path: &Path| Entry::named(&path.file_name().unwrap_or_default().to_string_lossy());
+        assert!(files(above).iter().all(|f| named(f).is_some()));
+    }
+    assert!(bytes < 300_000, "the cases take {bytes} bytes");
+}
+
+fn parts() {
+    let told = |input: &[u8]| -> Vec<(String, Vec<u8>)> {
+        let parts = entries::parts(input, "a");
+        parts.into_iter().map(|(n, b)| (n, b.to_vec())).collect()
+    };
+    let part = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    assert_eq!(told(b"12"), [part("a", b"12")]);
+    assert_eq!(
+        told(b"<<a>>1<<b/c>>2"),
+        [part("a", b"1"), part("b/c", b"2")]
+    );
+    // No part lies outside its folder.
+    for name in ["../b", "/b", "b//c", ""] {
+        let input = format!("<<{name}>>1");
+        assert_eq!(told(input.as_bytes()), [part("a", input.as_bytes())]);
+    }
+}

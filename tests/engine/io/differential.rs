@@ -1,0 +1,407 @@
+//! The same files read here and by nibabel, trx-python, VTK and pynrrd: whole ones in every format, type, byte order
+//! and orientation, of theirs and of ours, and copies with one thing wrong. Where both read, they read the same, or
+//! the table of known differences says why not; where one refuses, the table says why the other does not; what is
+//! damaged is refused here, or taken with a word about it.
+//!
+//! `tests/peers/differential.py` makes the files and reads them there; `.ci/run` installs what it needs.
+
+use super::formats::{grid, rich};
+use super::peers::{imports, not_run, python};
+use crate::support::{FIXED_SEED, Random, seed, test};
+use arcuate::compute::Control;
+use arcuate::data::tractogram::columns;
+use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume, VolumeKind};
+use arcuate::io::{self, Error, Opened, Space, Told, fibres, nifti};
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Copies of each file with fields overwritten at random; `ARCUATE_DIFFERENTIAL` asks for others.
+const COPIES: usize = 20;
+/// Each side rounds a value to single precision once.
+const ROUNDING: f64 = 1.5 * f32::EPSILON as f64;
+/// An affine is worked out from single precision in double; sides of 100 mm.
+const NEAR_MM: f64 = 1e-4;
+
+pub fn tests() -> Vec<Trial> {
+    let name = "io::differential::peers_read_the_same";
+    vec![match imports("nibabel, trx, nrrd, vtkmodules.vtkIOXML") {
+        true => test(name, agree),
+        false => not_run(name, "nibabel, trx-python, vtk and pynrrd"),
+    }]
+}
+
+/// Outcomes that a row of the table may name, besides those that [`compare`] gives.
+const TAKEN: &str = "Taken";
+
+/// A row of `tests/peers/known.txt`.
+struct Known {
+    formats: Vec<String>,
+    what: String,
+    outcome: String,
+    told: bool,
+    /// Random bytes alone bring it about: the fixed set need not.
+    seldom: bool,
+    line: String,
+}
+
+fn known() -> Vec<Known> {
+    let path = crate::support::root().join("tests/peers/known.txt");
+    let text = std::fs::read_to_string(path).expect("the table");
+    let text = text.lines();
+    let rows = text.filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let row = |line: &str| {
+        let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [formats, what, outcome, told, why] = parts[..] else {
+            panic!("five columns: {line}");
+        };
+        let words: Vec<&str> = told.split(", ").collect();
+        let known = matches!(
+            words[..],
+            ["told" | "silent"] | ["told" | "silent", "seldom"]
+        );
+        assert!(known && why.len() > 20, "{line}");
+        Known {
+            formats: formats.split(' ').map(str::to_owned).collect(),
+            what: what.to_owned(),
+            outcome: outcome.to_owned(),
+            told: words[0] == "told",
+            seldom: words.len() > 1,
+            line: line.to_owned(),
+        }
+    };
+    rows.map(row).collect()
+}
+
+/// A file as Python tells of it.
+struct File {
+    name: String,
+    format: String,
+    base: String,
+    /// The field and the kind of its value: nothing for a whole file.
+    what: String,
+    value: String,
+    damaged: bool,
+    theirs: Value,
+}
+
+/// A file on which the two sides do not agree, or about which Arcuate should say more.
+struct Finding {
+    /// As the table names it.
+    outcome: &'static str,
+    ours: String,
+    theirs: String,
+}
+
+fn agree() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    write_ours(&here.join("ours"));
+    let asked = std::env::var("ARCUATE_DIFFERENTIAL").ok();
+    let copies = asked.map_or(COPIES, |n| n.parse().expect("a whole number"));
+    let ran = Command::new(python())
+        .arg(crate::support::root().join("tests/peers/differential.py"))
+        .arg(here)
+        // As many bits as JavaScript and numpy agree on.
+        .args([
+            (Random::fresh("files").bits() >> 12).to_string(),
+            copies.to_string(),
+        ])
+        .output()
+        .expect("Python runs");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    let numbers = std::fs::read(here.join("numbers.bin")).expect("numbers");
+    let numbers: Vec<f64> = bytemuck::pod_collect_to_vec(&numbers);
+    let list = std::fs::read_to_string(here.join("list.jsonl")).expect("a list");
+    let files: Vec<File> = list.lines().map(file).collect();
+    assert!(files.len() > 2500, "{} files", files.len());
+
+    let table = known();
+    let mut used = BTreeSet::new();
+    let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    // What is said of a whole file is no word about damage.
+    let mut usual: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in &files {
+        let ours = read(&here.join(&file.name));
+        let said = words(&ours);
+        let usual = usual.entry(file.base.clone()).or_default();
+        if file.what.is_empty() {
+            usual.extend(said.clone());
+        }
+        let told = ours.is_err() || said.iter().any(|s| !usual.contains(s));
+        let mut findings = compare(file, &ours, &numbers);
+        if file.damaged && !told {
+            findings.push(Finding {
+                outcome: TAKEN,
+                ours: "read".to_owned(),
+                theirs: file.theirs["error"].to_string(),
+            });
+        }
+        for Finding {
+            outcome,
+            ours,
+            theirs,
+        } in findings
+        {
+            let rows = table.iter().enumerate();
+            let rows = rows.filter(|(_, k)| k.covers(file, outcome));
+            let rows: Vec<usize> = rows.map(|(i, _)| i).collect();
+            used.extend(rows.iter().copied());
+            let state = match rows[..] {
+                [] => "not in the table",
+                _ if rows.iter().any(|&i| table[i].told) && !told => "not told",
+                _ => continue,
+            };
+            let key = format!("{} {} {outcome} {state}", file.format, file.what);
+            let of = format!("{} of {} ({})", file.name, file.base, file.value);
+            let example = || (0, format!("{of}: {ours} | {theirs}"));
+            unknown.entry(key).or_insert_with(example).0 += 1;
+        }
+    }
+    let list = unknown.iter();
+    let list: Vec<String> = list
+        .map(|(key, (n, example))| format!("{key}: {n}, first {example}"))
+        .collect();
+    assert!(
+        list.is_empty(),
+        "{} kinds:\n{}",
+        list.len(),
+        list.join("\n")
+    );
+    // Another seed need not meet every row.
+    if seed() == Ok(FIXED_SEED) && copies == COPIES {
+        let rows = table.iter().enumerate();
+        let old = rows.filter(|(i, known)| !used.contains(i) && !known.seldom);
+        let old: Vec<&str> = old.map(|(_, k)| &*k.line).collect();
+        assert!(
+            old.is_empty(),
+            "rows that no longer happen:\n{}",
+            old.join("\n")
+        );
+    }
+}
+
+impl Known {
+    fn covers(&self, file: &File, outcome: &str) -> bool {
+        let whole = self.what.is_empty() == file.what.is_empty();
+        self.outcome == outcome
+            && self.formats.contains(&file.format)
+            && whole
+            && file.what.starts_with(&self.what)
+    }
+}
+
+fn file(line: &str) -> File {
+    let mut v: Value = serde_json::from_str(line).expect("JSON");
+    let text = |key: &str| v[key].as_str().expect("text").to_owned();
+    File {
+        name: text("name"),
+        format: text("format"),
+        base: text("base"),
+        what: text("what"),
+        value: text("value"),
+        damaged: v["damaged"].as_bool().expect("said"),
+        theirs: v["theirs"].take(),
+    }
+}
+
+/// Files of ours in every format, of every type that is written.
+fn write_ours(folder: &Path) {
+    std::fs::create_dir(folder).expect("a folder");
+    let mut random = Random::fresh("ours");
+    let control = Control::new();
+    for order in [0, 9, 22, 47] {
+        let turned = grid(order, order % 2 == 0, &mut random);
+        let small = Grid::new([3, 4, 2], turned.world_from_voxel, AffineSource::Sform);
+        let small = Arc::new(small.expect("regular"));
+        let values: Vec<f32> = (0..48).map(|i| 0.37 * i as f32 - 4.0).collect();
+        let at = |name: &str| folder.join(format!("{order:02}{name}"));
+        let series = Volume::new(small.clone(), 2, VolumeKind::Scalar, values);
+        nifti::save_volume(&at("a.nii"), &series, "a test", &control).expect("saved");
+        nifti::save_volume(&at("b.nii.gz"), &series, "a test", &control).expect("saved");
+        let colours: Vec<f32> = (0..72).map(|i| (i % 52) as f32 / 51.0).collect();
+        let colours = Volume::new(small.clone(), 3, VolumeKind::Rgb, colours);
+        nifti::save_volume(&at("c.nii"), &colours, "", &control).expect("saved");
+        let inside = (0..24).map(|i| u8::from(i % 3 == 0)).collect::<Vec<u8>>();
+        nifti::save_mask(&at("d.nii"), &Mask::new(small, inside), "", &control).expect("saved");
+        let told = Told::default();
+        let plan = io::convert::plan(&at("a.nii"), &at("e.nrrd"), None, &told, &control);
+        plan.expect("planned")
+            .write(false, "", &control)
+            .expect("saved");
+        let all = rich(6, 2, &mut random);
+        for ending in ["tck", "trk", "trx", "vtk", "vtp"] {
+            fibres::save(&at(&format!("s.{ending}")), &all, "", &control).expect("saved");
+        }
+        std::fs::remove_file(at("s.tck.json")).ok();
+    }
+}
+
+fn read(path: &Path) -> Result<Opened, Error> {
+    let told = Told {
+        vtk_space: Some(Space::Ras),
+        ..Told::default()
+    };
+    let reading = AssertUnwindSafe(|| io::open_told(path, &told, &Control::new()));
+    std::panic::catch_unwind(reading).unwrap_or_else(|_| panic!("panicked: {}", path.display()))
+}
+
+/// All that is said about a file that was read.
+fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
+    let Ok(opened) = ours else {
+        return BTreeSet::new();
+    };
+    let mut words: BTreeSet<String> = opened.warnings().iter().cloned().collect();
+    if let Opened::Tractogram(tractogram, _) = opened {
+        words.extend(fibres::not_finite(tractogram));
+    }
+    words
+}
+
+fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Finding> {
+    let theirs = file.theirs["error"].as_str();
+    let finding = |outcome, ours: String, theirs: String| Finding {
+        outcome,
+        ours,
+        theirs,
+    };
+    let opened = match (ours, theirs) {
+        (Err(_), Some(_)) => return Vec::new(),
+        (Err(error), None) => {
+            let error = error.to_string();
+            let error = error.split(": /").next().unwrap_or_default().to_owned();
+            return vec![finding("OnlyPeer", error, "read".to_owned())];
+        }
+        (Ok(opened), Some(error)) => {
+            let said = opened.warnings().join("; ");
+            return vec![finding("OnlyArcuate", said, error.to_owned())];
+        }
+        (Ok(opened), None) => opened,
+    };
+    let differences = match opened {
+        Opened::Volume(volume, _) => of_images(volume, &file.theirs, numbers),
+        Opened::Tractogram(tractogram, _) => of_lines(tractogram, file, numbers),
+    };
+    let said = opened.warnings().join("; ");
+    let all = differences.into_iter();
+    all.map(|(outcome, why)| finding(outcome, said.clone(), why))
+        .collect()
+}
+
+/// The numbers that a member of the answer names.
+fn named<'a>(place: &Value, numbers: &'a [f64]) -> &'a [f64] {
+    let number = |i: usize| place[i].as_u64().expect("a place") as usize;
+    &numbers[number(0)..number(0) + number(1)]
+}
+
+/// Whether a value of ours is theirs, rounded to single precision.
+fn same(ours: f32, theirs: f64) -> bool {
+    let (rounded, own) = (f64::from(theirs as f32), f64::from(ours));
+    own == rounded
+        || (own.is_nan() && theirs.is_nan())
+        || (own - theirs).abs() <= ROUNDING * theirs.abs()
+}
+
+fn first_other(ours: &[f32], theirs: &[f64]) -> Option<String> {
+    if ours.len() != theirs.len() {
+        return Some(format!("{} numbers and {}", ours.len(), theirs.len()));
+    }
+    let mut pairs = ours.iter().zip(theirs).enumerate();
+    let (i, (a, b)) = pairs.find(|(_, (a, b))| !same(**a, **b))?;
+    Some(format!("number {i} is {a} and {b}"))
+}
+
+fn of_images(volume: &Volume, theirs: &Value, numbers: &[f64]) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let shape = theirs["shape"].as_array().expect("a shape").iter();
+    let shape: Vec<usize> = shape
+        .map(|n| n.as_u64().expect("a size") as usize)
+        .collect();
+    let [x, y, z] = volume.grid.shape;
+    let frames: usize = shape[3..].iter().product();
+    if shape[..3] != [x, y, z] || frames != volume.frames {
+        let own = (volume.grid.shape, volume.frames);
+        return vec![("Shape", format!("{own:?} and {shape:?}"))];
+    }
+    let affine = named(&theirs["affine"], numbers);
+    let own = volume.grid.world_from_voxel;
+    let own = [0, 1, 2].map(|r| {
+        let m = own.matrix3;
+        [m.x_axis[r], m.y_axis[r], m.z_axis[r], own.translation[r]]
+    });
+    // A rotation of long edges is off by a share of the longest.
+    let longest = affine
+        .iter()
+        .fold(0.0, |longest: f64, v| longest.max(v.abs()));
+    let far = |(a, b): (&f64, &f64)| {
+        let off = (a - b).abs();
+        off.is_nan() || off > NEAR_MM.max(1e-6 * longest)
+    };
+    // NaN throughout: an NRRD that names no space, of which pynrrd makes no affine.
+    let unsaid = affine.iter().all(|v| v.is_nan());
+    if !unsaid && own.as_flattened().iter().zip(affine).any(far) {
+        found.push(("Affine", format!("{own:?} and {affine:?}")));
+    }
+    let values = first_other(&volume.values, named(&theirs["values"], numbers));
+    found.extend(values.map(|why| ("Values", why)));
+    found
+}
+
+fn of_lines(tractogram: &Tractogram, file: &File, numbers: &[f64]) -> Vec<(&'static str, String)> {
+    let theirs = &file.theirs;
+    let offsets = named(&theirs["offsets"], numbers);
+    let own: Vec<f64> = tractogram.offsets.iter().map(|&o| o as f64).collect();
+    // nibabel leaves out streamlines without points.
+    let mut kept = own.clone();
+    if matches!(&*file.format, "tck" | "trk") {
+        kept.dedup();
+    }
+    if kept != offsets {
+        let why = format!("ends at {own:?} and {offsets:?}");
+        return vec![("Streamlines", why)];
+    }
+    let mut found = Vec::new();
+    let points = named(&theirs["points"], numbers);
+    let own = tractogram.points.as_flattened();
+    let near = |(a, b): (&f32, &f64)| {
+        let off = (f64::from(*a) - b).abs();
+        same(*a, *b) || off <= NEAR_MM.max(1e-6 * b.abs())
+    };
+    if own.len() != points.len() || !own.iter().zip(points).all(near) {
+        let why = first_other(own, points).unwrap_or_default();
+        found.push(("Points", why));
+    }
+    for (key, values) in [
+        ("columns", &tractogram.per_point),
+        ("of_lines", &tractogram.per_streamline),
+    ] {
+        let lists = theirs[key].as_array().expect("lists");
+        // VTK's values of cells, and streamlines that nibabel left out, are not compared.
+        let left_out = kept.len() != tractogram.offsets.len();
+        if key == "of_lines" && (left_out || file.format.starts_with("vt")) {
+            continue;
+        }
+        let own: Vec<Vec<f32>> = columns(values)
+            .into_iter()
+            .map(|c| {
+                let rows = c.columns[0].len();
+                let row = |i: usize| c.columns.iter().map(move |v| v[i]);
+                (0..rows).flat_map(row).collect()
+            })
+            .collect();
+        let other = match own.len() == lists.len() {
+            false => Some(format!("{} lists and {}", own.len(), lists.len())),
+            true => own
+                .iter()
+                .zip(lists)
+                .find_map(|(own, list)| first_other(own, named(list, numbers))),
+        };
+        found.extend(other.map(|why| ("Columns", format!("{key}: {why}"))));
+    }
+    found
+}

@@ -1,0 +1,349 @@
+//! What a converted or saved image keeps besides its values: the rest of its header, how it was taken, the type of
+//! its file.
+
+use super::kept::{Found, Nifti, go_told, types};
+use crate::support::made::gzip;
+use crate::support::{Window, test};
+use arcuate::compute::Control;
+use arcuate::data::Mask;
+use arcuate::io::{Told, ToldAffine, nifti};
+use arcuate::state::Action;
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::kept::the_rest_of_a_header", rest),
+        test("io::kept::the_description_of_before", described),
+        test("io::kept::how_a_scan_was_taken", acquisition),
+        test("io::kept::saved_as_it_was_opened", saved_as_opened),
+        test("io::kept::extensions_of_a_pair", pairs),
+        test("io::kept::extensions_that_are_left_out", left_out),
+        test("io::kept::scaling_of_colours", scaled_colours),
+        test("io::kept::an_affine_that_NIfTI_cannot_hold", too_far),
+    ]
+}
+
+/// The bytes of a NIfTI with header extensions, each given as code and content.
+fn extended(image: &Nifti, extensions: &[(i32, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (code, content) in extensions {
+        bytes.extend((8 + content.len() as i32).to_le_bytes());
+        bytes.extend(code.to_le_bytes());
+        bytes.extend(*content);
+    }
+    let mut file = image.file();
+    let header = if image.second { 540 } else { 348 };
+    let voxels = header + 4 + bytes.len();
+    match image.second {
+        true => file[168..176].copy_from_slice(&(voxels as i64).to_le_bytes()),
+        false => file[108..112].copy_from_slice(&(voxels as f32).to_le_bytes()),
+    }
+    file[header] = 1;
+    file.splice(header + 4..header + 4, bytes);
+    file
+}
+
+/// Writes an image with header extensions as a `.hdr` and `.img` pair.
+fn write_pair(here: &Path, image: &Nifti, extensions: &[(i32, &[u8])], packed: bool) {
+    let mut header = extended(image, extensions);
+    let voxels = header.split_off(header.len() - image.bytes.len());
+    match image.second {
+        true => {
+            header[4..12].copy_from_slice(b"ni2\0\r\n\x1a\n");
+            header[168..176].fill(0);
+        }
+        false => {
+            header[344..348].copy_from_slice(b"ni1\0");
+            header[108..112].fill(0);
+        }
+    }
+    for (ending, bytes) in [("hdr", header), ("img", voxels)] {
+        let (name, bytes) = match packed {
+            true => (format!("p.{ending}.gz"), gzip(&bytes)),
+            false => (format!("p.{ending}"), bytes),
+        };
+        std::fs::write(here.join(name), bytes).expect("written");
+    }
+}
+
+fn pairs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let limit = 1 << 20;
+    let long = vec![b'x'; limit + 8];
+    for (second, packed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let image = Nifti {
+            second,
+            ..Nifti::of(4, 2, (0..16).collect())
+        };
+        let name = if packed { "p.hdr.gz" } else { "p.hdr" };
+        write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
+        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        assert_eq!(done.losses, [""; 0], "{second} {packed}");
+        let found = Found::read(&here.join("a.nii"));
+        assert!(String::from_utf8_lossy(&found.0).contains("<AFNI_atr/>"));
+        assert_eq!(found.voxels(), image.bytes);
+        write_pair(here, &image, &[(4, &long)], packed);
+        let done = go_told(here, name, "a.nii", &Told::default(), true).expect("converted");
+        let bytes = "1\u{202F}048\u{202F}592 bytes are left out";
+        assert!(done.losses.join("; ").contains(bytes), "{:?}", done.losses);
+        let done = go_told(here, name, "a.nrrd", &Told::default(), true).expect("converted");
+        assert!(
+            done.losses.join("; ").contains("extensions"),
+            "{:?}",
+            done.losses
+        );
+        for ending in ["hdr", "img", "hdr.gz", "img.gz"] {
+            let _ = std::fs::remove_file(here.join("p").with_extension(ending));
+        }
+    }
+}
+
+/// Zeros after the extensions are no loss; other bytes that form no extension are.
+fn left_out() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let image = Nifti::of(4, 2, (0..16).collect());
+    let losses = |name: &str, file: Vec<u8>, to: &str| {
+        std::fs::write(here.join(name), file).expect("written");
+        let done = go_told(here, name, to, &Told::default(), true).expect("converted");
+        assert_eq!(Found::read(&here.join("b.nii")).voxels(), image.bytes);
+        done.losses
+    };
+    let mut empty = extended(&image, &[(4, &vec![0; (1 << 20) + 8])]);
+    empty[348] = 0;
+    assert_eq!(losses("a.nii", empty, "b.nii"), [""; 0]);
+    let mut broken = extended(
+        &image,
+        &[(4, b"<AFNI_atr/>*****"), (6, b"a comment letters")],
+    );
+    let second = 352 + 24;
+    broken[second..second + 4].copy_from_slice(&4_000i32.to_le_bytes());
+    let said = losses("a.nii", broken.clone(), "b.nii");
+    assert!(said.len() == 1 && said[0].contains("25 bytes"), "{said:?}");
+    let said = losses("a.nii", broken, "b.nrrd");
+    assert!(said.iter().any(|s| s.contains("here 25 bytes")), "{said:?}");
+}
+
+/// Slope and intercept mean nothing for colours; a NIfTI keeps those of the header, and an NRRD names the loss.
+fn scaled_colours() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for second in [false, true] {
+        let image = Nifti {
+            second,
+            slope: 2.0,
+            intercept: 1.0,
+            ..Nifti::of(128, 3, (0..24).collect())
+        };
+        std::fs::write(here.join("a.nii"), image.file()).expect("written");
+        let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
+        assert_eq!(done.losses, [""; 0]);
+        assert!(done.notes[0].contains("slope 2"), "{:?}", done.notes);
+        let found = Found::read(&here.join("b.nii"));
+        assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
+        assert_eq!(found.voxels(), image.bytes);
+        let done = go_told(here, "a.nii", "b.nrrd", &Told::default(), true).expect("converted");
+        let said = done.losses.join("; ");
+        assert!(said.contains("no slope 2 and intercept 1"), "{said}");
+    }
+}
+
+/// The error advises a format that can hold the affine.
+fn too_far() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let far = Nifti {
+        second: true,
+        affine: DAffine3::from_translation(DVec3::new(1e39, 0.0, 0.0)),
+        ..Nifti::of(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
+    };
+    std::fs::write(here.join("far.nii"), far.file()).expect("written");
+    let error = go_told(here, "far.nii", "b.nii", &Told::default(), true).expect_err("too far");
+    assert!(error.to_string().contains("write .nrrd"), "{error}");
+    go_told(here, "far.nii", "b.nrrd", &Told::default(), true).expect("converted");
+    let control = Control::new();
+    let (volume, _) = arcuate::io::image::read(&here.join("far.nii"), &control).expect("read");
+    let mask = Mask::new(volume.grid.clone(), vec![1; 8]);
+    let error = nifti::save_mask(&here.join("m.nii"), &mask, "", &control).expect_err("too far");
+    let text = error.to_string();
+    assert!(
+        text.contains("repair the affine") && !text.contains("nrrd"),
+        "{text}"
+    );
+}
+
+/// Extensions, the range to show and the times of slices are kept in a NIfTI, and said where they are lost.
+fn rest() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for second in [false, true] {
+        let image = Nifti {
+            second,
+            ..Nifti::of(4, 2, (0..16).collect())
+        };
+        let extensions: [(i32, &[u8]); 2] = [(4, b"<AFNI_atr/>*****"), (44, b"sixteen letters.")];
+        let mut file = extended(&image, &extensions);
+        let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+        if second {
+            put(192, &200f64.to_le_bytes());
+            put(200, &10f64.to_le_bytes());
+            put(208, &0.05f64.to_le_bytes());
+            put(496, &3i32.to_le_bytes());
+            put(232, &1i64.to_le_bytes());
+            put(524, &[0x39]);
+        } else {
+            put(124, &200f32.to_le_bytes());
+            put(128, &10f32.to_le_bytes());
+            put(132, &0.05f32.to_le_bytes());
+            put(122, &[3]);
+            put(120, &1i16.to_le_bytes());
+            put(39, &[0x39]);
+        }
+        std::fs::write(here.join("a.nii"), &file).expect("written");
+        let done = go_told(here, "a.nii", "b.nii", &Told::default(), true).expect("converted");
+        // 0.05 s is no float32.
+        assert_eq!(done.losses.len(), usize::from(second), "{:?}", done.losses);
+        let found = Found::read(&here.join("b.nii"));
+        let numbers = [124, 128, 132].map(|at| found.f32(at));
+        assert_eq!(numbers, [200.0, 10.0, 0.05]);
+        assert_eq!((found.0[122], found.0[39], found.i16(120)), (3, 0x39, 1));
+        let text = String::from_utf8_lossy(&found.0[352..]).into_owned();
+        assert!(text.contains("<AFNI_atr/>") && text.contains("sixteen letters."));
+        let bytes: Vec<u8> = (0..16).collect();
+        assert_eq!(found.voxels(), bytes);
+        // Once more, from our own.
+        go_told(here, "b.nii", "c.nii.gz", &Told::default(), true).expect("converted");
+        let again = Found::read(&here.join("c.nii.gz"));
+        assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
+        let lost = go_told(here, "a.nii", "a.nrrd", &Told::default(), true).expect("converted");
+        for word in ["AFNI, code 44", "cal_max 200", "slices were taken"] {
+            let said = lost.losses.iter().any(|l| l.contains(word));
+            assert!(said, "{word}: {:?}", lost.losses);
+        }
+        let told = Told {
+            affine: Some(Box::new(ToldAffine::matrix(DAffine3::from_translation(
+                DVec3::X,
+            )))),
+            ..Told::default()
+        };
+        let moved = go_told(here, "a.nii", "m.nii", &told, true).expect("converted");
+        assert!(
+            moved.losses[0].contains("before it was moved"),
+            "{:?}",
+            moved.losses
+        );
+        let moved = Found::read(&here.join("m.nii"));
+        assert!(!String::from_utf8_lossy(&moved.0).contains("AFNI_atr"));
+    }
+}
+
+/// The words of another program stay in the file, behind ours, however often it is converted.
+fn described() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for second in [false, true] {
+        let image = Nifti {
+            second,
+            ..Nifti::of(4, 2, (0..16).collect())
+        };
+        let mut file = image.file();
+        let at = if second { 240 } else { 148 };
+        let words = b"FSL5.0; TE=95;Time=101500.000";
+        file[at..at + words.len()].copy_from_slice(words);
+        std::fs::write(here.join("a.nii"), &file).expect("written");
+        for (from, to) in [
+            ("a.nii", "b.nii"),
+            ("b.nii", "c.nii.gz"),
+            ("c.nii.gz", "d.nii"),
+            ("a.nii", "a.nrrd"),
+        ] {
+            go_told(here, from, to, &Told::default(), true).expect("converted");
+            let bytes = match to.ends_with("nrrd") {
+                true => std::fs::read(here.join(to)).expect("read"),
+                false => Found::read(&here.join(to)).0,
+            };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let whole = "described before as: FSL5.0; TE=95;Time=101500.000";
+            assert_eq!(text.matches(whole).count(), 1, "{to}: {text}");
+        }
+    }
+}
+
+/// A FreeSurfer volume says how it was taken behind its voxels: the repetition time has a place in a series, the rest
+/// is said.
+fn acquisition() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for frames in [1i32, 2] {
+        let mut mgh: Vec<u8> = [1i32, 2, 2, 2, frames, 0, 0]
+            .iter()
+            .flat_map(|n| n.to_be_bytes())
+            .collect();
+        mgh.extend([0, 0]);
+        mgh.resize(284 + 8 * frames as usize, 7);
+        let numbers = [2300f32, 0.157, 2.98, 900.0, 256.0];
+        mgh.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
+        mgh.extend(b"tags and more");
+        std::fs::write(here.join("m.mgh"), mgh).expect("written");
+        let done = go_told(here, "m.mgh", "m.nii", &Told::default(), true).expect("converted");
+        let said = done.losses.join("; ");
+        for word in [
+            "flip angle",
+            "echo time 2.98 ms",
+            "inversion time 900 ms",
+            "13 bytes",
+        ] {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert_eq!(
+            said.contains("repetition time 2300 ms"),
+            frames == 1,
+            "{said}"
+        );
+        let found = Found::read(&here.join("m.nii"));
+        if frames == 2 {
+            assert_eq!((found.f32(92), found.0[123]), (2300.0, 2 | 16));
+        }
+        let done = go_told(here, "m.mgh", "m.nrrd", &Told::default(), true).expect("converted");
+        assert!(done.losses.join("; ").contains("2300"), "{:?}", done.losses);
+    }
+}
+
+/// An image that the window opened is saved in the type of its file, as `convert` does; where the file holds other
+/// values by now, what was opened is saved.
+fn saved_as_opened() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let mut window = Window::new();
+    for (name, code, size, bytes) in types() {
+        let path = here.join(format!("{name}.nii"));
+        let scaled = Nifti {
+            slope: if name == "int16" { 0.5 } else { 0.0 },
+            ..Nifti::of(code, size, bytes.clone())
+        };
+        std::fs::write(&path, scaled.file()).expect("written");
+        window.act(Action::Open(vec![path.clone()]));
+        let layers = &window.state.document.layers;
+        let layer = layers.last().expect("opened").id;
+        let out = here.join(format!("{name}_saved.nii.gz"));
+        let save = Action::SaveLayer {
+            layer,
+            path: out.clone(),
+        };
+        window.act(save.clone());
+        let found = Found::read(&out);
+        assert_eq!((found.i16(70), found.voxels()), (code, &*bytes), "{name}");
+        assert_eq!(found.f32(112), if name == "int16" { 0.5 } else { 1.0 });
+        let other: Vec<u8> = bytes.iter().map(|b| b ^ 0x3f).collect();
+        let other = Nifti {
+            bytes: other,
+            ..scaled
+        };
+        std::fs::write(&path, other.file()).expect("written");
+        window.act(save);
+        assert_eq!(Found::read(&out).i16(70), 16, "{name}");
+    }
+}

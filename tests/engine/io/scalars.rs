@@ -1,0 +1,195 @@
+//! Values beside a streamline file: MRtrix track scalars and weights.
+
+use super::sentence;
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::Tractogram;
+use arcuate::data::tractogram::key_line;
+use arcuate::io::scalars::Beside;
+use arcuate::io::{self, fibres, scalars, tck};
+use arcuate::solvers::tracking::StopReason;
+use libtest_mimic::Trial;
+use std::path::Path;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("io::scalars::of_another_file_are_refused", another_file),
+        test("io::scalars::files_say_what_they_are_for", said_in_files),
+        test("io::scalars::weights_alone_name_their_streamlines", alone),
+        test("io::scalars::no_two_in_one_file", alike),
+        test("io::scalars::of_what_was_replaced_are_refused", replaced),
+        test("io::scalars::the_readme_has_the_key", readme),
+    ]
+}
+
+fn lines(count: usize) -> Tractogram {
+    let points: Vec<[f32; 3]> = (0..2 * count).map(|i| [i as f32, 0.0, 0.0]).collect();
+    let offsets: Vec<u64> = (0..=count as u64).map(|i| 2 * i).collect();
+    Tractogram::new(points, offsets).with_per_point("cm", vec![1.0; 2 * count])
+}
+
+/// Every format with a place for it says that it is for research, and what numbers stand for; what
+/// is written is read back as it was.
+fn said_in_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words: Vec<String> = ["Reached target", "Left -- the mask"]
+        .map(str::to_owned)
+        .into();
+    let key = "stop_end: 0 = Reached target, 1 = Left";
+    let plain = lines(3)
+        .with_per_streamline("stop_end", vec![0.0, 1.0, 0.0])
+        .with_codes("stop_end", words.clone())
+        .with_codes("gone", words);
+    for (name, codes) in [
+        ("a.tck", false),
+        ("a.trx", true),
+        ("a.vtk", false),
+        ("a.vtp", true),
+        ("a.weights.txt", true),
+        ("a.tsf", false),
+    ] {
+        let path = folder.path().join(name);
+        let control = Control::new();
+        match name {
+            "a.tsf" => {
+                let beside = folder.path().join("a.tck");
+                scalars::save_points(&path, &beside, &plain, "cm").expect("saved");
+            }
+            "a.weights.txt" => scalars::save_weights(&path, &plain, "stop_end").expect("saved"),
+            _ => fibres::save(&path, &plain, "arcuate track", &control).expect("saved"),
+        }
+        let bytes = std::fs::read(&path).expect("written");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(io::DISCLAIMER), "{name}");
+        let told = text.contains(key) || text.contains("\"stop_end\":[\"Reached target\",");
+        assert_eq!(told, codes, "{name}");
+        assert!(
+            !text.contains("gone"),
+            "{name}: no key to what is not there"
+        );
+    }
+    // The weights of a TCK are read with their remarks; a TRX keeps the key.
+    let read = |name: &str| match io::open(&folder.path().join(name), &Control::new()) {
+        Ok(io::Opened::Tractogram(tractogram, info)) => {
+            assert!(info.warnings.is_empty(), "{:?}", info.warnings);
+            tractogram
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(*read("a.tck").per_streamline["weights"], [0.0, 1.0, 0.0]);
+    let again = read("a.trx");
+    assert_eq!(again.codes["stop_end"], plain.codes["stop_end"]);
+    assert_eq!(again.filtered(&[true, false, true]).key(), plain.key());
+    assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
+}
+
+/// What lies beside a TCK that was replaced is not taken for values of the new streamlines.
+fn replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let read = || match io::open(&at("a.tck"), &Control::new()) {
+        Ok(io::Opened::Tractogram(tractogram, info)) => (tractogram, info.warnings),
+        other => panic!("{other:?}"),
+    };
+    let save = |tractogram: &Tractogram, beside: &[Beside]| {
+        let control = Control::new();
+        io::convert::with_values(tractogram, &at("a.tck"), beside, "arcuate", &control)
+            .expect("saved");
+    };
+    let first = lines(3).with_per_streamline("w", vec![1.0, 2.0, 3.0]);
+    let names = ["cm".to_owned(), "w".to_owned()];
+    let beside = scalars::files(&at("a.tck"), names[..1].iter(), names[1..].iter());
+    save(&first, &beside);
+    let (found, warnings) = read();
+    assert_eq!(warnings, [""; 0]);
+    assert_eq!(*found.per_streamline["w"], [1.0, 2.0, 3.0]);
+    assert_eq!(*found.per_point["cm"], [1.0; 6]);
+    save(&lines(3), &[]);
+    let (found, warnings) = read();
+    assert!(found.per_streamline.is_empty() && found.per_point.is_empty());
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    for (warning, file) in warnings.iter().zip(["a.cm.tsf", "a.w.weights.txt"]) {
+        let expected = format!("{file} was not used: it belongs to other streamlines (timestamp ");
+        assert!(warning.starts_with(&expected), "{warning}");
+    }
+    // Of another program: by their number alone.
+    std::fs::write(
+        at("a.w.weights.txt"),
+        "# command_history: tcksift2\n4 5 6\n",
+    )
+    .expect("written");
+    assert_eq!(*read().0.per_streamline["w"], [4.0, 5.0, 6.0]);
+}
+
+/// Weights that a fit writes alone name the TCK that they are of: they are not taken for those of the file that
+/// replaces it, neither beside it nor as a start. Those of moved or chosen streamlines name none.
+fn alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let control = Control::new();
+    let read = || tck::read_with_values(&at("a.tck"), &control).expect("read");
+    tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");
+    let (first, _) = read();
+    assert!(first.timestamp.is_some());
+    let first = first.with_per_streamline("weight", vec![1.0, 2.0, 3.0]);
+    scalars::save_weights(&at("a.weights.txt"), &first, "weight").expect("saved");
+    let (again, info) = read();
+    assert_eq!(*again.per_streamline["weights"], [1.0, 2.0, 3.0]);
+    assert_eq!(info.warnings, [""; 0]);
+    let open = |of: &Tractogram| scalars::open_weights(&at("a.weights.txt"), of);
+    assert_eq!(open(&again).ok(), Some(vec![1.0, 2.0, 3.0]));
+    // Another format has no timestamp that could differ.
+    assert!(open(&lines(3)).is_ok());
+    tck::save(&at("a.tck"), &lines(3), "", &control).expect("saved");
+    let (other, info) = read();
+    assert!(other.per_streamline.is_empty());
+    let said = &info.unread[0];
+    assert!(said.contains("belongs to other streamlines"), "{said}");
+    let error = open(&other).expect_err("of another file");
+    assert!(sentence(&error).contains("belongs to other streamlines"));
+    let by = glam::DAffine3::from_translation(glam::DVec3::X);
+    assert_eq!(first.moved(by).timestamp, None);
+    assert_eq!(first.filtered(&[true, false, true]).timestamp, None);
+}
+
+/// The numbers of reasons to stop are those that the README lists.
+fn readme() {
+    let readme = include_str!("../../../README.md").replace('\n', " ");
+    let words = StopReason::ALL.map(|r| r.words().to_owned());
+    let line = key_line("", &words);
+    let key = line.trim_start_matches(": ");
+    assert!(readme.contains(key), "{key}");
+}
+
+/// Names that look alike once they are those of files.
+fn alike() {
+    let names = ["a.b", "a:b", "A_B"].map(str::to_owned);
+    let beside = scalars::files(Path::new("x.tck"), names.iter(), names[..1].iter());
+    let files = beside.iter().map(|b| b.path.display().to_string());
+    let files: Vec<String> = files.collect();
+    let expected = [
+        "x.a_b.tsf",
+        "x.a_b_2.tsf",
+        "x.A_B_3.tsf",
+        "x.a_b.weights.txt",
+    ];
+    assert_eq!(files, expected);
+}
+
+/// Values of three streamlines say nothing beside a file of five.
+fn another_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (five, three) = (lines(5), lines(3));
+    tck::save(&path("five.tck"), &five, "", &Control::new()).expect("saved");
+    let error = scalars::save_points(&path("a.tsf"), &path("five.tck"), &three, "cm")
+        .expect_err("other streamlines");
+    let said = sentence(&error);
+    assert!(
+        said.contains("5 streamlines") && said.contains(" 3, of which"),
+        "{said}"
+    );
+    assert!(!path("a.tsf").exists());
+    scalars::save_points(&path("a.tsf"), &path("five.tck"), &five, "cm").expect("saved");
+    assert!(path("a.tsf").exists());
+}

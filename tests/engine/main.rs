@@ -1,0 +1,27 @@
+//! Data, files, kernels, made-up heads.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+use arcuate_tests as support;
+
+mod data;
+mod fuzz;
+mod io;
+mod kernels;
+mod lanes;
+mod phantom;
+mod seeds;
+
+fn main() {
+    fuzz::child();
+    support::run([
+        data::tests(),
+        fuzz::tests(),
+        io::tests(),
+        kernels::tests(),
+        lanes::tests(),
+        phantom::tests(),
+        seeds::tests(),
+    ])
+}

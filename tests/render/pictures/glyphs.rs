@@ -1,0 +1,295 @@
+//! Tensor glyphs: their outline, their axes, their colours.
+
+use super::{offscreen, random_grid};
+use crate::support::panes::{pane, scene};
+use crate::support::{Random, test};
+use arcuate::data::tensor_field::Tensor;
+use arcuate::data::{TensorField, Volume};
+use arcuate::scene::draw_list::{ById, CutPlane, GlyphPlace, GlyphShape, ScenePane, TensorGlyphs};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("render::an ellipsoid glyph has its outline", outline),
+        test("render::a superquadric keeps its axes", superquadric),
+        test(
+            "render::glyphs are those that a plane crosses, or within a pathway",
+            crossed,
+        ),
+        test("render::glyphs over slices", over),
+    ]
+}
+
+const SIZE: u32 = 160;
+
+/// One tensor with these eigenvalues and axes, in the middle of a grid that is turned any way.
+fn one(random: &mut Random, axes: DMat3, values: DVec3) -> (TensorField, DVec3) {
+    let grid = random_grid(random, [3, 3, 3]);
+    let middle = grid.world(DVec3::ONE);
+    let moved = glam::DAffine3::from_translation(-middle);
+    let grid = grid.moved(moved).expect("regular");
+    let d = axes * DMat3::from_diagonal(values) * axes.transpose();
+    let d = [
+        d.x_axis.x, d.x_axis.y, d.x_axis.z, d.y_axis.y, d.y_axis.z, d.z_axis.z,
+    ];
+    let mut tensors = vec![Tensor::default(); 27];
+    tensors[13] = Tensor::new(d.map(|v| v as f32));
+    let spacing = grid.spacing();
+    (TensorField::new(Arc::new(grid), tensors), spacing)
+}
+
+/// Drawn with the longest half axis of `half` mm.
+fn shown(
+    field: &TensorField,
+    spacing: DVec3,
+    half: f64,
+    shape: GlyphShape,
+    eye: DVec3,
+) -> ScenePane {
+    let normal = DVec3::Z;
+    ScenePane {
+        glyphs: Some(TensorGlyphs {
+            tensors: ById(field.clone()),
+            place: GlyphPlace::Planes(vec![CutPlane {
+                at: DVec3::ZERO,
+                normal,
+            }]),
+            shape,
+            size: (2.0 * half / spacing.min_element()) as f32,
+            every: 1,
+        }),
+        ..scene(SIZE, eye)
+    }
+}
+
+/// How far from the centre of the picture something reaches in a direction, mm at the origin.
+fn reach(picture: &arcuate::render::offscreen::Picture, x: f64, y: f64) -> f64 {
+    let mm = 40.0 / f64::from(SIZE);
+    let middle = f64::from(SIZE) * 0.5;
+    let steps = (0..4 * SIZE / 2).map(|i| f64::from(i) * 0.25);
+    let seen = |r: &f64| {
+        let at =
+            [middle + x * r, middle - y * r].map(|v| v.clamp(0.0, f64::from(SIZE) - 1.0) as u32);
+        let [r, g, b, _] = picture.pixel(at[0], at[1]);
+        u32::from(r) + u32::from(g) + u32::from(b) > 60
+    };
+    steps.filter(seen).fold(0.0, f64::max) * mm
+}
+
+fn eigen(random: &mut Random) -> (DMat3, DVec3) {
+    let axes = DMat3::from_quat(random.rotation());
+    let first = random.uniform(1.0e-3, 2.0e-3);
+    let second = first * random.uniform(0.3, 0.9);
+    (
+        axes,
+        DVec3::new(first, second, second * random.uniform(0.3, 0.9)),
+    )
+}
+
+/// Across the view an ellipsoid with half axes aᵢ along eᵢ reaches √Σ (aᵢ eᵢ·u)² in direction u, whatever
+/// the tensor, the grid and the view.
+fn outline() {
+    let mut random = Random::fresh("glyph outline");
+    let mut offscreen = offscreen();
+    for _ in 0..6 {
+        let (axes, values) = eigen(&mut random);
+        let (field, spacing) = one(&mut random, axes, values);
+        let half = random.uniform(9.0, 14.0);
+        let direction = random.direction();
+        // From so far that perspective is none.
+        let eye = direction.with_z(direction.z * 0.7).normalize() * 5000.0;
+        let list = shown(&field, spacing, half, GlyphShape::Ellipsoid, eye);
+        let picture = offscreen.scene(&list).expect("a picture");
+        let right = DVec3::Z.cross(eye).normalize();
+        let up = eye.normalize().cross(right);
+        let lengths = values / values.x * half;
+        // Of a convex body: the support over all directions is what its outline reaches.
+        let mut supports = [0.0f64; 24];
+        let mm = 40.0 / f64::from(SIZE);
+        let middle = f64::from(SIZE) * 0.5 - 0.5;
+        for (x, y) in (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE)) {
+            let [r, g, b, _] = picture.pixel(x, y);
+            if u32::from(r) + u32::from(g) + u32::from(b) < 60 {
+                continue;
+            }
+            let at = [f64::from(x) - middle, middle - f64::from(y)].map(|v| v * mm);
+            for (i, support) in supports.iter_mut().enumerate() {
+                let (s, c) = (i as f64 * std::f64::consts::TAU / 24.0).sin_cos();
+                *support = support.max(at[0] * c + at[1] * s);
+            }
+        }
+        for (i, found) in supports.iter().enumerate() {
+            let (s, c) = (i as f64 * std::f64::consts::TAU / 24.0).sin_cos();
+            let u = right * c + up * s;
+            let expected = (lengths * (axes.transpose() * u)).length();
+            // Half a pixel is 0.13 mm, to which the soft edge adds; 24 pieces around cut off 1 %.
+            assert!(
+                (found - expected).abs() <= 0.3 + 0.012 * half,
+                "{i}: {found} {expected}"
+            );
+        }
+        // Coloured by its main direction where it has one.
+        let [r, g, b, _] = picture.pixel(SIZE / 2, SIZE / 2);
+        assert!(r > 20 || g > 20 || b > 20, "{r} {g} {b}");
+    }
+}
+
+/// Seen along one axis, a superquadric reaches as far along the two others as its ellipsoid.
+fn superquadric() {
+    let mut random = Random::fresh("glyph superquadric");
+    let mut offscreen = offscreen();
+    for values in [
+        DVec3::new(1.7, 0.3, 0.3),
+        DVec3::new(1.5, 1.4, 0.2),
+        DVec3::new(1.2, 0.8, 0.5),
+    ] {
+        let (field, spacing) = one(&mut random, DMat3::IDENTITY, values * 1e-3);
+        let half = 14.0;
+        let lengths = values / values.x * half;
+        // From the front: x to the right, z up.
+        let list = shown(
+            &field,
+            spacing,
+            half,
+            GlyphShape::Superquadric,
+            DVec3::NEG_Y * 5000.0,
+        );
+        let list = ScenePane {
+            eye: list.eye + DVec3::Z * 1e-3,
+            ..list
+        };
+        let picture = offscreen.scene(&list).expect("a picture");
+        let (across, up) = (reach(&picture, 1.0, 0.0), reach(&picture, 0.0, 1.0));
+        assert!(
+            (across - lengths.x).abs() < 0.5,
+            "{values}: {across} {lengths}"
+        );
+        assert!(
+            (up - lengths.z.max(0.02 * half)).abs() < 0.5,
+            "{values}: {up} {lengths}"
+        );
+        // Between its axes it is fuller than the ellipsoid where it has edges.
+        let (c, s) = (lengths.x.hypot(0.0), lengths.z);
+        let diagonal = c.hypot(s);
+        let found = reach(&picture, c / diagonal, s / diagonal);
+        let ellipsoid = diagonal / 2f64.sqrt();
+        assert!(found > ellipsoid - 0.4, "{values}: {found} {ellipsoid}");
+        if values.y == values.z || values.y > 1.0 {
+            assert!(found > 1.15 * ellipsoid, "{values}: {found} {ellipsoid}");
+        }
+    }
+}
+
+/// Nothing is drawn where no tensor was fitted or no plane passes.
+fn crossed() {
+    let mut random = Random::fresh("glyphs crossed");
+    let mut offscreen = offscreen();
+    let (axes, values) = eigen(&mut random);
+    let (field, spacing) = one(&mut random, axes, values);
+    let mut list = shown(
+        &field,
+        spacing,
+        6.0,
+        GlyphShape::Ellipsoid,
+        DVec3::new(90.0, -250.0, 120.0),
+    );
+    let mut seen = |list: &ScenePane| {
+        let picture = offscreen.scene(list).expect("a picture");
+        let bright = |i: u32| {
+            picture.pixel(i % SIZE, i / SIZE)[..3]
+                .iter()
+                .any(|c| *c > 30)
+        };
+        (0..SIZE * SIZE).filter(|i| bright(*i)).count()
+    };
+    // A needle may point at the eye.
+    let whole = seen(&list);
+    assert!(whole > 0);
+    if let Some(glyphs) = &mut list.glyphs {
+        glyphs.place = GlyphPlace::Planes(vec![CutPlane {
+            at: DVec3::Z * spacing.max_element() * 0.9,
+            normal: DVec3::Z,
+        }]);
+    }
+    assert_eq!(seen(&list), 0);
+    // Within a pathway, whose cost is known on a grid of its own.
+    let grid = Arc::new(random_grid(&mut random, [5, 5, 5]));
+    let moved = glam::DAffine3::from_translation(-grid.world(DVec3::splat(2.0)));
+    let grid = Arc::new(grid.moved(moved).expect("regular"));
+    let limit = random.uniform(0.02, 0.4) as f32;
+    let mut excess = vec![f32::NAN; 125];
+    for (value, there) in [(0.9 * limit, true), (1.1 * limit, false), (f32::NAN, false)] {
+        excess[62] = value;
+        let image = Volume::scalar(grid.clone(), excess.clone());
+        if let Some(glyphs) = &mut list.glyphs {
+            glyphs.place = GlyphPlace::Below(vec![(ById(image), limit)]);
+        }
+        let expected = if there { whole } else { 0 };
+        assert_eq!(seen(&list), expected, "{value} of {limit}");
+    }
+    // Other limits of what is known already, also beside an image that holds none.
+    excess[62] = limit;
+    let known = Volume::scalar(grid.clone(), excess);
+    let nowhere = Volume::scalar(grid, vec![f32::NAN; 125]);
+    for (share, there) in [(0.5, false), (1.0, true), (0.9, false), (3.0, true)] {
+        let set = (ById(known.clone()), share * limit);
+        for sets in [vec![set.clone()], vec![(ById(nowhere.clone()), 1.0), set]] {
+            if let Some(glyphs) = &mut list.glyphs {
+                glyphs.place = GlyphPlace::Below(sets);
+            }
+            let expected = if there { whole } else { 0 };
+            assert_eq!(seen(&list), expected, "{share} of {limit}");
+        }
+    }
+}
+
+/// Over a slice an ellipsoid reaches as far as it is long, where the slice shows its voxel; seen from
+/// either side, in colour of its axis.
+fn over() {
+    let mut random = Random::fresh("glyph over slice");
+    let mut offscreen = offscreen();
+    for _ in 0..4 {
+        let turn = DMat3::from_quat(random.rotation());
+        let values = DVec3::new(1.7e-3, random.uniform(0.3, 1.2) * 1e-3, 0.3e-3);
+        let (field, spacing) = one(&mut random, turn, values);
+        let half = random.uniform(10.0, 15.0);
+        let lengths = values / values.x * half;
+        // Along the second and third axis of the tensor, the first towards the viewer or away.
+        let axes = [turn.y_axis, turn.z_axis];
+        for [right, down] in [axes, [axes[1], axes[0]], [-axes[0], axes[1]]] {
+            let mut list = pane(SIZE, DVec3::ZERO, right, down, 40.0 / f64::from(SIZE));
+            list.glyphs = Some(TensorGlyphs {
+                tensors: ById(field.clone()),
+                place: GlyphPlace::Planes(vec![CutPlane {
+                    at: DVec3::ZERO,
+                    normal: right.cross(down),
+                }]),
+                shape: GlyphShape::Ellipsoid,
+                size: (2.0 * half / spacing.min_element()) as f32,
+                every: 1,
+            });
+            let picture = offscreen.slice(&list).expect("a picture");
+            let along = |axis: DVec3| {
+                let length = lengths.y * axis.dot(turn.y_axis).abs();
+                length + lengths.z * axis.dot(turn.z_axis).abs()
+            };
+            for (x, y, axis) in [(1.0, 0.0, right), (-1.0, 0.0, right), (0.0, 1.0, down)] {
+                let found = reach(&picture, x, y);
+                assert!((found - along(axis)).abs() < 0.5, "{found} {}", along(axis));
+            }
+            // Lit from the viewer's side: its middle has the direction's colour.
+            let seen = picture.pixel(SIZE / 2, SIZE / 2);
+            let direction = turn.x_axis.abs().to_array();
+            let largest = (0..3).max_by(|&a, &b| direction[a].total_cmp(&direction[b]));
+            let most = seen[..3].iter().max().expect("three");
+            assert_eq!(
+                seen[largest.expect("three")],
+                *most,
+                "{seen:?} {direction:?}"
+            );
+            assert!(*most > 90, "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One sentence each, before any work.
+
+use super::{gradients, model, only, stick};
+use crate::support::fields::backend;
+use crate::support::{lines, test};
+use arcuate::compute::Control;
+use arcuate::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
+use arcuate::io;
+use arcuate::solvers::commit::cylinder::Timing;
+use arcuate::solvers::commit::model::{Intra, Model};
+use arcuate::solvers::commit::{Inputs, Params, Prepared};
+use arcuate::state::defaults;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("commit::what does not fit together is said first", refusals),
+        test(
+            "commit::a scheme and numbers have the same limits of timing",
+            timings,
+        ),
+        test(
+            "commit::gradient strengths agree with the b-values",
+            strengths,
+        ),
+    ]
+}
+
+struct Setup {
+    tractogram: Tractogram,
+    scan: Volume,
+    gradients: Gradients,
+    peaks: Volume,
+    mask: Option<Mask>,
+    timing: Vec<Timing>,
+    memory: Option<u64>,
+    params: Params,
+}
+
+fn grid(n: usize) -> Arc<Grid> {
+    Arc::new(Grid::axis_aligned([n; 3], DVec3::ONE, DVec3::ZERO).unwrap())
+}
+
+fn scan(frames: usize) -> Volume {
+    Volume::new(grid(8), frames, VolumeKind::Scalar, vec![1.0; frames * 512])
+}
+
+impl Setup {
+    fn new() -> Self {
+        let gradients = gradients(1, &[(1000.0, 6), (2000.0, 6)]);
+        Self {
+            tractogram: lines(&[vec![DVec3::splat(1.0), DVec3::splat(5.0)]]),
+            scan: scan(gradients.len()),
+            gradients,
+            peaks: scan(3),
+            mask: None,
+            timing: Vec::new(),
+            memory: None,
+            params: Params {
+                model: model(stick()),
+                ..defaults::commit(2)
+            },
+        }
+    }
+
+    fn said(&self) -> String {
+        let inputs = Inputs {
+            tractogram: &self.tractogram,
+            scan: &self.scan,
+            gradients: (!self.gradients.is_empty()).then_some(&self.gradients),
+            timing: &self.timing,
+            mask: self.mask.as_ref(),
+            peaks: (self.peaks.frames > 1).then_some(&self.peaks),
+        };
+        match Prepared::new(
+            &inputs,
+            &self.params,
+            self.memory,
+            &backend(1),
+            &Control::new(),
+        ) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+fn refusals() {
+    assert_eq!(Setup::new().said(), "", "what is right is taken");
+    let says = |words: &[&str], change: &dyn Fn(&mut Setup)| {
+        let mut setup = Setup::new();
+        change(&mut setup);
+        let said = setup.said();
+        assert!(words.iter().all(|w| said.contains(w)), "{words:?}: {said}");
+        assert!(
+            !said.contains('\n') && !said.ends_with('.'),
+            "one sentence: {said}"
+        );
+    };
+    let with = |model: Model| move |s: &mut Setup| s.params.model = model.clone();
+    says(&["no streamlines"], &|s| s.tractogram = Tractogram::empty());
+    says(&["0 %", "different spaces"], &|s| {
+        s.tractogram = lines(&[vec![DVec3::splat(100.0), DVec3::splat(120.0)]]);
+    });
+    says(&["no volume with b = 0"], &|s| {
+        s.gradients.b_s_per_mm2[0] = 700.0
+    });
+    says(&["Ball needs at least two shells", "6 × b 1000"], &|s| {
+        s.gradients = gradients(1, &[(1000.0, 6)]);
+        s.scan = scan(7);
+    });
+    says(&["no volume with a diffusion weighting"], &|s| {
+        s.gradients = gradients(2, &[]);
+        s.scan = scan(2);
+    });
+    says(&["12 volumes", "for 13"], &|s| s.scan = scan(12));
+    says(&["no gradients"], &|s| s.gradients = gradients(0, &[]));
+    says(&["of memory", "every"], &|s| s.memory = Some(1000));
+    says(&["mask", "different grids"], &|s| {
+        s.mask = Some(Mask::new(grid(7), vec![1; 343]));
+    });
+    says(&["mask is empty"], &|s| {
+        s.mask = Some(Mask::new(grid(8), vec![0; 512]))
+    });
+    says(&["No streamline runs through"], &|s| {
+        let mut inside = vec![0; 512];
+        inside[511] = 1;
+        s.mask = Some(Mask::new(grid(8), inside));
+    });
+    says(&["Zeppelin needs", "peaks"], &|s| s.peaks = scan(1));
+    says(&["4 volumes", "three a peak"], &|s| s.peaks = scan(4));
+    let cylinder = |radius: f64| Intra::Cylinders {
+        along: 1.7e-3,
+        radii_um: vec![radius],
+    };
+    says(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
+    says(&["radius is 70 µm"], &with(model(cylinder(70.0))));
+    // The series of the signal underflow for so thin a cylinder.
+    says(
+        &["radius is 1e-300 µm", "0.001 to 50"],
+        &with(model(cylinder(1e-300))),
+    );
+    says(&["radius is 1e300 µm"], &with(model(cylinder(1e300))));
+    says(&["δ = 5 ms and Δ = 3 ms"], &|s| {
+        s.timing = vec![Timing {
+            pulse_ms: 5.0,
+            between_ms: 3.0,
+        }];
+    });
+    says(&["Δ = inf ms", "0.01 ≤ δ ≤ Δ ≤ 100000"], &|s| {
+        s.timing = vec![Timing {
+            pulse_ms: 5.0,
+            between_ms: f64::INFINITY,
+        }];
+    });
+    says(&["timing of 2 volumes", "13"], &|s| {
+        let one = Timing {
+            pulse_ms: 3.0,
+            between_ms: 5.0,
+        };
+        s.timing = vec![one; 2];
+    });
+    says(
+        &["diffusivity is 1.7 mm²/s"],
+        &with(model(Intra::Stick { along: 1.7 })),
+    );
+    says(&["expected less across"], &|s| {
+        s.params.model.extra[0].across = 2.0e-3
+    });
+    says(
+        &["density model", "leave Zeppelin and Ball out"],
+        &with(model(Intra::Density)),
+    );
+    says(&["image of densities has 13 volumes"], &|s| {
+        s.params.model = only(Intra::Density);
+        s.gradients = gradients(0, &[]);
+    });
+    says(&["lasso penalty is 2"], &|s| s.params.lasso = 2.0);
+    says(&["blur's radius is -1 mm"], &|s| {
+        s.params.blur_mm = Some(-1.0)
+    });
+}
+
+/// In either unit, in a file and on the command line; the two differ in the unit that needs no note.
+fn timings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.scheme");
+    for (between, ms) in [
+        (5e-4, None),
+        (1e-3, Some(1.0)),
+        (0.04, Some(40.0)),
+        (0.99, Some(990.0)),
+        (1.01, Some(1.01)),
+        (40.0, Some(40.0)),
+        (2000.0, Some(2000.0)),
+        (2001.0, None),
+    ] {
+        let pulse = 0.5 * between;
+        let row = format!("VERSION: STEJSKALTANNER\n1 0 0 0.04 {between} {pulse} 0.1\n");
+        std::fs::write(&path, row).unwrap();
+        let of_file = io::scheme::timing(&path).ok();
+        let of_numbers = io::scheme::in_ms(pulse, between).ok();
+        let close = |[p, b]: [f64; 2]| {
+            (p - 0.5 * b).abs() < 1e-9 && ms.is_some_and(|ms| (b - ms).abs() < 1e-9)
+        };
+        assert_eq!(of_file.is_some(), ms.is_some(), "{between}");
+        assert_eq!(of_numbers.is_some(), ms.is_some(), "{between}");
+        if let Some((file, (numbers, note))) = of_file.zip(of_numbers) {
+            assert!(
+                close(file.rows[0]) && close(numbers),
+                "{file:?} {numbers:?}"
+            );
+            assert_eq!(
+                (file.notes.len(), note.is_some()),
+                (usize::from(between > 1.0), between < 1.0)
+            );
+        }
+    }
+}
+
+/// b = γ²G²δ²(Δ − δ/3): 1527 s/mm² for 40 mT/m, δ = 20 ms and Δ = 40 ms, whichever unit G is in.
+fn strengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.scheme");
+    let read = |strength: &str| {
+        let row = |g: &str| format!("1 0 0 {g} 0.04 0.02 0.1\n");
+        let rows = ["0", strength, strength].map(row).concat();
+        std::fs::write(&path, format!("VERSION: STEJSKALTANNER\n{rows}")).unwrap();
+        io::scheme::timing(&path).unwrap()
+    };
+    for strength in ["0.04", "-0.04", "40"] {
+        let timing = read(strength);
+        for b in [1527.0, 1400.0, 1650.0] {
+            assert_eq!(timing.against(&[0.0, b, b]), None, "{strength} {b}");
+            assert_eq!(timing.against(&[5.0, b, b]), None, "{strength} {b}");
+        }
+        let said = timing.against(&[0.0, 1000.0, 1527.0]).unwrap();
+        for words in ["1527 s/mm²", "volume 1", "has 1000", "in 1 of 3"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        let one = io::scheme::Timing {
+            rows: timing.rows[1..2].to_vec(),
+            strengths_t_per_m: timing.strengths_t_per_m[1..2].to_vec(),
+            notes: Vec::new(),
+        };
+        let said = one.against(&[1000.0]).unwrap();
+        assert!(said.contains("in 1 of 1 volume;"), "{said}");
+        // The order of the volumes is another.
+        let said = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
+        assert!(said.contains("in 2 of 3"), "{said}");
+    }
+    // G is unknown, or the tables are not of the same volumes; another check reports the latter.
+    assert_eq!(read("0").against(&[0.0, 1000.0, 1000.0]), None);
+    assert_eq!(read("0.04").against(&[0.0, 1000.0]), None);
+}

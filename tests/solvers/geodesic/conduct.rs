@@ -1,0 +1,176 @@
+//! How the solver treats who waits for it: cancelled, short of memory, in half precision.
+
+use super::{Error, medium, params, run_on, sampled, try_run};
+use crate::support::fields::{backend, cube, odd_grid, sphere};
+use crate::support::{Random, cuda_test, cuda_test_alone, test, thread_time, wait_for};
+use crate::tracking::parity::hausdorff;
+use arcuate::compute::{Backend, Control};
+use arcuate::data::Role;
+use arcuate::phantom::fields::PulledBack;
+use arcuate::solvers::geodesic::{Directions, Form, Precision, shoot, shoot_within};
+use arcuate::solvers::tracking::{Interpolation, Seeding};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    type Case = (&'static str, fn(&Backend));
+    let all: [Case; 3] = [
+        ("more than fits is refused", full),
+        ("what would not fit is foretold", foretold),
+        ("half precision stays near single", precision),
+    ];
+    let both = |(name, run): Case| {
+        let on_card = format!("parity::geodesic {name}");
+        [
+            test(&format!("geodesic::{name}"), move || run(&backend(2))),
+            cuda_test(&on_card, move |cuda| run(&cuda)),
+        ]
+    };
+    // Alone on the card: 16 ms, where it was up to 1.9 s while other tests worked there.
+    let cancelling = [
+        test("geodesic::cancelled while rays run", || {
+            cancelled(&backend(1))
+        }),
+        cuda_test_alone("parity::geodesic cancelled while rays run", |cuda| {
+            cancelled(&cuda)
+        }),
+    ];
+    all.into_iter().flat_map(both).chain(cancelling).collect()
+}
+
+const LINEAR: Interpolation = Interpolation::Trilinear;
+
+fn bent() -> PulledBack {
+    PulledBack {
+        a: 2.0,
+        b: 3.0,
+        k: 0.2,
+    }
+}
+
+/// A cancel ends the work within a second of processor time, before it begins and in the middle of minutes of work.
+fn cancelled(backend: &Backend) {
+    let on_card = !backend.devices().is_empty();
+    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
+    for form in [Form::Hamiltonian, Form::Christoffel] {
+        let mut params = params(LINEAR);
+        params.form = form;
+        // A card's kernels may have to be loaded first, which is not called off.
+        shoot(&medium, &seed, &params, backend, &Control::new()).unwrap();
+        let control = Control::new();
+        control.cancel();
+        let output = shoot(&medium, &seed, &params, backend, &control);
+        assert!(matches!(output, Err(Error::Cancelled)));
+        // Rays that circle in a small volume, each for as long as it may.
+        params.walk.seeding = Seeding::Random { count: 4000 };
+        params.directions = Directions::Sphere { count: 1000 };
+        params.walk.step_mm = 1e-4;
+        params.walk.max_steps = 100_000;
+        params.keep_every = 1000;
+        let control = Control::new();
+        let (output, felt) = std::thread::scope(|scope| {
+            let begun = Instant::now();
+            let shooting = scope.spawn(|| {
+                backend.install(|| {
+                    let before = thread_time();
+                    let output = shoot(&medium, &seed, &params, backend, &control);
+                    (output, thread_time() - before)
+                })
+            });
+            wait_for("rays", || (control.progress().total > 0).then_some(()));
+            std::thread::sleep(Duration::from_millis(100));
+            let cancelled = Instant::now();
+            control.cancel();
+            let most = begun.elapsed();
+            let (output, worked) = shooting.join().unwrap();
+            // Before the cancel the thread cannot have worked longer than the elapsed time. The clock may time a card,
+            // which no other test uses meanwhile.
+            match on_card {
+                true => (output, cancelled.elapsed()),
+                false => (output, worked.saturating_sub(most)),
+            }
+        });
+        println!("{form:?}: felt after {:.0} ms", felt.as_secs_f64() * 1e3);
+        assert!(matches!(output, Err(Error::Cancelled)), "it ended before");
+        // Some 20 ms where nothing else runs.
+        assert!(felt < Duration::from_secs(1), "{form:?} {felt:?}");
+    }
+}
+
+fn full(backend: &Backend) {
+    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let mut params = params(LINEAR);
+    params.walk.seeding = Seeding::Random { count: 500 };
+    let control = Control::new();
+    let shot = shoot_within(&medium, &[], &params, Some(10_000), backend, &control);
+    let sentence = shot.unwrap_err().to_string();
+    assert!(
+        sentence.contains("rays") && sentence.contains("ask for fewer"),
+        "{sentence}"
+    );
+    let fits = shoot_within(&medium, &[], &params, Some(1 << 30), backend, &control);
+    assert!(fits.is_ok());
+}
+
+/// Of many rays a sample says before the others are shot that they would not fit.
+fn foretold(backend: &Backend) {
+    let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
+    let mut params = params(LINEAR);
+    params.walk.seeding = Seeding::Random { count: 20_000 };
+    params.directions = Directions::Sphere { count: 20 };
+    params.walk.max_length_mm = Some(2.0);
+    let control = Control::new();
+    let within = |bytes| shoot_within(&medium, &[], &params, Some(bytes), backend, &control);
+    let sentence = within(50_000_000).unwrap_err().to_string();
+    assert!(sentence.contains("would take about"), "{sentence}");
+    // 400,000 rays of 5 points and less.
+    let output = within(400_000 * (150 + 5 * 52)).unwrap();
+    assert_eq!(output.rays.fates.iter().sum::<u64>(), 400_000);
+}
+
+/// The same rays through the same tensors, rounded to 11 bits and not.
+fn precision(backend: &Backend) {
+    let mut random = Random::fresh("precision");
+    let field = sampled(odd_grid(&mut random), &bent());
+    let mut params = params(LINEAR);
+    params.walk.seeding = Seeding::Random { count: 2000 };
+    params.walk.max_length_mm = Some(40.0);
+    params.walk.step_mm = 0.2;
+    let [single, half] = [Precision::Single, Precision::Half]
+        .map(|precision| run_on(backend, &medium(&field, LINEAR, precision), &[], &params));
+    let (single, half) = (&single.rays.kept, &half.rays.kept);
+    let mut apart = Vec::new();
+    let mut measures = Vec::new();
+    for (i, seed) in single.per_streamline["seed"].iter().enumerate() {
+        let twin = half.per_streamline["seed"].binary_search_by(|s| s.total_cmp(seed));
+        let Ok(j) = twin else { continue };
+        apart.push(hausdorff(
+            single.streamline(i),
+            half.streamline(j),
+            &field.grid,
+        ));
+        let [a, b] = [(single, i), (half, j)].map(|(all, i)| all.per_streamline["cm"][i]);
+        measures.push(f64::from((a / b - 1.0).abs()));
+    }
+    assert!(apart.len() * 100 >= single.len() * 99 && apart.len() > 1000);
+    let [apart, measures] = [apart, measures].map(|mut all| {
+        all.sort_by(f64::total_cmp);
+        [all.len() / 2, all.len() * 99 / 100].map(|i| all[i])
+    });
+    println!(
+        "{} rays, half against single: Hausdorff distance median {:.1e}, 99 % {:.1e} voxels; measure \
+         median {:.1e}, 99 % {:.1e}",
+        single.len(),
+        apart[0],
+        apart[1],
+        measures[0],
+        measures[1],
+    );
+    // Eleven bits of a tensor turn a ray by some 1e-4 a voxel; neighbours part where space is bent most.
+    assert!(apart[0] < 0.02 && apart[1] < 0.5, "{apart:?}");
+    assert!(measures[1] < 2e-3, "{measures:?}");
+    assert_ne!(single.points, half.points);
+    assert!(try_run(&medium(&field, LINEAR, Precision::Half), &[], &params).is_ok());
+}

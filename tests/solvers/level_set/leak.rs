@@ -1,0 +1,417 @@
+//! The thesis' figure 4.1: a body in a wall with a gap, beyond which the same grey value goes on.
+
+use super::{USUAL, begin, grid, run, sphere};
+use crate::support::{Random, test};
+use arcuate::data::Volume;
+use arcuate::solvers::level_set::{Alarm, Cause, Contact, Ended, Layout, Leak, Params};
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "level_set::smoothness closes a gap, the alarm sees leaks",
+            gap,
+        ),
+        test("level_set::the alarm counts steps", alarm),
+        test("level_set::the alarm stays armed through changes", changes),
+        test(
+            "level_set::a contact leads back to the change that let it",
+            contacts,
+        ),
+        test("level_set::a leak leads back to before a drag", drags),
+    ]
+}
+
+const RADIUS: f64 = 16.0;
+/// The voxels that a line passes through share faces, and their centres lie within √3/2 of it: from 1 + √3/2
+/// on, a gap in any direction holds such a chain and all neighbours that its steps read.
+const GAP: f64 = 2.2;
+/// D̂ in the gap. A voxel of φ = −x before one of p gains D̂ (p + x) and loses w x (1 − p − x) to the
+/// rescaling: it comes in if D̂ > w (1 − √p)², here from p = 0.36 on, and walls nearer by hold p below that.
+/// Slow enough that the alarm takes the body's surface to be at rest meanwhile.
+const CREEP: f64 = 0.016;
+
+/// 1 inside and far outside, 0 in a wall of 3 voxels, through which a gap leads whose grey value lets a
+/// surface creep.
+fn phantom(random: &mut Random) -> Volume {
+    let grid = grid(DMat3::IDENTITY, 58.0);
+    let gap = random.direction();
+    let noise = 0.002;
+    let value = |i: usize, random: &mut Random| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let r = at.length();
+        let wall = (RADIUS..RADIUS + 3.0).contains(&r);
+        let within = gap.dot(at) > 0.0 && at.distance(gap * gap.dot(at)) < GAP;
+        let value = match (wall, within) {
+            (false, _) => 1.0,
+            (true, true) => 1.0 - f64::from(USUAL.tolerance) * (1.0 - CREEP),
+            (true, false) => 0.0,
+        };
+        (value + noise * random.normal()) as f32
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(|i| value(i, random)).collect();
+    Volume::scalar(grid.clone(), values)
+}
+
+fn gap() {
+    let mut random = Random::fresh("level set gap");
+    let image = phantom(&mut random);
+    let place = [sphere(random.direction() * 2.0, 4.0)];
+    let body = 4.0 / 3.0 * std::f64::consts::PI * RADIUS.powi(3);
+    // Without smoothing it gets out, and the alarm pauses it before it is far.
+    let rough = Params {
+        smoothness: 0.0,
+        ..USUAL
+    };
+    let mut made = begin(&image, &place, &rough, Layout::BEST);
+    let Ended::Leaked(leak) = run(&mut made, 3000) else {
+        panic!(
+            "no leak: {:?}",
+            made.growth().iter().step_by(50).collect::<Vec<_>>()
+        );
+    };
+    let inside = |step: u64| made.growth()[step as usize] as f64 / body;
+    println!(
+        "leaks from step {} ({:.3} of the body), noticed at {} ({:.3})",
+        leak.from,
+        inside(leak.from),
+        leak.noticed,
+        inside(leak.noticed)
+    );
+    assert!(
+        (0.9..1.15).contains(&inside(leak.from)),
+        "{}",
+        inside(leak.from)
+    );
+    assert!(leak.noticed - leak.from <= 40);
+    // It stays paused until somebody lets it go on.
+    assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
+    let backend = crate::support::fields::backend(2);
+    made.let_leak(&backend).expect("a field");
+    assert_eq!(run(&mut made, 10), Ended::Steps);
+    // Had it gone on, it would have filled everything.
+    let before = made.growth()[leak.from as usize];
+    made.watched = false;
+    let ended = run(&mut made, 300);
+    let after = made.growth().last().copied().unwrap_or(0);
+    assert!(
+        ended == Ended::Filled || after > 2 * before,
+        "{ended:?} {after}"
+    );
+    // One click back, and smoothly from there.
+    made.rewind(leak.from, &backend, &arcuate::compute::Control::new())
+        .unwrap();
+    assert_eq!(made.growth().last(), Some(&before));
+
+    // With it the gap stays shut.
+    let mut made = begin(&image, &place, &USUAL, Layout::BEST);
+    let ended = run(&mut made, 1500);
+    let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
+    println!(
+        "smooth: {ended:?} after {} steps with {inside:.3} of the body",
+        made.step()
+    );
+    assert!(!matches!(ended, Ended::Leaked(_)));
+    assert!((0.9..1.1).contains(&inside), "{inside}");
+}
+
+fn alarm() {
+    let new = |inside| Alarm::new(inside, Contact::default());
+    // Growth that decays, rest, then 60 voxels a step.
+    let inside = |step: u64| match step {
+        0..400 => 10_000 - (5_000.0 * (-(step as f64) / 30.0).exp()) as u64,
+        _ => 10_000 + 60 * (step - 400),
+    };
+    let mut alarm = new(inside(0));
+    for step in 1..600 {
+        alarm.record(inside(step));
+        assert_eq!(alarm.leak().is_some(), step >= 430, "{step}");
+    }
+    let leak = alarm.leak().unwrap();
+    assert_eq!((leak.from, leak.noticed), (400, 430));
+    assert_eq!(leak.cause, Cause::Growth);
+    // A surface that slows down early and wanders on, before it runs out at step 700: back to then, not to where it
+    // was slowest.
+    let wanders = |step: u64| {
+        let steps = |from: u64, to: u64| step.clamp(from, to) as f64 - from as f64;
+        let [early, slow, on, out] = [(0, 100), (100, 300), (300, 700), (700, 900)];
+        let length = [(early, 0.05), (slow, 0.02), (on, 0.03), (out, 0.08)];
+        let root: f64 = length
+            .iter()
+            .map(|((a, b), pace)| pace * steps(*a, *b))
+            .sum();
+        (10.0 + root).powi(3) as u64
+    };
+    let wandered = || {
+        let mut alarm = new(wanders(0));
+        (1..=700).for_each(|step| alarm.record(wanders(step)));
+        assert_eq!((alarm.leak(), alarm.suspects()), (None, None));
+        (701..800).for_each(|step| alarm.record(wanders(step)));
+        alarm
+    };
+    let mut alarm = wandered();
+    assert_eq!(alarm.leak(), None, "not before what joined is known");
+    alarm.judge(false);
+    let leak = alarm.leak().expect("a leak");
+    assert!(
+        (650..=700).contains(&leak.from) && leak.noticed <= 750,
+        "{leak:?}"
+    );
+    // Where what joined belongs it goes on, and is suspected again only when it slows down and runs out once more.
+    let mut alarm = wandered();
+    alarm.judge(true);
+    (800..900).for_each(|step| alarm.record(wanders(step)));
+    let stands = wanders(900);
+    (0..200).for_each(|n| alarm.record(stands + 2 * n));
+    assert_eq!((alarm.leak(), alarm.suspects()), (None, None));
+    (0..200).for_each(|n| alarm.record(stands + 400 + n * stands / 50));
+    let again = alarm.suspects().or(alarm.leak().map(|leak| leak.from));
+    assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
+    // Steady growth is none, nor is a single jump.
+    let mut alarm = new(1000);
+    for step in 1..1000u64 {
+        alarm.record(1000 + 10 * step);
+    }
+    assert!(!alarm.rests());
+    let mut alarm = new(1000);
+    for step in 1..1000u64 {
+        alarm.record(1000 + if step > 500 { 300 } else { 0 });
+    }
+    assert!(alarm.rests() && alarm.leak().is_none());
+}
+
+/// A ball that grows at a steady speed from a seed to a structure, of so many voxels.
+fn fills(structure: f64) -> impl Fn(u64) -> u64 {
+    let last = (structure / (4.0 / 3.0 * std::f64::consts::PI)).cbrt();
+    move |step| {
+        let grows = 3.0 + 0.3 * step as f64;
+        let radius = last - (last - 3.0) * (-(grows - 3.0) / (last - 3.0)).exp();
+        (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3)) as u64
+    }
+}
+
+fn changes() {
+    let new = |inside| Alarm::new(inside, Contact::default());
+    for structure in [500.0, 20_000.0, 1_500_000.0] {
+        let volume = fills(structure);
+        let mut alarm = new(volume(0));
+        for step in 1..2000 {
+            alarm.record(volume(step));
+            // On the way to the structure the hand moves sliders.
+            if step < 300 && step % 7 == 0 {
+                alarm.steered();
+            }
+            assert_eq!(alarm.leak(), None, "{structure} {step}");
+        }
+        // It stands there. A slider moves and the volume grows by a half, then another and it doubles.
+        let stands = volume(1999);
+        alarm.steered();
+        let grown =
+            |n: u64, times: f64| stands + ((times * stands as f64) as u64).min(n * stands / 20);
+        for n in 1..300 {
+            alarm.record(grown(n, 0.5));
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+        let before = 1999 + 299;
+        alarm.steered();
+        for n in 1..45 {
+            alarm.record(grown(10, 0.5) + n * stands / 10);
+            // While it leaks the slider goes on.
+            if n == 5 && alarm.leak().is_none() {
+                alarm.steered();
+            }
+        }
+        let leak = alarm.leak().expect("a leak");
+        assert_eq!((leak.from, leak.cause), (before, Cause::Change));
+        // Narrowed again the surface draws back, which is no other leak.
+        alarm.steered();
+        for n in (1..40).rev() {
+            alarm.record(grown(10, 0.5) + n * stands / 10);
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+        // A sphere that is added is a new seed.
+        let now = grown(10, 0.5) + stands / 10;
+        alarm.edited(now + 100, true, Contact::default());
+        for n in 0..200 {
+            alarm.record(now + 100 + n * now / 60);
+            assert_eq!(alarm.leak(), None, "{structure} {n}");
+        }
+    }
+    // A seed that does not grow until the range is wide enough.
+    let mut alarm = new(500);
+    for _ in 0..400 {
+        alarm.record(510);
+    }
+    alarm.steered();
+    for n in 1..200 {
+        alarm.record(510 + 100 * n);
+    }
+    assert_eq!(alarm.leak(), None);
+    // What it may touch is what it touched at the start.
+    let touches = |background, border| Contact { background, border };
+    let growth: Vec<u64> = (0..=100).map(|n| 1000 + 100 * n).collect();
+    for (contact, cause) in [
+        (touches(40, 0), None),
+        (touches(90, 20), Some(Cause::Background)),
+        (touches(0, 40), Some(Cause::Border)),
+    ] {
+        let mut alarm = new(1000);
+        growth[1..].iter().for_each(|n| alarm.record(*n));
+        assert!(alarm.wants_look());
+        alarm.look(contact);
+        assert_eq!(alarm.leak().map(|l| l.cause), cause);
+        let mut alarm = Alarm::new(1000, touches(60, 30));
+        growth[1..].iter().for_each(|n| alarm.record(*n));
+        alarm.look(contact);
+        assert_eq!(alarm.leak(), None, "{contact:?}");
+    }
+}
+
+/// The leak of a surface that grows so while speeds change at these steps.
+fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
+    let mut alarm = Alarm::new(inside(0), Contact::default());
+    for step in 1..4000 {
+        alarm.record(inside(step));
+        if let Some(leak) = alarm.leak() {
+            return leak;
+        }
+        if changes.contains(&step) {
+            alarm.steered();
+        }
+    }
+    panic!("no leak");
+}
+
+/// From a seed to a structure within a hundred steps.
+fn settles(step: u64, structure: u64) -> u64 {
+    structure * step.clamp(5, 100) / 100
+}
+
+fn drags() {
+    // The first values of the drag hardly move the surface, the last ones multiply it.
+    let drag = [1270, 1272, 1275, 1279, 1284];
+    let slow = |step: u64| {
+        let t = step.saturating_sub(drag[0]) as f64;
+        settles(step, 6_670) + (6_670.0 * (0.008 * t + 1e-5 * t.powi(4))) as u64
+    };
+    let leak = leak_of(slow, &drag);
+    assert_eq!(
+        (leak.from, leak.cause),
+        (drag[0], Cause::Change),
+        "{leak:?}"
+    );
+    // Taken back on the way: part of the same change.
+    let leak = leak_of(slow, &[1270, 1272, 1275, 1279, 1281]);
+    assert_eq!(leak.from, drag[0], "{leak:?}");
+    // The surface grows by a sixth, creeps or rests there for long, then runs out.
+    let drag: Vec<u64> = (0..6).map(|i| 1200 + 8 * i).collect();
+    for creeps in [0, 1] {
+        let inside = |step: u64| {
+            let rises = 30 * step.saturating_sub(1200).min(100);
+            let creep = creeps * step.saturating_sub(1300) / 2;
+            let out = 1_000 * step.saturating_sub(1552);
+            settles(step, 18_300) + rises + creep + out
+        };
+        let leak = leak_of(inside, &drag);
+        assert_eq!(leak.from, drag[0], "{creeps} {leak:?}");
+        assert!(leak.noticed > 1552, "{leak:?}");
+    }
+    // Between two drags the surface rests: back to before the second.
+    let inside = |step: u64| {
+        let out = 1_000 * step.saturating_sub(1000);
+        settles(step, 10_000) + 100 * step.saturating_sub(400).min(50) + out
+    };
+    let leak = leak_of(inside, &[400, 410, 420, 1000, 1003, 1006]);
+    assert_eq!((leak.from, leak.cause), (1000, Cause::Change), "{leak:?}");
+}
+
+/// A surface at rest with 10,000 voxels; `steps` after which speeds change; it grows by `pace` a step after `grows`.
+/// Looks as on a processor or on a card; background is reached `after` so many steps of growth.
+fn contact_from(
+    seed: u64,
+    steps: &[u64],
+    (grows, pace, after): (u64, f64, u64),
+    every: u64,
+) -> Leak {
+    let inside = |step: u64| 10_000 + (pace * step.saturating_sub(grows) as f64) as u64;
+    let mut alarm = Alarm::new(seed, Contact::default());
+    for step in 1..3000 {
+        // From the seed to the structure within a hundred steps.
+        alarm.record(inside(step).min(seed + 80 * step));
+        if step % every == 0 && alarm.wants_look() {
+            let background = 4 * step.saturating_sub(grows + after);
+            alarm.look(Contact {
+                background,
+                border: 0,
+            });
+        }
+        if let Some(leak) = alarm.leak() {
+            assert_eq!(leak.cause, Cause::Background, "{leak:?}");
+            // Looks wait for half a percent of volume.
+            assert!(leak.noticed <= grows + after + 110 + every, "{leak:?}");
+            return leak;
+        }
+        if steps.contains(&step) {
+            alarm.steered();
+        }
+    }
+    panic!("no leak");
+}
+
+/// The same from a small seed and from one that nearly fills the structure.
+fn contact_after(steps: &[u64], growth: (u64, f64, u64), every: u64) -> Leak {
+    let [small, large] = [2_000, 8_000].map(|seed| contact_from(seed, steps, growth, every));
+    assert_eq!(small, large);
+    small
+}
+
+fn contacts() {
+    for every in [50, 100] {
+        // The change comes just before a look, just after one, or the surface is still fine at several looks after it.
+        for change in [398, 400, 401, 449] {
+            for (pace, after) in [(30.0, 0), (30.0, 120), (9.0, 200), (3.0, 400), (0.5, 300)] {
+                let leak = contact_after(&[change], (change, pace, after), every);
+                assert_eq!(leak.from, change, "{pace} {after} {leak:?}");
+                // A slider that is dragged is one change: back to before its first value.
+                let drag: Vec<u64> = (0..12).map(|i| change - 33 + 11 * i).collect();
+                let leak = contact_after(&drag, (change, pace, after), every);
+                assert_eq!(leak.from, drag[0], "{pace} {after} {leak:?}");
+            }
+        }
+        // Without a change: back to where growth set in, however long the surface had rested.
+        for grows in [500, 1230] {
+            let leak = contact_after(&[], (grows, 0.5, 400), every);
+            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+            // A change under which it came to rest again is not to blame.
+            let leak = contact_after(&[250], (grows, 0.5, 400), every);
+            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+        }
+    }
+    // On the way from the seed: back to the change before the last look or near it, else to that look.
+    for (change, from) in [
+        (None, 100),
+        (Some(98), 98),
+        (Some(104), 104),
+        (Some(20), 20),
+        (Some(140), 100),
+    ] {
+        let mut alarm = Alarm::new(1_000, Contact::default());
+        for step in 1..=150u64 {
+            alarm.record(1_000 + 100 * step);
+            if change == Some(step) {
+                alarm.steered();
+            }
+            if step % 50 == 0 {
+                assert!(alarm.wants_look());
+                let background = if step > 120 { 200 } else { 0 };
+                alarm.look(Contact {
+                    background,
+                    border: 0,
+                });
+            }
+        }
+        let leak = alarm.leak().expect("a leak");
+        assert_eq!((leak.from, leak.noticed), (from, 150), "{change:?}");
+    }
+}

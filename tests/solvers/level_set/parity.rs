@@ -1,0 +1,345 @@
+//! The graphics card against the processor.
+
+use super::conduct::in_noise;
+use super::invariants::{beside, body, everything, inputs};
+use super::keep_out::{cut, within};
+use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
+use crate::pathway::card::shared;
+use crate::support::fields::backend;
+use crate::support::panes::scene;
+use crate::support::{Random, cuda_test};
+use arcuate::compute::{Backend, Control};
+use arcuate::data::{BrickImage, LendImage, Mask};
+use arcuate::render::offscreen::Offscreen;
+use arcuate::scene::draw_list::{BrickSurface, ById, ScenePane};
+use arcuate::solvers::level_set::{
+    Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, What,
+};
+use arcuate::state::defaults;
+use glam::{DMat3, DVec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        cuda_test("parity::level_set every term on every grid", terms),
+        cuda_test("parity::level_set what is cut away stays away", cut_away),
+        cuda_test("parity::level_set long runs come and go", long),
+        cuda_test("parity::level_set many bricks", many),
+        cuda_test("parity::level_set edits, ways back, the same bits", again),
+        cuda_test("parity::level_set outcomes and refusals", conduct),
+        shared("parity::level_set pictures without a copy", pictures),
+    ]
+}
+
+/// What the card draws is the surface that it has, while it goes on: the bricks stay there.
+fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: LendImage) {
+    let (image, place) = in_noise(&mut Random::fresh("level set pictures without a copy"));
+    let control = Control::new();
+    let inputs = cuda.install(|| Inputs::new(&image, 0)).unwrap();
+    let params = defaults::level_set(1.0, 0.5);
+    let start = start(&[place]);
+    let new = Evolution::new(&inputs, &start, &params, Layout::BEST, &cuda, &control);
+    let mut made = new.unwrap();
+    made.watched = false;
+    let shown = |phi: BrickImage| ScenePane {
+        surfaces: vec![BrickSurface {
+            phi: ById(phi),
+            colour: [255, 200, 40],
+            opacity: 1.0,
+            lit: true,
+            fade: None,
+        }],
+        ..scene(160, DVec3::new(60.0, -90.0, 50.0))
+    };
+    let mut kept = Vec::new();
+    for round in 0..8 {
+        made.measure(37, &cuda, &control).unwrap();
+        let there = made.image(Some(&lend)).unwrap();
+        assert!(there.device_copy().is_some() && there.pages().is_none());
+        let fetched = made.image(None).unwrap();
+        assert!(fetched.device_copy().is_none());
+        // It has gone on when the picture is drawn.
+        made.measure(5, &cuda, &control).unwrap();
+        let before = offscreen.renderer.uploaded_bytes();
+        let found = offscreen.scene(&shown(there.clone())).unwrap();
+        assert_eq!(offscreen.renderer.uploaded_bytes(), before);
+        let expected = offscreen.scene(&shown(fetched)).unwrap();
+        assert_eq!(found.rgba, expected.rgba, "round {round}");
+        assert!(found.rgba.chunks(4).filter(|p| p[0] > 60).count() > 500);
+        kept.push((there, found.rgba));
+    }
+    // Those that somebody still has are as they were.
+    for (there, before) in kept {
+        let again = offscreen.scene(&shown(there)).unwrap();
+        assert_eq!(again.rgba, before);
+    }
+}
+
+fn start(spheres: &[Sphere]) -> Start {
+    Start {
+        mask: None,
+        spheres: spheres.to_vec(),
+    }
+}
+
+/// After so many steps on both: largest difference of φ, and the share of the band's voxels that differ
+/// by more than a hundredth of a voxel.
+fn compare(
+    name: &str,
+    inputs: &Inputs,
+    start: &Start,
+    params: &Params,
+    steps: u64,
+    cuda: &Backend,
+) -> (f32, f64) {
+    let control = Control::new();
+    let [cpu, gpu] = [&backend(4), cuda].map(|backend| {
+        let new = Evolution::new(inputs, start, params, Layout::BEST, backend, &control);
+        let mut made = new.unwrap();
+        made.watched = false;
+        made.measure(steps, backend, &control).unwrap();
+        made
+    });
+    let fields = [&cpu, &gpu].map(|made| made.field().unwrap());
+    let (mut worst, mut far, mut band, mut signs) = (0.0f32, 0, 0, 0);
+    for (a, b) in fields[0].dense().iter().zip(fields[1].dense()) {
+        let off = (a - b).abs();
+        worst = if off > worst || off.is_nan() {
+            off
+        } else {
+            worst
+        };
+        band += usize::from(a.abs() < 1.5);
+        far += usize::from(a.abs() < 1.5 && off > 0.01);
+        signs += usize::from((*a > 0.0) != (b > 0.0));
+    }
+    let share = far as f64 / band.max(1) as f64;
+    println!(
+        "{name}: {worst:.1e} at most, {far} of {band} voxels by a hundredth, {signs} on other sides; {:?}, \
+         {:?}",
+        cpu.size(),
+        gpu.size()
+    );
+    // What is counted along the way is what is there.
+    let inside = fields[1].mask().count() as u64;
+    assert_eq!(gpu.growth().last(), Some(&inside), "{name}");
+    assert_eq!(gpu.growth().len(), cpu.growth().len());
+    let apart = gpu
+        .growth()
+        .iter()
+        .zip(cpu.growth())
+        .map(|(a, b)| a.abs_diff(*b));
+    let most = apart.max().unwrap_or(0);
+    assert!(
+        most as f64 <= 2.0 + 1e-3 * inside as f64,
+        "{name}: {most} of {inside}"
+    );
+    (worst, share)
+}
+
+fn terms(cuda: Backend) {
+    let mut random = Random::fresh("parity level set terms");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, random.uniform(34.0, 40.0));
+        let image = body(&mut random, &grid, 0.2);
+        let inputs = inputs(&mut random, &image);
+        let place = start(&[sphere(random.direction() * 2.0, 6.0)]);
+        let paper = Params {
+            mode: Mode::Paper,
+            ..USUAL
+        };
+        let plain = Params {
+            redistance_every: 0,
+            ..USUAL
+        };
+        for (what, params) in [
+            ("curvature", &CURVATURE),
+            ("growth", &GROWTH),
+            ("without redistancing", &plain),
+            ("usual", &USUAL),
+            ("all", &everything()),
+            ("paper", &paper),
+        ] {
+            for steps in [1, 23, 80] {
+                let label = format!("{name}, {what}, {steps} steps");
+                let (worst, share) = compare(&label, &inputs, &place, params, steps, &cuda);
+                // One step rounds; later, voxels whose neighbours change sides a step sooner or later
+                // are drawn to other slopes for a while.
+                if steps == 1 {
+                    assert!(worst < 1e-4, "{label}: {worst}");
+                }
+                assert!(worst.is_finite() && share < 0.01, "{label}: {share}");
+            }
+        }
+    }
+}
+
+/// A cut of the start and one on the way: the surface keeps out of both, on the card as elsewhere.
+fn cut_away(cuda: Backend) {
+    let mut random = Random::fresh("parity level set cut away");
+    for (name, axes) in axes(&mut random) {
+        let grid = grid(axes, 36.0);
+        let image = body(&mut random, &grid, 0.1);
+        let inputs = inputs(&mut random, &image);
+        let first = cut(random.direction() * 4.0, 2.5);
+        let begin = start(&[sphere(DVec3::ZERO, 8.0), first]);
+        for (what, params) in [("usual", &USUAL), ("all", &everything())] {
+            let label = format!("{name}, {what}, cut");
+            let (_, share) = compare(&label, &inputs, &begin, params, 60, &cuda);
+            assert!(share < 0.01, "{label}: {share}");
+            let control = Control::new();
+            let new = Evolution::new(&inputs, &begin, params, Layout::BEST, &cuda, &control);
+            let mut made = new.unwrap();
+            made.measure(20, &cuda, &control).unwrap();
+            let second = cut(random.direction() * 4.0, 1.5);
+            made.edit(&second, &cuda).unwrap();
+            made.measure(120, &cuda, &control).unwrap();
+            let field = made.field().unwrap();
+            assert_eq!(within(&field, &first).0, 0, "{label}");
+            assert_eq!(within(&field, &second).0, 0, "{label}");
+        }
+    }
+}
+
+/// Bricks are taken and freed over and over.
+fn long(cuda: Backend) {
+    let mut random = Random::fresh("parity level set long");
+    let grid = grid(DMat3::IDENTITY, 70.0);
+    let image = ones(&grid);
+    let inputs = backend(4).install(|| Inputs::new(&image, 0)).unwrap();
+    let place = start(&[sphere(random.direction() * 3.0, 8.0)]);
+    let growing = Params {
+        rescaling: 0.1,
+        redistance_every: 20,
+        ..GROWTH
+    };
+    for (name, params, steps) in [("growing", growing, 70), ("shrinking", CURVATURE, 90)] {
+        let (worst, share) = compare(name, &inputs, &place, &params, steps, &cuda);
+        assert!(worst < 0.05 && share < 1e-3, "{name}: {worst} {share}");
+    }
+}
+
+/// Enough of them for the kernels in which a warp has a brick.
+fn many(cuda: Backend) {
+    let mut random = Random::fresh("parity level set many");
+    for turn in [
+        DMat3::IDENTITY,
+        DMat3::from_diagonal(DVec3::new(1.0, 1.3, 1.7)),
+    ] {
+        let grid = grid(turn, 150.0);
+        let wave = random.uniform(0.35, 0.45);
+        let within = |i: usize| {
+            let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64))) * wave;
+            let folds = at.x.sin() * at.y.cos() + at.y.sin() * at.z.cos() + at.z.sin() * at.x.cos();
+            u8::from(folds > 0.3)
+        };
+        let mask: Vec<u8> = (0..grid.voxel_count()).map(within).collect();
+        let start = Start {
+            mask: Some(Mask::new(grid.clone(), mask)),
+            spheres: Vec::new(),
+        };
+        let image = body(&mut random, &grid, 0.3);
+        let inputs = backend(4).install(|| Inputs::new(&image, 0)).unwrap();
+        let (worst, share) = compare("many", &inputs, &start, &USUAL, 45, &cuda);
+        assert!(worst.is_finite() && share < 0.01, "{worst} {share}");
+    }
+}
+
+fn again(cuda: Backend) {
+    let mut random = Random::fresh("parity level set again");
+    let grid = grid(DMat3::IDENTITY, 40.0);
+    let image = body(&mut random, &grid, 0.3);
+    let inputs = inputs(&mut random, &image);
+    let control = Control::new();
+    let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
+    let new = Evolution::new(&inputs, &begin, &USUAL, Layout::BEST, &cuda, &control);
+    let mut made = new.unwrap();
+    made.watched = false;
+    let exactly = |made: &mut Evolution, steps: u64| {
+        let end = made.step() + steps;
+        while made.step() < end {
+            made.run(end - made.step(), &cuda, &control).unwrap();
+        }
+    };
+    exactly(&mut made, 33);
+    made.set(&everything(), &cuda).unwrap();
+    exactly(&mut made, 24);
+    let at_57 = made.field().unwrap().dense();
+    let cut = Sphere {
+        add: false,
+        ..sphere(random.direction() * 6.0, 3.0)
+    };
+    made.edit(&cut, &cuda).unwrap();
+    exactly(&mut made, 71);
+    // Other inputs on the way.
+    let other = beside(&mut random, &inputs);
+    made.change(&other, &everything(), &cuda).unwrap();
+    exactly(&mut made, 30);
+    let end = made.field().unwrap().dense();
+    let script = made.script();
+    let all = made.all_inputs().to_vec();
+    let replayed = Evolution::replay(&all, &begin, &script, &cuda, &control);
+    let (replayed, ended) = replayed.unwrap();
+    assert_eq!(ended, Ended::Steps);
+    assert!(replayed.field().unwrap().dense() == end, "a replay differs");
+    // A way back that is stopped goes nowhere.
+    let stopped = Control::new();
+    stopped.cancel();
+    assert!(made.rewind(57, &cuda, &stopped).is_err());
+    assert!(made.field().unwrap().dense() == end && made.script() == script);
+    made.rewind(57, &cuda, &control).unwrap();
+    assert!(
+        made.field().unwrap().dense() == at_57,
+        "the way back differs"
+    );
+    assert!(matches!(made.script().events[0].what, What::Params(_)));
+    made.edit(&cut, &cuda).unwrap();
+    exactly(&mut made, 71);
+    made.change(&other, &everything(), &cuda).unwrap();
+    exactly(&mut made, 30);
+    assert!(
+        made.field().unwrap().dense() == end,
+        "the same again differs"
+    );
+}
+
+fn conduct(cuda: Backend) {
+    let grid = grid(DMat3::IDENTITY, 18.0);
+    let image = ones(&grid);
+    let inputs = backend(2).install(|| Inputs::new(&image, 0)).unwrap();
+    let control = Control::new();
+    let begin = start(&[sphere(DVec3::ZERO, 6.0)]);
+    let new = |layout: Layout| Evolution::new(&inputs, &begin, &CURVATURE, layout, &cuda, &control);
+    let mut made = new(Layout::BEST).unwrap();
+    assert_eq!(made.run(1000, &cuda, &control).unwrap(), Ended::Vanished);
+    let inside = made.field().unwrap().mask().count() as u64;
+    assert!(inside > 0 && made.growth().last() == Some(&inside));
+    let sixteen = Layout {
+        brick: 16,
+        ..Layout::BEST
+    };
+    let error = new(sixteen).err().unwrap().to_string();
+    assert!(error.contains("bricks of 8"), "{error}");
+    // What comes to rest on one comes to rest on the other.
+    let (image, place) = in_noise(&mut Random::fresh("parity level set at rest"));
+    let fields = [&backend(4), &cuda].map(|backend| {
+        let inputs = backend.install(|| Inputs::new(&image, 0)).unwrap();
+        let params = defaults::level_set(1.0, 0.5);
+        let new = Evolution::new(
+            &inputs,
+            &start(&[place]),
+            &params,
+            Layout::BEST,
+            backend,
+            &control,
+        );
+        let mut made = new.unwrap();
+        assert_eq!(made.run(3000, backend, &control).unwrap(), Ended::Converged);
+        made.field().unwrap()
+    });
+    let apart = fields[1].moved(&fields[0]);
+    println!("at rest: {apart:.4} voxels apart");
+    assert!(apart < 0.02, "{apart}");
+    control.cancel();
+    assert!(made.run(10, &cuda, &control).is_err());
+}

@@ -1,0 +1,343 @@
+//! Whole made-up heads, with scalp, skull and air: a probe gives the structure, ordinary growth is no leak, and
+//! leaks are.
+
+use super::{begin, sphere};
+use crate::support::fields::backend;
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::{Mask, Shape, Volume};
+use arcuate::phantom::{Head, Imaging, PictureOptions, Weighting, WholeHead, scan_grid};
+use arcuate::solvers::level_set::{
+    Cause, Ended, Evolution, Layout, Params, Probe, Start, agreement,
+};
+use arcuate::state::defaults;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::OnceLock;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "level_set::whole heads: a probe gives the ventricle",
+            ventricles,
+        ),
+        test("level_set::whole heads: and that of other heads", others),
+        test("level_set::whole heads: a probe gives a tumour", tumours),
+        test(
+            "level_set::whole heads: a probe gives a bright lesion",
+            lesions,
+        ),
+        test(
+            "level_set::whole heads: air that counts as tissue is a leak",
+            into_air,
+        ),
+        test(
+            "level_set::whole heads: a range too wide is a leak",
+            widened,
+        ),
+    ]
+}
+
+/// In the body of the left lateral ventricle, of the drawn head.
+const VENTRICLE: DVec3 = DVec3::new(-7.5, 8.0, 16.0);
+
+fn whole(head: &Head) -> WholeHead {
+    let grid = scan_grid(1.0).expect("a grid");
+    let made = backend(2).install(|| WholeHead::new(head, &grid, &Control::new()));
+    made.expect("a head")
+}
+
+fn made() -> &'static (Head, WholeHead) {
+    static MADE: OnceLock<(Head, WholeHead)> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let head = Head::new(3);
+        let whole = whole(&head);
+        (head, whole)
+    })
+}
+
+/// As window and command begin: a ball of 2 mm is sampled, a sphere of 3 mm placed.
+pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
+    let ball = Shape::Sphere {
+        centre: at,
+        radius_mm: 2.0,
+    }
+    .mask_on(&image.grid);
+    let voxels: Vec<usize> = ball.voxels_inside().map(|v| image.grid.index(v)).collect();
+    let probe = backend(2)
+        .install(|| Probe::new(image, 0, &voxels))
+        .expect("a probe");
+    let params = defaults::level_set(probe.target, probe.tolerance);
+    let run = begin(image, &[sphere(at, 3.0)], &params, Layout::BEST);
+    (params, run)
+}
+
+pub fn go(run: &mut Evolution, steps: u64) -> Ended {
+    run.run(steps, &backend(2), &Control::new()).expect("a run")
+}
+
+pub fn millilitres(run: &Evolution) -> f64 {
+    run.growth().last().copied().unwrap_or(0) as f64 * 1e-3
+}
+
+/// The least Dice of what probes in a ventricle give. The septum is thinner than a voxel: where it opens, both lateral
+/// ventricles are one.
+fn least(head: &Head, whole: &WholeHead, noises: &[f64]) -> f64 {
+    let at = head.world(VENTRICLE);
+    let one = whole.ventricle(at);
+    let other = whole.ventricle(at * DVec3::new(-1.0, 1.0, 1.0));
+    let pair = one.inside.iter().zip(other.inside.iter());
+    let pair: Vec<u8> = pair.map(|(a, b)| a | b).collect();
+    let both = Mask::new(whole.grid.clone(), pair);
+    assert!(one.volume_ml() > 4.0, "{}", one.volume_ml());
+    let mut least: f64 = 1.0;
+    for weighting in [Weighting::T1, Weighting::T2] {
+        for (noise, bias) in noises.iter().flat_map(|n| [(*n, 0.2), (*n, 0.4)]) {
+            let seed = 7;
+            let image = whole.image(&Imaging {
+                weighting,
+                noise,
+                bias,
+                seed,
+            });
+            let (params, mut run) = probed(&image, at);
+            let ended = go(&mut run, 1000);
+            let found = run.field().expect("a field").mask();
+            let dice = |truth| agreement(&found, truth).expect("one grid").dice;
+            let dice = dice(&one).max(dice(&both));
+            println!(
+                "head {} {weighting:?} noise {noise} bias {bias}: T {:.0} ε {:.0}, {:.2} of {:.2} ml, Dice {dice:.3}, \
+                 {ended:?} after {}",
+                head.seed,
+                params.target,
+                params.tolerance,
+                millilitres(&run),
+                one.volume_ml(),
+                run.step()
+            );
+            assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+            least = least.min(dice);
+        }
+    }
+    least
+}
+
+fn ventricles() {
+    let (head, whole) = made();
+    let found = least(head, whole, &[0.01, 0.03, 0.05, 0.07, 0.09]);
+    assert!(found >= 0.9, "{found}");
+}
+
+fn others() {
+    for seed in [5, 8] {
+        let head = Head::new(seed);
+        let found = least(&head, &whole(&head), &[0.01, 0.05, 0.09]);
+        assert!(found >= 0.9, "head {seed}: {found}");
+    }
+}
+
+fn tumours() {
+    for seed in 1..5 {
+        let head = Head::new(seed);
+        let grid = scan_grid(1.5).expect("a grid");
+        let options = PictureOptions {
+            snr: Some(25.0),
+            shading: 0.2,
+            noise_seed: seed,
+        };
+        let made = backend(2).install(|| head.tumour_t1(&grid, &options, &Control::new()));
+        let made = made.expect("a head");
+        let image = &made.picture.image;
+        let (params, mut run) = probed(image, made.centre);
+        let ended = go(&mut run, 600);
+        let found = run.field().expect("a field").mask();
+        let dice = agreement(&found, &made.core).expect("one grid").dice;
+        println!("{seed}: {params:?} {ended:?} Dice {dice:.3}");
+        assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+        assert!(dice > 0.9, "{seed}: {dice}");
+    }
+}
+
+/// Noise-free T2, or the same with fluid suppressed, with a bright ball in white matter; and where that is.
+fn lesion(whole: &WholeHead, suppressed: bool) -> (Vec<f32>, Mask, DVec3) {
+    const RADIUS_MM: f64 = 9.0;
+    let clean = whole.image(&Imaging {
+        weighting: Weighting::T2,
+        noise: 0.0,
+        bias: 0.0,
+        seed: 1,
+    });
+    let ball = |centre: DVec3| {
+        let shape = Shape::Sphere {
+            centre,
+            radius_mm: RADIUS_MM,
+        };
+        shape.mask_on(&whole.grid)
+    };
+    let values = clean.frame(0);
+    let white = |mask: &Mask| {
+        let held = mask.voxels_inside().map(|v| values[whole.grid.index(v)]);
+        held.filter(|v| (320.0..360.0).contains(v)).count() * 10 > mask.count() * 9
+    };
+    let places = (0..5 * 9 * 9).map(|i| {
+        let [x, y, z] = [i % 5, i / 5 % 9, i / 45].map(|n| n as f64);
+        DVec3::new(20.0 + 3.0 * x, -40.0 + 6.0 * y, 20.0 + 3.0 * z)
+    });
+    let mut places = places.map(|at| (at, ball(at)));
+    let (at, mask) = places.find(|(_, m)| white(m)).expect("white matter");
+    let value = |(i, v): (usize, &f32)| {
+        let fluid = if suppressed {
+            (*v - 480.0).max(0.0) * (880.0 / 520.0)
+        } else {
+            0.0
+        };
+        let voxel = whole.grid.voxel(i).map(|v| v as f64);
+        let off = whole.grid.world(DVec3::from_array(voxel)).distance(at) - RADIUS_MM;
+        let share = (0.5 - off).clamp(0.0, 1.0) as f32;
+        let bright = if suppressed { 800.0 } else { 720.0 };
+        (*v - fluid).max(0.0) * (1.0 - share) + bright * share
+    };
+    (values.iter().enumerate().map(value).collect(), mask, at)
+}
+
+fn lesions() {
+    let (_, whole) = made();
+    let mut random = Random::fresh("level set lesions");
+    for suppressed in [false, true] {
+        let (values, mask, at) = lesion(whole, suppressed);
+        for noise in [10.0, 30.0, 90.0] {
+            let noisy = values.iter().map(|v| {
+                let [real, other] = [f64::from(*v), 0.0].map(|m| m + noise * random.normal());
+                real.hypot(other) as f32
+            });
+            let image = Volume::scalar(whole.grid.clone(), noisy.collect::<Vec<f32>>());
+            let (params, mut run) = probed(&image, at);
+            let ended = go(&mut run, 1000);
+            let found = run.field().expect("a field").mask();
+            let dice = agreement(&found, &mask).expect("one grid").dice;
+            println!(
+                "fluid suppressed {suppressed}, noise {noise}: T {:.0} ε {:.0}, {:.2} of {:.2} ml, Dice {dice:.3}, \
+                 {ended:?} after {}",
+                params.target,
+                params.tolerance,
+                millilitres(&run),
+                mask.volume_ml(),
+                run.step()
+            );
+            assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+            assert!(dice > 0.9, "{suppressed} {noise}: {dice}");
+        }
+    }
+}
+
+/// T − ε below 0, as a quarter of the image's range once was.
+fn into_air() {
+    let (head, whole) = made();
+    let at = head.world(VENTRICLE);
+    let imaging = Imaging {
+        weighting: Weighting::T1,
+        noise: 0.03,
+        bias: 0.2,
+        seed: 8,
+    };
+    let image = whole.image(&imaging);
+    let (params, _) = probed(&image, at);
+    let wide = Params {
+        tolerance: 480.0,
+        ..params.clone()
+    };
+    let mut run = begin(&image, &[sphere(at, 3.0)], &wide, Layout::BEST);
+    let ended = go(&mut run, 2000);
+    println!("{ended:?} with {:.1} ml", millilitres(&run));
+    let Ended::Leaked(leak) = ended else {
+        panic!("{ended:?} with {:.0} ml", millilitres(&run));
+    };
+    assert!(
+        matches!(
+            leak.cause,
+            Cause::Background | Cause::Border | Cause::Growth
+        ),
+        "{leak:?}"
+    );
+    assert!(leak.from < leak.noticed);
+    assert!(millilitres(&run) < 150.0, "{}", millilitres(&run));
+    // A session that was paused there comes back: the growth up to there is not judged once more, and a narrower range
+    // does not leak.
+    let begun = Start {
+        mask: None,
+        spheres: vec![sphere(at, 3.0)],
+    };
+    let (script, threads, control) = (run.script(), backend(2), Control::new());
+    let replayed = Evolution::replay(run.all_inputs(), &begun, &script, &threads, &control);
+    let (mut again, _) = replayed.expect("a replay");
+    assert_eq!(again.growth(), run.growth());
+    assert_eq!(again.alarm().suspects(), None);
+    again.set(&params, &threads).expect("set");
+    let ended = go(&mut again, 10);
+    assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+    // It stays paused; whoever lets it go on is stopped again only by more.
+    assert_eq!(go(&mut run, 10), Ended::Leaked(leak));
+    run.let_leak(&backend(2)).expect("a field");
+    assert_ne!(go(&mut run, 10), Ended::Leaked(leak));
+}
+
+/// The brain alone, in zeros: a range at which the surface holds, then one that also holds what lies around.
+fn widened() {
+    let (head, whole) = made();
+    let at = head.world(VENTRICLE);
+    let imaging = Imaging {
+        weighting: Weighting::T1,
+        noise: 0.03,
+        bias: 0.2,
+        seed: 9,
+    };
+    let image = whole.image(&imaging);
+    let brain = backend(2).install(|| head.brain_mask(&whole.grid, &Control::new()));
+    let image = stripped(&image, &brain.expect("a mask"));
+    let (params, mut run) = probed(&image, at);
+    let ended = go(&mut run, 500);
+    assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+    let (rests, settled) = (run.step(), millilitres(&run));
+    let threads = backend(2);
+    let wide = Params {
+        tolerance: 700.0,
+        ..params.clone()
+    };
+    for again in [false, true] {
+        run.set(&wide, &threads).expect("set");
+        let ended = go(&mut run, 2000);
+        println!(
+            "{settled:.2} ml, then {ended:?} with {:.1} ml",
+            millilitres(&run)
+        );
+        let Ended::Leaked(leak) = ended else {
+            panic!("{ended:?} with {:.0} ml", millilitres(&run));
+        };
+        assert_eq!(leak.from, rests, "back to before the change: {leak:?}");
+        assert!(millilitres(&run) < 20.0 * settled, "{}", millilitres(&run));
+        // One click back: the surface and its speeds as they were, and the alarm is armed as before.
+        run.rewind(leak.from, &threads, &Control::new())
+            .expect("back");
+        assert_eq!(
+            (millilitres(&run), run.params()),
+            (settled, &params),
+            "{again}"
+        );
+    }
+    // A little wider is none.
+    let wider = Params {
+        tolerance: 1.15 * params.tolerance,
+        ..params
+    };
+    run.set(&wider, &threads).expect("set");
+    let ended = go(&mut run, 300);
+    assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
+}
+
+pub fn stripped(image: &Volume, brain: &Mask) -> Volume {
+    let values = image.frame(0).iter().zip(brain.inside.iter());
+    let values: Vec<f32> = values
+        .map(|(v, b)| if *b != 0 { *v } else { 0.0 })
+        .collect();
+    Volume::scalar(image.grid.clone(), values)
+}

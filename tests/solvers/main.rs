@@ -1,0 +1,42 @@
+//! The mathematics: closed forms, invariants, orders of convergence, parity of processor and card.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+use arcuate_tests as support;
+
+mod alignment;
+mod commit;
+mod connectivity;
+mod density;
+mod eikonal;
+mod geodesic;
+mod gradient_check;
+mod level_set;
+mod metric;
+mod pathway;
+mod profile;
+mod region;
+mod selection;
+mod tensor_fit;
+mod tracking;
+
+fn main() {
+    support::run([
+        alignment::tests(),
+        commit::tests(),
+        connectivity::tests(),
+        density::tests(),
+        eikonal::tests(),
+        geodesic::tests(),
+        gradient_check::tests(),
+        level_set::tests(),
+        metric::tests(),
+        pathway::tests(),
+        profile::tests(),
+        region::tests(),
+        selection::tests(),
+        tensor_fit::tests(),
+        tracking::tests(),
+    ])
+}

@@ -1,0 +1,161 @@
+//! Which matrix is the cost, and Selling's decomposition of the other.
+
+use crate::eikonal::{cube, oblique};
+use crate::support::fields::{backend, components, odd_grid};
+use crate::support::{Random, test};
+use arcuate::compute::Control;
+use arcuate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
+use arcuate::solvers::eikonal::{LocalSolver, Prepared};
+use arcuate::solvers::metric::{Cost, Metric, halved, matrix};
+use glam::{DAffine3, DMat3, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("metric::costs and speeds", costs),
+        test("metric::Selling's decomposition", decomposition),
+        test("metric::on voxels of twice the size", halves),
+        test("metric::refusals are sentences", refusals),
+    ]
+}
+
+/// Each cost against its formula in matrices, on a grid of any axes.
+fn costs() {
+    let mut random = Random::fresh("costs");
+    let grid = Arc::new(odd_grid(&mut random));
+    let tensors: Vec<DMat3> = (0..grid.voxel_count())
+        .map(|_| oblique(&mut random, 2.5) * random.uniform(0.5e-3, 2e-3))
+        .collect();
+    let values: Vec<Tensor> = tensors
+        .iter()
+        .map(|d| Tensor::new(components(*d)))
+        .collect();
+    let field = TensorField::new(grid.clone(), values);
+    let traces: f64 = tensors
+        .iter()
+        .map(|d| d.x_axis.x + d.y_axis.y + d.z_axis.z)
+        .sum();
+    let scale = 3.0 * tensors.len() as f64 / traces;
+    let turn = grid.voxel_from_world.matrix3;
+    let made = |cost| Metric::new(&field, cost, None, &backend(2), &Control::new()).unwrap();
+    let cases = [
+        Cost::Inverse,
+        Cost::Sharpened { alpha: 2.0 },
+        Cost::Isotropic,
+        Cost::Adjugate,
+    ];
+    for cost in cases {
+        let metric = made(cost);
+        assert_eq!((metric.len(), metric.repaired), (tensors.len(), 0));
+        for (place, tensor) in tensors.iter().enumerate() {
+            let d = *tensor * scale;
+            let det = d.determinant();
+            let speed = match cost {
+                Cost::Inverse => d,
+                // |D|^⅓ (D / |D|^⅓)² = D² / |D|^⅓
+                Cost::Sharpened { .. } => d * d * (1.0 / det.cbrt()),
+                Cost::Isotropic => DMat3::IDENTITY * det.cbrt(),
+                Cost::Adjugate => d * (1.0 / det),
+            };
+            let expected = turn * speed * turn.transpose();
+            let size = expected.x_axis.x + expected.y_axis.y + expected.z_axis.z;
+            let off = matrix(&metric.speed[place]) - expected;
+            assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-5 * size));
+            let product = matrix(&metric.speed[place]) * matrix(&metric.cost[place]);
+            let off = product - DMat3::IDENTITY;
+            assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-3));
+        }
+    }
+    // The determinant of D stays whatever the power.
+    let [one, three] = [1.0, 3.0].map(|alpha| made(Cost::Sharpened { alpha }));
+    for (a, b) in one.speed.iter().zip(three.speed.iter()) {
+        let ratio = matrix(a).determinant() / matrix(b).determinant();
+        assert!((ratio - 1.0).abs() < 1e-3);
+    }
+}
+
+fn decomposition() {
+    let mut random = Random::fresh("Selling");
+    for anisotropy in [1.0, 3.0, 8.0] {
+        let grid = cube(33);
+        let speed = oblique(&mut random, anisotropy);
+        let metric = Metric::from_speed(&grid, |_| Some(speed)).unwrap();
+        let (backend, control) = (backend(1), Control::new());
+        let prepared = Prepared::new(&metric, LocalSolver::Selling, &backend, &control).unwrap();
+        let at = |v| metric.place_of(v).unwrap();
+        let terms = prepared.offsets(at([16; 3]));
+        let far = terms.iter().flat_map(|t| t.e).map(i8::abs).max();
+        println!("{anisotropy}: {} terms, farthest {far:?}", terms.len());
+        let mut sum = DMat3::ZERO;
+        for term in terms {
+            let e = DVec3::from_array(term.e.map(f64::from));
+            sum += DMat3::from_cols(e * e.x, e * e.y, e * e.z) * f64::from(term.rho);
+            assert!(term.rho > 0.0 && term.open == [true; 2]);
+        }
+        let off = sum - speed;
+        assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-5));
+        // At a corner no end leaves the mask.
+        for term in prepared.offsets(at([0; 3])) {
+            for (open, sign) in term.open.into_iter().zip([1, -1]) {
+                let end = term.e.map(|c| sign * i64::from(c));
+                assert_eq!(open, metric.place_of(end).is_some());
+            }
+        }
+    }
+}
+
+fn refusals() {
+    let grid = cube(3);
+    let tensor = Tensor::new(components(DMat3::IDENTITY * 1e-3));
+    let field = TensorField::new(grid.clone(), vec![tensor; 27]);
+    let refused = |cost, mask: Option<&Mask>| {
+        let made = Metric::new(&field, cost, mask, &backend(1), &Control::new());
+        made.unwrap_err().to_string()
+    };
+    for alpha in [0.0, -1.0, 17.0, f64::NAN] {
+        let said = refused(Cost::Sharpened { alpha }, None);
+        assert!(
+            said.starts_with(&format!("Found α = {alpha}, expected")),
+            "{said}"
+        );
+    }
+    let said = refused(Cost::Inverse, Some(&Mask::empty(&grid)));
+    assert!(
+        said.starts_with("The mask holds no voxel with a tensor"),
+        "{said}"
+    );
+}
+
+/// A uniform tensor on any grid keeps its cost; what is too thin for the mask is still there.
+fn halves() {
+    let mut random = Random::fresh("halves");
+    let shape = [17, 12, 9];
+    let turn = DMat3::from_quat(random.rotation());
+    let shear = DMat3::from_cols_array(&[2.0, 0.0, 0.0, 0.3, 1.5, 0.0, -0.2, 0.4, 2.5]);
+    let affine = DAffine3::from_mat3_translation(turn * shear, random.direction() * 50.0);
+    let grid = Arc::new(Grid::new(shape, affine, AffineSource::Computed).unwrap());
+    let tensor = Tensor::new([1.2e-3, 1e-4, 0.0, 6e-4, -1e-4, 4e-4]);
+    let field = TensorField::new(grid.clone(), vec![tensor; grid.voxel_count()]);
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|v| u8::from(grid.voxel(v)[2] == 4 || grid.voxel(v)[0] > 8))
+        .collect();
+    let mask = Mask::new(grid.clone(), inside);
+    let (coarse, coarse_mask) = halved(&field, &mask).unwrap();
+    assert_eq!(coarse.grid.shape, [9, 6, 5]);
+    for voxel in mask.voxels_inside() {
+        let world = grid.world(DVec3::from_array(voxel.map(|v| v as f64)));
+        let here = coarse.grid.nearest(world).unwrap();
+        assert_eq!(here, voxel.map(|v| v / 2), "the voxel that holds it");
+        let index = coarse.grid.index(here);
+        assert_eq!(coarse_mask.inside[index], 1);
+        for (a, b) in coarse.tensors[index].d.iter().zip(tensor.d) {
+            assert!((a - b).abs() < 1e-9);
+        }
+    }
+    let parents = coarse_mask.voxels_inside().filter(|v| {
+        let holds = |fine: [usize; 3]| fine.map(|c| c / 2) == *v;
+        mask.voxels_inside().any(holds)
+    });
+    assert_eq!(parents.count(), coarse_mask.count());
+}

@@ -1,0 +1,199 @@
+//! Random pairs of a made-up head: bundles rank below false pairs, and the same arguments give the same.
+
+use super::phantom::fitted;
+use crate::support::fields::{backend, sphere};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Mask, Region, Role, TensorField, Volume};
+use arcuate::phantom::{Head, scan_grid};
+use arcuate::solvers::eikonal::Prepared;
+use arcuate::solvers::metric::{Metric, halved};
+use arcuate::solvers::pathway::{Domain, Ends, RandomPairs, Rates};
+use arcuate::solvers::tensor_fit;
+use arcuate::state::defaults;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::OnceLock;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "pathway::random pairs rank bundles below false pairs",
+            ranks,
+        ),
+        test("pathway::random pairs are the same every time", repeated),
+        test("pathway::random pairs of a small domain", small),
+    ]
+}
+
+const RADIUS_MM: f64 = 6.0;
+const VOLUME_MM3: f64 = 4.0 / 3.0 * std::f64::consts::PI * RADIUS_MM * RADIUS_MM * RADIUS_MM;
+const PAIRS: usize = 200;
+
+struct Scene {
+    head: Head,
+    field: TensorField,
+    fa: Volume,
+}
+
+/// One head at 2.5 mm and SNR 25, whose seeds are fixed: ranks are shares of few pairs.
+fn scene() -> &'static Scene {
+    static SCENE: OnceLock<Scene> = OnceLock::new();
+    SCENE.get_or_init(|| {
+        let head = Head::new(5);
+        let grid = scan_grid(2.5).unwrap();
+        let field = fitted(&head, &grid, 25.0, 6).field;
+        let (backend, control) = (backend(2), Control::new());
+        let fa = tensor_fit::maps(&field, &backend, &control).unwrap().fa;
+        Scene { head, field, fa }
+    })
+}
+
+fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
+    let (backend, control) = (backend(2), Control::new());
+    let asked = defaults::pathway();
+    let (field, mask) = backend.install(|| halved(&scene.field, mask)).unwrap();
+    let metric = Metric::new(&field, asked.cost, Some(&mask), &backend, &control).unwrap();
+    let prepared = Prepared::new(&metric, asked.local, &backend, &control).unwrap();
+    (prepared, field)
+}
+
+fn domain(scene: &Scene, regions: &[Region]) -> Mask {
+    let domain = Domain {
+        fa: &scene.fa,
+        min_fa: defaults::pathway().min_fa,
+        regions,
+    };
+    backend(2).install(|| domain.mask()).unwrap()
+}
+
+fn random_pairs(scene: &Scene, mask: &Mask, pairs: usize, threads: usize) -> RandomPairs {
+    let (prepared, field) = prepared(scene, mask);
+    RandomPairs::solve(
+        &prepared,
+        &field,
+        [VOLUME_MM3; 2],
+        pairs,
+        defaults::pathway().tolerance,
+        &backend(threads),
+        &Control::new(),
+    )
+    .unwrap()
+}
+
+/// Shares of random pairs that cost less than the way between two points.
+fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<Rates> {
+    let regions = [
+        sphere(Role::Seed, from, RADIUS_MM),
+        sphere(Role::Target, to, RADIUS_MM),
+    ];
+    let domain = Domain {
+        fa: &scene.fa,
+        min_fa: defaults::pathway().min_fa,
+        regions: &regions,
+    };
+    let backend = backend(2);
+    let source = |role| backend.install(|| domain.source(pairs.metric(), role));
+    let ends = Ends {
+        sources: [source(Role::Seed).ok()?, source(Role::Target).ok()?],
+        holds: &|at| regions.iter().any(|r| r.shape.contains(at)),
+    };
+    let rates = pairs.of(&ends, &backend, &Control::new()).unwrap()?;
+    pairs.shares(rates)
+}
+
+/// Ends of a bundle from 10 to 90 % of its length against ends of different bundles.
+fn ranks() {
+    let scene = scene();
+    let pairs = random_pairs(scene, &domain(scene, &[]), PAIRS, 2);
+    assert_eq!(pairs.rates.len(), PAIRS, "of {} tried", pairs.tried);
+    println!("{PAIRS} of {} random pairs have a path", pairs.tried);
+    let bundles = scene.head.bundles();
+    let ends: Vec<[DVec3; 2]> = bundles
+        .iter()
+        .map(|b| [0.1, 0.9].map(|t| b.centre_line(t)))
+        .collect();
+    let truly: Vec<Rates> = ends
+        .iter()
+        .filter_map(|e| shares(scene, &pairs, *e))
+        .collect();
+    let (mut falsely, mut tried) = (Vec::new(), 0);
+    for (i, [from, _]) in ends.iter().enumerate() {
+        // The next but one on the list is another tract, whose far end lies elsewhere.
+        for skip in [2, 5, 8] {
+            let [_, to] = ends[(i + skip) % ends.len()];
+            let of = &bundles[i];
+            let joined = of.distance(to) < 2.0 * RADIUS_MM || from.distance(to) < 30.0;
+            if !joined {
+                tried += 1;
+                falsely.extend(shares(scene, &pairs, [*from, to]));
+            }
+        }
+    }
+    println!("{} of {tried} false pairs have a path", falsely.len());
+    assert!(falsely.len() * 10 > tried * 9, "of {tried}");
+    let mean = |of: &[Rates], value: fn(&Rates) -> f64| {
+        of.iter().map(value).sum::<f64>() / of.len() as f64
+    };
+    // The chance that a bundle has less than a false pair.
+    let auc = |value: fn(&Rates) -> f64| {
+        let below = truly.iter().flat_map(|t| {
+            falsely
+                .iter()
+                .map(move |f| match value(t).total_cmp(&value(f)) {
+                    std::cmp::Ordering::Less => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Greater => 0.0,
+                })
+        });
+        below.sum::<f64>() / (truly.len() * falsely.len()) as f64
+    };
+    for (name, value) in [
+        ("weakest stretch", (|r| r.weakest) as fn(&Rates) -> f64),
+        ("cost per mm", |r| r.mean),
+    ] {
+        println!(
+            "{name}: {} bundles above {:.2} of random pairs, {} false pairs above {:.2}; AUC {:.2}",
+            truly.len(),
+            mean(&truly, value),
+            falsely.len(),
+            mean(&falsely, value),
+            auc(value)
+        );
+        assert!(mean(&truly, value) < 0.4, "{name}");
+        assert!(auc(value) > 0.75, "{name}");
+    }
+    assert!(truly.len() > 8 && falsely.len() > 15);
+}
+
+/// Whatever the number of threads and of pairs: those of fewer pairs are the first of more.
+fn repeated() {
+    let scene = scene();
+    let mask = domain(scene, &[]);
+    let [many, again] = [2, 1].map(|threads| random_pairs(scene, &mask, 40, threads));
+    assert_eq!(many.tried, again.tried);
+    let few = random_pairs(scene, &mask, 20, 2);
+    for (a, b) in [(&many, &again), (&few, &many)] {
+        for (a, b) in a.rates.iter().zip(b.rates.iter()) {
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.02;
+            assert!(
+                near(a.mean, b.mean) && near(a.weakest, b.weakest),
+                "{a:?} {b:?}"
+            );
+        }
+    }
+}
+
+/// A ball in which no two regions are far enough apart: nothing is compared, and it ends.
+fn small() {
+    let scene = scene();
+    let at = scene.head.bundles()[0].centre_line(0.5);
+    let ball = [sphere(Role::Mask, at, 6.0)];
+    let pairs = random_pairs(scene, &domain(scene, &ball), PAIRS, 2);
+    assert_eq!(pairs.rates.len(), 0);
+    let any = Rates {
+        mean: 1.0,
+        weakest: 1.0,
+    };
+    assert!(pairs.shares(any).is_none());
+}

@@ -1,0 +1,590 @@
+//! Selecting streamlines: regions against dense sampling, the logic of roles, values, chance.
+
+mod extremes;
+mod images;
+mod meeting;
+mod pick;
+
+use crate::support::fields::{cuboid, odd_grid, region, sphere};
+use crate::support::{Random, test};
+use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
+use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
+use arcuate::solvers::tracking::StopReason;
+use arcuate::solvers::tracking::selection::{
+    Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, copied, means, select,
+};
+use glam::{DVec3, Vec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("selection::regions as dense sampling says", sampled),
+        test("selection::roles as logic says", logic),
+        test(
+            "selection::what was cut at a region meets it",
+            meeting::cut_at_a_region,
+        ),
+        test("selection::those of a group", groups),
+        test("selection::lengths and other values", values),
+        test(
+            "selection::lengths of very many points",
+            extremes::very_many,
+        ),
+        test("selection::nothing of nothing", extremes::nothing),
+        test("selection::a number at random", chance),
+        test("selection::no number of threads changes it", threads),
+        test("selection::odd streamlines", odd),
+        test("selection::by why they stopped", stops),
+        test("selection::by values that are given", given),
+        test("selection::by an image's values", images::images),
+        test("selection::steps that are done again", edits),
+        test("selection::copies of some", copies),
+        test(
+            "selection::means of an image along streamlines",
+            image_means,
+        ),
+        test("selection::the streamline under the pointer", pick::nearest),
+        test("selection::streamlines within an outline", pick::enclosed),
+    ]
+}
+
+fn on(threads: usize) -> Backend {
+    Backend::choose(&BackendChoice {
+        kind: BackendKind::Cpu,
+        threads: Some(threads),
+    })
+    .unwrap()
+}
+
+fn run(tractogram: &Tractogram, rules: &Rules) -> Selection {
+    let selection = select(tractogram, rules, &on(2), &Control::new()).unwrap();
+    let dropped: u64 = selection.dropped.iter().sum();
+    assert_eq!(
+        selection.kept() as u64 + dropped,
+        tractogram.len() as u64,
+        "each is kept or has a reason"
+    );
+    selection
+}
+
+fn by_regions(regions: Vec<Region>) -> Rules {
+    Rules {
+        regions,
+        ..Rules::default()
+    }
+}
+
+/// Random walks of 1 to 90 points with segments of up to 4 mm, within some 30 mm.
+fn walks(random: &mut Random, count: usize) -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for _ in 0..count {
+        let mut at = random.direction() * random.uniform(0.0, 25.0);
+        let mut way = random.direction();
+        for _ in 0..random.uniform(1.0, 91.0) as usize {
+            points.push(at.as_vec3().to_array());
+            way = (way + 0.3 * random.direction()).normalize();
+            at += way * random.uniform(0.1, 4.0);
+        }
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets)
+}
+
+/// Voxels of a rotated, sheared grid, each inside by chance.
+fn speckles(random: &mut Random, share: f64) -> Mask {
+    let grid = Arc::new(odd_grid(random));
+    let inside: Vec<u8> = (0..grid.voxel_count())
+        .map(|_| u8::from(random.uniform(0.0, 1.0) < share))
+        .collect();
+    Mask::new(grid, inside)
+}
+
+fn a_region(random: &mut Random, role: Role) -> Region {
+    let centre = random.direction() * random.uniform(0.0, 20.0);
+    match (random.uniform(0.0, 3.0)) as u32 {
+        0 => sphere(role, centre, random.uniform(0.5, 12.0)),
+        1 => {
+            let half = [0; 3].map(|_| random.uniform(0.3, 12.0));
+            cuboid(role, centre, DVec3::from_array(half))
+        }
+        _ => region(role, Shape::Mask(speckles(random, 0.02))),
+    }
+}
+
+fn world(point: [f32; 3]) -> DVec3 {
+    Vec3::from(point).as_dvec3()
+}
+
+/// Points a hundredth of each segment apart.
+fn is_sampled_in(shape: &Shape, line: &[[f32; 3]]) -> bool {
+    const PARTS: usize = 100;
+    let segment = |w: &[[f32; 3]]| {
+        let [a, b] = [w[0], w[1]].map(world);
+        (0..=PARTS).any(|k| shape.contains(a.lerp(b, k as f64 / PARTS as f64)))
+    };
+    line.windows(2).any(segment) || line.first().is_some_and(|p| shape.contains(world(*p)))
+}
+
+fn sampled() {
+    let mut random = Random::fresh("selection sampled");
+    let (mut both, mut grazed) = (0, 0);
+    for _ in 0..30 {
+        let lines = walks(&mut random, 60);
+        let region = a_region(&mut random, Role::Include);
+        let shape = region.shape.clone();
+        let found = run(&lines, &by_regions(vec![region]));
+        for (line, found) in lines.streamlines().zip(&found.marks) {
+            match (is_sampled_in(&shape, line), *found) {
+                (true, true) => both += 1,
+                (true, false) => panic!("a streamline with a point in the region is not found"),
+                // Between two samples, 0.04 mm apart.
+                (false, true) => grazed += 1,
+                (false, false) => {}
+            }
+        }
+    }
+    assert!(both > 50, "{both}");
+    assert!(
+        grazed * 20 < both,
+        "{grazed} of {both} only touch the region between samples"
+    );
+}
+
+fn logic() {
+    let mut random = Random::fresh("selection logic");
+    for by_ends in [false, true] {
+        let lines = walks(&mut random, 400);
+        let of = |role: Role, random: &mut Random| -> Vec<Region> {
+            (0..2).map(|_| a_region(random, role)).collect()
+        };
+        let roles = [Role::Include, Role::Exclude, Role::Target, Role::Mask];
+        let mut regions: Vec<Region> = roles.iter().flat_map(|r| of(*r, &mut random)).collect();
+        // Some stay inside of this one.
+        regions.push(sphere(Role::Mask, DVec3::ZERO, 30.0));
+        let ends = Rules {
+            by_ends,
+            ..Rules::default()
+        };
+        let alone = |region: &Region, role: Role, ends: &Rules| {
+            let region = Region {
+                role,
+                ..region.clone()
+            };
+            let rules = Rules {
+                regions: vec![region],
+                ..ends.clone()
+            };
+            run(&lines, &rules).marks
+        };
+        let with = |role: Role| regions.iter().filter(move |r| r.role == role);
+        let include: Vec<_> = with(Role::Include)
+            .map(|r| alone(r, Role::Include, &ends))
+            .collect();
+        let target: Vec<_> = with(Role::Target)
+            .map(|r| alone(r, Role::Target, &ends))
+            .collect();
+        // An exclude region is touched anywhere, also where ends count.
+        let touched: Vec<_> = with(Role::Exclude)
+            .map(|r| alone(r, Role::Exclude, &Rules::default()))
+            .map(|left| left.iter().map(|kept| !kept).collect::<Vec<bool>>())
+            .collect();
+        let inside = |line: &[[f32; 3]]| {
+            let held = |p: &[f32; 3]| with(Role::Mask).any(|m| m.shape.contains(world(*p)));
+            line.iter().all(held)
+        };
+        let expected: Vec<bool> = (0..lines.len())
+            .map(|i| {
+                include.iter().all(|m| m[i])
+                    && target.iter().any(|m| m[i])
+                    && !touched.iter().any(|m| m[i])
+                    && inside(lines.streamline(i))
+            })
+            .collect();
+        let rules = Rules {
+            regions: regions.clone(),
+            ..ends.clone()
+        };
+        let found = run(&lines, &rules);
+        assert_eq!(found.marks, expected);
+        // Just the others.
+        let inverted = run(
+            &lines,
+            &Rules {
+                invert: true,
+                ..rules
+            },
+        );
+        assert!((0..lines.len()).all(|i| inverted.marks[i] != found.marks[i]));
+        assert_eq!(
+            inverted.dropped[Reason::Inverted as usize],
+            found.kept() as u64
+        );
+        // What an exclude region touches meets it; else only what was cut at it does.
+        let exclude = with(Role::Exclude).next().unwrap();
+        let met = alone(exclude, Role::Include, &Rules::default());
+        for (i, line) in lines.streamlines().enumerate() {
+            assert!(met[i] || !touched[0][i]);
+            if met[i] && !touched[0][i] {
+                let beyond = |from: [f32; 3], end: [f32; 3]| {
+                    let along = (world(end) - world(from)).normalize();
+                    (1..=100).any(|k| {
+                        exclude
+                            .shape
+                            .contains(world(end) + along * f64::from(k) * 1e-5)
+                    })
+                };
+                let last = line.len() - 1;
+                assert!(beyond(line[1], line[0]) || beyond(line[last - 1], line[last]));
+            }
+        }
+    }
+}
+
+fn values() {
+    let mut random = Random::fresh("selection values");
+    let lines = walks(&mut random, 500);
+    let fa: Vec<f32> = (0..lines.points.len())
+        .map(|_| random.uniform(0.0, 1.0) as f32)
+        .collect();
+    let weight: Vec<f32> = (0..lines.len())
+        .map(|i| if i == 7 { f32::NAN } else { i as f32 })
+        .collect();
+    let lines = lines
+        .with_per_point("fa", fa)
+        .with_per_streamline("weight", weight)
+        // What the file says of lengths may be old.
+        .with_per_streamline("length", vec![0.0; 500]);
+    let within = |name: &str, low: f32, high: f32| Within {
+        name: name.to_owned(),
+        low,
+        high,
+    };
+    let with = |values: Vec<Within>| Rules {
+        values,
+        ..Rules::default()
+    };
+    let long = run(&lines, &with(vec![within("length", 50.0, f32::INFINITY)]));
+    for (i, kept) in long.marks.iter().enumerate() {
+        let mm: f64 = lines
+            .streamline(i)
+            .windows(2)
+            .map(|w| world(w[0]).distance(world(w[1])))
+            .sum();
+        assert!(*kept == (mm >= 50.0) || (mm - 50.0).abs() < 1e-3, "{mm}");
+    }
+    let middle = run(
+        &lines,
+        &with(vec![within("weight", 3.0, 9.0), within("fa", 0.0, 1.0)]),
+    );
+    let kept: Vec<usize> = (0..500).filter(|&i| middle.marks[i]).collect();
+    // Both limits are allowed; what is no number is within none.
+    assert_eq!(kept, [3, 4, 5, 6, 8, 9]);
+    assert_eq!(middle.dropped[Reason::Value as usize], 494);
+    let high = run(&lines, &with(vec![within("fa", 0.5, 1.0)]));
+    for (i, kept) in high.marks.iter().enumerate() {
+        let own = lines.offsets[i] as usize..lines.offsets[i + 1] as usize;
+        let own = &lines.per_point["fa"][own];
+        let mean = own.iter().sum::<f32>() / own.len() as f32;
+        assert!(*kept == (mean >= 0.5) || (mean - 0.5).abs() < 1e-5);
+    }
+    let unknown = with(vec![within("md", 0.0, 1.0)]);
+    let error = select(&lines, &unknown, &on(1), &Control::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "The streamlines have no value \"md\", expected one of length, fa, weight"
+    );
+    // Of what is kept the values come along.
+    let kept = lines.filtered(&middle.marks);
+    assert_eq!(
+        kept.per_streamline["weight"][..],
+        [3.0, 4.0, 5.0, 6.0, 8.0, 9.0]
+    );
+    assert_eq!(kept.streamline(4), lines.streamline(8));
+}
+
+fn chance() {
+    let mut random = Random::fresh("selection chance");
+    let lines = walks(&mut random, 200);
+    let some = |n: usize, seed: u64| Rules {
+        at_most: Some((n, seed)),
+        ..Rules::default()
+    };
+    let mut times = vec![0u32; lines.len()];
+    const ROUNDS: u64 = 400;
+    for seed in 0..ROUNDS {
+        let found = run(&lines, &some(50, seed));
+        assert_eq!(found.kept(), 50);
+        assert_eq!(found.dropped[Reason::Chance as usize], 150);
+        for (times, kept) in times.iter_mut().zip(&found.marks) {
+            *times += u32::from(*kept);
+        }
+        if seed == 0 {
+            assert_eq!(found, run(&lines, &some(50, seed)), "the same again");
+            // Fewer are some of more.
+            let fewer = run(&lines, &some(20, seed));
+            assert!((0..200).all(|i| !fewer.marks[i] || found.marks[i]));
+        }
+    }
+    // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; six times that has odds
+    // of 1 in 10⁹.
+    assert!(times.iter().all(|t| (48..=152).contains(t)), "{times:?}");
+    // Nor are early ones drawn more often than late ones: the mean place of those drawn is the middle,
+    // give or take 57.7 √(150 / 199 / 50 / 400) = 0.35; six times that.
+    let places = times.iter().enumerate();
+    let sum: u64 = places.map(|(i, t)| i as u64 * u64::from(*t)).sum();
+    let mean = sum as f64 / (50 * ROUNDS) as f64;
+    assert!((mean - 99.5).abs() < 2.2, "{mean}");
+    assert_eq!(run(&lines, &some(1000, 1)).kept(), 200);
+    assert_eq!(run(&lines, &some(0, 1)).kept(), 0);
+}
+
+fn threads() {
+    let mut random = Random::fresh("selection threads");
+    let lines = walks(&mut random, 9000);
+    let regions = vec![
+        sphere(Role::Include, DVec3::new(5.0, 3.0, -2.0), 9.0),
+        region(Role::Exclude, Shape::Mask(speckles(&mut random, 0.01))),
+    ];
+    let rules = Rules {
+        at_most: Some((500, 3)),
+        ..by_regions(regions)
+    };
+    let one = select(&lines, &rules, &on(1), &Control::new()).unwrap();
+    // With boxes of its own.
+    let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
+    let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
+    assert!(one.kept() > 100);
+    assert_eq!(one, four);
+    let control = Control::new();
+    control.cancel();
+    assert!(select(&lines, &rules, &on(2), &control).is_err());
+}
+
+/// Nothing, a point, points that are no numbers, an empty mask.
+fn odd() {
+    let nan = [f32::NAN, 0.0, 0.0];
+    let points = vec![
+        [0.0, 0.0, 0.0],
+        nan,
+        nan,
+        [-9.0, 0.0, 0.0],
+        nan,
+        [9.0, 0.0, 0.0],
+    ];
+    let lines = Tractogram::new(points, vec![0, 0, 1, 3, 6]);
+    let ball = |role| sphere(role, DVec3::ZERO, 2.0);
+    let found = run(&lines, &by_regions(vec![ball(Role::Include)]));
+    assert_eq!(found.marks, [false, true, false, false]);
+    let found = run(&lines, &by_regions(vec![ball(Role::Exclude)]));
+    assert_eq!(found.marks, [true, false, true, true]);
+    let found = run(&lines, &by_regions(vec![ball(Role::Mask)]));
+    assert_eq!(found.marks, [true, true, false, false]);
+    let mut random = Random::fresh("selection odd");
+    let empty = speckles(&mut random, 0.0);
+    let found = run(
+        &lines,
+        &by_regions(vec![region(Role::Include, Shape::Mask(empty))]),
+    );
+    assert_eq!(found.kept(), 0);
+    assert_eq!(found.dropped[Reason::MissedInclude as usize], 4);
+    assert_eq!(
+        run(&Tractogram::empty(), &by_regions(vec![ball(Role::Target)])).kept(),
+        0
+    );
+}
+
+fn stops() {
+    let mut random = Random::fresh("selection stops");
+    let all = StopReason::ALL;
+    let lines = walks(&mut random, 300);
+    let mut draw = || -> Vec<f32> {
+        let one = |_| f32::from(all[random.uniform(0.0, all.len() as f64) as usize] as u8);
+        (0..300).map(one).collect()
+    };
+    let (start, end) = (draw(), draw());
+    let rules = |stop| Rules {
+        stop: Some(stop),
+        ..Rules::default()
+    };
+    let error = select(&lines, &rules(StopReason::LowFa), &on(1), &Control::new()).unwrap_err();
+    assert!(error.to_string().contains("why they stopped"), "{error}");
+    let lines = lines
+        .with_per_streamline("stop_start", start.clone())
+        .with_per_streamline("stop_end", end.clone());
+    for reason in all {
+        let found = run(&lines, &rules(reason));
+        let wanted = f32::from(reason as u8);
+        for (i, mark) in found.marks.iter().enumerate() {
+            assert_eq!(*mark, start[i] == wanted || end[i] == wanted);
+        }
+        assert_eq!(
+            found.dropped[Reason::Stop as usize],
+            300 - found.kept() as u64
+        );
+    }
+}
+
+fn given() {
+    let mut random = Random::fresh("selection given");
+    let lines = walks(&mut random, 200);
+    let mut values: Vec<f32> = (0..200).map(|_| random.uniform(0.0, 1.0) as f32).collect();
+    values[7] = f32::NAN;
+    let rules = |values: &[f32]| Rules {
+        given: vec![Given {
+            values: values.into(),
+            low: 0.25,
+            high: f32::INFINITY,
+        }],
+        ..Rules::default()
+    };
+    let found = run(&lines, &rules(&values));
+    let expected: Vec<bool> = values.iter().map(|v| *v >= 0.25).collect();
+    assert_eq!(found.marks, expected);
+    let error = select(&lines, &rules(&values[1..]), &on(1), &Control::new()).unwrap_err();
+    assert!(error.to_string().contains("Found 199 values"), "{error}");
+}
+
+/// Steps one after the other leave what the marks of each leave.
+fn edits() {
+    let mut random = Random::fresh("selection edits");
+    let lines = walks(&mut random, 500);
+    let ids: Vec<f32> = (0..500).map(|i| i as f32).collect();
+    let lines = lines.with_per_streamline("id", ids);
+    let by_region = by_regions(vec![a_region(&mut random, Role::Exclude)]);
+    let first = run(&lines, &by_region);
+    let left = lines.filtered(&first.marks);
+    let by_hand: Vec<bool> = (0..left.len())
+        .map(|_| random.uniform(0.0, 1.0) < 0.6)
+        .collect();
+    let runs = Runs::new(&by_hand);
+    assert_eq!(runs.marks().unwrap(), by_hand);
+    let some = Rules {
+        at_most: Some((50, 3)),
+        ..Rules::default()
+    };
+    let steps = [
+        Edit::Select(Box::new(by_region)),
+        Edit::Keep(runs.clone()),
+        Edit::Select(Box::new(some.clone())),
+    ];
+    let found = apply(&lines, &steps, None, &on(2), &Control::new()).unwrap();
+    let left = left.filtered(&by_hand);
+    let left = left.filtered(&run(&left, &some).marks);
+    assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
+    assert_eq!(found.points[..], left.points[..]);
+    assert_eq!(found.len(), 50);
+    // Among others they would be other streamlines.
+    let others = by_hand.len() - 1;
+    let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
+    let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
+    let words = format!("Found {others} streamlines");
+    assert!(error.to_string().contains(&words), "{error}");
+    let beyond = Runs {
+        said: None,
+        of: 500,
+        runs: vec![[499, 2]],
+    };
+    let error = apply(&lines, &[Edit::Keep(beyond)], None, &on(1), &Control::new()).unwrap_err();
+    assert!(error.to_string().contains("beyond the last"), "{error}");
+}
+
+/// Those that are marked, each with all that is known of it; refused where there is no room for them.
+fn copies() {
+    let mut random = Random::fresh("selection copies");
+    let lines = walks(&mut random, 300);
+    let ids: Vec<f32> = (0..300).map(|i| i as f32).collect();
+    let values: Vec<f32> = (0..lines.points.len()).map(|i| i as f32).collect();
+    let members: Vec<u32> = (0..300).filter(|i| i % 7 == 0).collect();
+    let lines = lines.with_per_streamline("id", ids);
+    let lines = lines
+        .with_per_point("value", values)
+        .with_group("some", members);
+    // Runs of every length, at the ends too.
+    let share = random.uniform(0.0, 1.0);
+    let mut marks: Vec<bool> = (0..300).map(|_| random.uniform(0.0, 1.0) < share).collect();
+    (marks[0], marks[299]) = (true, random.uniform(0.0, 1.0) < 0.5);
+    let some = copied(&lines, &marks, None).unwrap();
+    let kept: Vec<usize> = (0..300).filter(|&i| marks[i]).collect();
+    assert_eq!(some.len(), kept.len());
+    for (new, &old) in kept.iter().enumerate() {
+        assert_eq!(some.streamline(new), lines.streamline(old));
+        assert_eq!(some.per_streamline["id"][new], old as f32);
+        let at = |t: &Tractogram, i: usize| t.offsets[i] as usize..t.offsets[i + 1] as usize;
+        let of = |t: &Tractogram, i: usize| t.per_point["value"][at(t, i)].to_vec();
+        assert_eq!(of(&some, new), of(&lines, old));
+        assert_eq!(some.groups["some"].contains(&(new as u32)), old % 7 == 0);
+    }
+    // Twelve bytes a point, and four for its value.
+    let bytes = 16 * some.points.len() as u64;
+    assert!(copied(&lines, &marks, Some(bytes)).is_ok());
+    let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
+    let words = format!("A copy of {} streamlines", kept.len());
+    assert!(error.to_string().starts_with(&words), "{error}");
+}
+
+fn image_means() {
+    let mut random = Random::fresh("selection means");
+    let grid = Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::splat(-40.0)).unwrap();
+    let slope = random.direction() * 0.1;
+    let of = |at: DVec3| 3.0 + slope.dot(at);
+    let n = grid.voxel_count();
+    let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i % n).map(|c| c as f64)));
+    // Trilinear values of a linear field are its own; the second frame is that times two.
+    let value = |i: usize| (of(world(i)) * if i < n { 1.0 } else { 2.0 }) as f32;
+    let values: Vec<f32> = (0..2 * n).map(value).collect();
+    let kind = arcuate::data::VolumeKind::Scalar;
+    let volume = Volume::new(Arc::new(grid.clone()), 2, kind, values);
+    let lines = walks(&mut random, 300);
+    for frame in 0..2 {
+        let found = means(&lines, &volume, frame, &on(2), &Control::new()).unwrap();
+        for (line, found) in lines.streamlines().zip(&found) {
+            let (low, high) = (DVec3::splat(-40.0), DVec3::splat(38.0));
+            let points = line.iter().map(|p| of(world_in(*p, low, high)));
+            let mean = points.sum::<f64>() / line.len() as f64 * (frame + 1) as f64;
+            assert!(
+                (f64::from(*found) - mean).abs() < 1e-4,
+                "{found} for {mean}"
+            );
+        }
+    }
+    let lengths = column(&lines, "length", &on(2), &Control::new()).unwrap();
+    assert!((0..300).all(|i| lengths[i] == lines.length_mm(i)));
+    let error = column(&lines, "fa", &on(2), &Control::new()).unwrap_err();
+    assert!(error.to_string().contains("no value \"fa\""), "{error}");
+}
+
+fn world_in(point: [f32; 3], low: DVec3, high: DVec3) -> DVec3 {
+    world(point).clamp(low, high)
+}
+
+/// Those of a group alone, in their order; of a group that is not there nothing is silently kept.
+fn groups() {
+    let mut random = Random::fresh("groups");
+    let all = 200;
+    let points: Vec<[f32; 3]> = (0..2 * all)
+        .map(|_| random.direction().as_vec3().to_array())
+        .collect();
+    let offsets: Vec<u64> = (0..=all as u64).map(|i| 2 * i).collect();
+    let mut tractogram = Tractogram::new(points, offsets);
+    let members: Vec<u32> = (0..all as u32).filter(|_| random.bits() & 3 == 0).collect();
+    tractogram
+        .groups
+        .insert("CST".to_owned(), members.clone().into());
+    let rules = |name: &str, invert: bool| Rules {
+        group: Some(name.to_owned()),
+        invert,
+        ..Rules::default()
+    };
+    let (backend, control) = (on(2), Control::new());
+    let kept = |invert: bool| -> Vec<u32> {
+        let found = select(&tractogram, &rules("CST", invert), &backend, &control);
+        let marks = found.expect("selected").marks;
+        (0..all as u32).filter(|i| marks[*i as usize]).collect()
+    };
+    assert_eq!(kept(false), members);
+    assert_eq!(kept(true).len() + members.len(), all);
+    let error = select(&tractogram, &rules("AF", false), &backend, &control);
+    let error = error.expect_err("no such group").to_string();
+    assert!(error.contains("CST"), "{error}");
+}

@@ -1,0 +1,441 @@
+//! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
+
+mod film;
+
+use crate::support::{test, wait_for};
+use arcuate::compute::{Backend, BackendChoice, Control};
+use arcuate::data::shared::Bytes;
+use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
+use arcuate::io::{self, nifti};
+use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
+use arcuate::jobs::{
+    BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
+};
+use arcuate::solvers::tracking::profile::Profile;
+use arcuate::solvers::tracking::selection::Rules;
+use arcuate::solvers::tracking::{Params, Seeding};
+use arcuate::state::defaults;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::ThreadId;
+
+pub fn tests() -> Vec<Trial> {
+    let own = vec![
+        test("jobs::newest_request_wins", newest_request_wins),
+        test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
+        test("jobs::progress of planned stages never falls", planned),
+        test("jobs::a_cancelled_job_stops_in_the_middle", cancelled),
+        test(
+            "jobs::saves_queue_and_finish_on_closing",
+            saves_finish_on_closing,
+        ),
+        test("jobs::failures_are_sentences", failures_are_sentences),
+        test("jobs::tables_are_stopped", tables_stop),
+        test(
+            "jobs::gradients_beside_and_named",
+            gradients_beside_and_named,
+        ),
+        test("jobs::every_event_wakes_the_window", every_event_wakes),
+        test("jobs::the_backend_changes_between_jobs", backends_change),
+        test("jobs::memory_has_the_limit_that_was_set", limited),
+        test("jobs::the window frees no streamlines", freed_by_a_worker),
+    ];
+    own.into_iter().chain(film::tests()).collect()
+}
+
+fn jobs() -> Jobs {
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    Jobs::new(backend, Arc::new(|| {}))
+}
+
+/// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
+fn tracking(seeds: usize) -> Request {
+    let grid =
+        Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
+    let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
+    let field = TensorField::new(grid.clone(), vec![tensor; grid.voxel_count()]);
+    let fa = Volume::scalar(grid.clone(), vec![0.8; grid.voxel_count()]);
+    let params = Params {
+        seeding: Seeding::Random { count: seeds },
+        ..defaults::track()
+    };
+    Request::Track {
+        field,
+        fa,
+        regions: Vec::new(),
+        params,
+        resample: None,
+        coarse: false,
+        whole_brain: false,
+    }
+}
+
+/// Polls as a window does until `done`.
+fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+    let mut events = Vec::new();
+    wait_for("an answer", || {
+        events.extend(jobs.poll());
+        done(&events).then_some(())
+    });
+    events
+}
+
+/// Waits until a job has begun its work.
+fn wait_until_started(job: &Job) {
+    wait_for("a beginning", || {
+        (job.control.progress().total > 0).then_some(())
+    });
+}
+
+fn newest_request_wins() {
+    let mut jobs = jobs();
+    // Seconds of work, and little enough to fit the memory of a small machine.
+    let first = jobs.submit(tracking(1_000_000));
+    wait_until_started(&first);
+    let waiting = jobs.submit(tracking(1_000_000));
+    let newest = jobs.submit(tracking(50));
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    assert!(first.control.is_cancelled());
+    let tickets: Vec<u64> = events.iter().map(|e| e.ticket).collect();
+    assert_eq!(
+        tickets,
+        [newest.ticket],
+        "{} and {} were replaced",
+        first.ticket,
+        waiting.ticket
+    );
+    let Outcome::Done(Output::Tracked { output, .. }) = &events[0].outcome else {
+        panic!("{:?}", events[0].outcome)
+    };
+    assert_eq!(output.fates.iter().sum::<u64>(), 50);
+}
+
+/// A cancel ends a job in the middle of its work; `tracking::cancel` measures how soon.
+fn cancelled() {
+    let mut jobs = jobs();
+    let job = jobs.submit(tracking(1_000_000));
+    wait_until_started(&job);
+    jobs.cancel(Slot::Live);
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    assert!(
+        matches!(events[0].outcome, Outcome::Cancelled),
+        "{:?}",
+        events[0].outcome
+    );
+    let progress = job.control.progress();
+    assert!(progress.done < progress.total, "{progress:?}");
+}
+
+/// What the window does itself is stopped as what others do for it.
+fn own_jobs_are_cancelled() {
+    let mut jobs = jobs();
+    let other = jobs.submit(tracking(50));
+    let own = jobs.own(Slot::Picture, "Drawing a.png".to_owned());
+    assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
+    jobs.cancel(Slot::Live);
+    assert!(!own.control.is_cancelled());
+    jobs.cancel(Slot::Picture);
+    assert!(own.control.is_cancelled());
+}
+
+fn saves_finish_on_closing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let points: Vec<[f32; 3]> = (0..200_000).map(|i| [i as f32, 0.5, -1.0]).collect();
+    let tractogram = Tractogram::new(points, vec![0, 200_000]);
+    let paths = [0, 1, 2].map(|i| folder.path().join(format!("{i}.tck")));
+    let mut jobs = jobs();
+    for path in &paths {
+        let path = path.clone();
+        let command = "test".to_owned();
+        jobs.submit(Request::SaveTractogram {
+            tractogram: tractogram.clone(),
+            path,
+            command,
+            values: Values::default(),
+        });
+    }
+    drop(jobs);
+    for path in &paths {
+        assert!(path.exists(), "{} was asked for", path.display());
+    }
+}
+
+/// What is being written, and what waits for it: no file, and nothing of one.
+fn tables_stop() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let count = 2_000_000;
+    let table = SaveTable {
+        path: folder.path().join("table.csv"),
+        columns: vec![("length".to_owned(), vec![0.1; count].into())],
+        order: (0..count as u32).collect(),
+    };
+    let profile = SaveProfile {
+        path: folder.path().join("profile.csv"),
+        profile: Arc::new(Profile {
+            centre: vec![[0.5; 3]; 3],
+            length_mm: 1.0,
+            lines: 1,
+            passed_over: 0,
+            tracks: Vec::new(),
+        }),
+        names: Vec::new(),
+    };
+    let mut jobs = jobs();
+    let all = [ForBundle::SaveTable(table), ForBundle::SaveProfile(profile)];
+    let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
+    jobs.cancel(Slot::Save);
+    for job in all {
+        let outcome = jobs.wait(&job, |_| {}).outcome;
+        assert!(
+            matches!(outcome, Outcome::Cancelled),
+            "{}: {outcome:?}",
+            job.label
+        );
+    }
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 0);
+}
+
+fn failures_are_sentences() {
+    let mut jobs = jobs();
+    let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
+    jobs.submit(Request::Open {
+        path,
+        gradients: Vec::new(),
+    });
+    let events = poll(&mut jobs, |events| !events.is_empty());
+    let Outcome::Failed(sentence) = &events[0].outcome else {
+        panic!("{:?}", events[0].outcome)
+    };
+    assert!(
+        sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1,
+        "{sentence}"
+    );
+}
+
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome {
+    let mut jobs = jobs();
+    let path = path.to_owned();
+    let job = jobs.submit(Request::Open { path, gradients });
+    jobs.wait(&job, |_| {}).outcome
+}
+
+/// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
+/// are remembered where no one would find them.
+fn gradients_beside_and_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scan = folder.path().join("dwi.nii");
+    let grid =
+        Arc::new(Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
+    let values: Vec<f32> = (0..128).map(|i| i as f32).collect();
+    let volume = Volume::new(grid, 2, VolumeKind::Scalar, values);
+    nifti::save_volume(&scan, &volume, "", &Control::new()).expect("saved");
+    let table = |name: &str, volumes: usize| {
+        let write = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let ones = "1 ".repeat(volumes);
+        let zeros = "0 ".repeat(volumes);
+        let b = write(&format!("{name}.bval"), "1000 ".repeat(volumes));
+        let v = write(
+            &format!("{name}.bvec"),
+            format!("{ones}\n{zeros}\n{zeros}\n"),
+        );
+        vec![b, v]
+    };
+    let beside = table("dwi", 3);
+    let Outcome::Done(Output::Opened {
+        loaded,
+        notes,
+        gradients_refused,
+        ..
+    }) = opened(&scan, Vec::new())
+    else {
+        panic!("a table in the way")
+    };
+    // What a command that cannot do without gradients ends with.
+    let refused = gradients_refused.expect("the reason");
+    assert!(
+        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bval"),
+        "{refused}"
+    );
+    assert!(matches!(
+        loaded,
+        Loaded::Scan {
+            gradients: None,
+            ..
+        }
+    ));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("Found 3 b-values") && !notes[0].contains("dwi.bv"),
+        "{notes:?}"
+    );
+    assert!(matches!(opened(&scan, beside.clone()), Outcome::Failed(_)));
+
+    let elsewhere = table("other", 2);
+    table("dwi", 2);
+    for (named, remembered) in [
+        (Vec::new(), Vec::new()),
+        (beside, Vec::new()),
+        (elsewhere.clone(), elsewhere),
+    ] {
+        let Outcome::Done(Output::Opened {
+            loaded:
+                Loaded::Scan {
+                    gradients: Some(_),
+                    gradient_files,
+                    ..
+                },
+            ..
+        }) = opened(&scan, named.clone())
+        else {
+            panic!("{named:?}")
+        };
+        assert_eq!(gradient_files, remembered);
+    }
+}
+
+/// One that cannot be opened leaves the jobs where they are.
+fn backends_change() {
+    let mut jobs = jobs();
+    let mut open = |kind| {
+        let job = jobs.submit(Request::UseBackend { kind });
+        jobs.wait(&job, |_| {}).outcome
+    };
+    let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
+        panic!("no machine has so many cards")
+    };
+    assert!(!sentence.contains("--"), "{sentence}");
+    let Outcome::Done(Output::Placed(placed)) = open(BackendKind::Cpu) else {
+        panic!("there is a CPU")
+    };
+    assert_eq!(placed.kind, BackendKind::Cpu);
+    assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
+    let job = jobs.submit(Request::FindCards);
+    let Outcome::Done(Output::Cards(cards)) = jobs.wait(&job, |_| {}).outcome else {
+        panic!("having none is no failure")
+    };
+    match cards {
+        Ok(names) => assert!(names.iter().all(|n| !n.is_empty())),
+        Err(why) => assert!(why.starts_with(char::is_lowercase), "{why}"),
+    }
+}
+
+fn every_event_wakes() {
+    let woken = Arc::new(AtomicU64::new(0));
+    let counter = woken.clone();
+    let backend = Backend::choose(&BackendChoice::cpu(Some(1))).expect("one thread");
+    let wake = Arc::new(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    let mut jobs = Jobs::new(backend, wake);
+    jobs.submit(tracking(10));
+    poll(&mut jobs, |events| events.len() == 1);
+    // The event is sent before the window is woken for it.
+    wait_for("a wake", || {
+        (woken.load(Ordering::SeqCst) > 0).then_some(())
+    });
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+}
+
+/// What is left is what the user allows less what the process holds; without a limit, what the machine has.
+fn limited() {
+    const GIB: u64 = 1 << 30;
+    let held = || io::held_bytes().expect("Linux").0;
+    if io::available_bytes().is_none_or(|free| free < 4 * GIB) {
+        return;
+    }
+    let jobs = jobs();
+    // Other tests take and free memory meanwhile, so the result lies between the memory left before and after, unless
+    // they do both in between; then the next try counts.
+    let mut found = Vec::new();
+    let right = (0..100).any(|_| {
+        let free = io::available_bytes().expect("Linux");
+        // The limit leaves a gibibyte to other tests.
+        let limit = free + held() - GIB;
+        jobs.limit_memory(Some(limit));
+        let before = held();
+        let left = io::available_bytes().expect("Linux");
+        let after = held();
+        jobs.limit_memory(None);
+        let [least, most] = [before.max(after), before.min(after)].map(|h| limit.saturating_sub(h));
+        found.push((least, left, most));
+        (least..=most).contains(&left)
+    });
+    assert!(right, "{found:?}");
+}
+
+/// Bytes that tell which thread gives them back.
+struct Witness(Vec<[f32; 3]>, Sender<ThreadId>);
+
+impl AsRef<[u8]> for Witness {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.1.send(std::thread::current().id()).unwrap();
+    }
+}
+
+/// Whoever lets go of streamlines last, a worker gives their memory back: the same lines come in two results,
+/// of which one was replaced before the window looked.
+fn freed_by_a_worker() {
+    let (sender, by) = channel();
+    let points = vec![[1.0; 3]; 1 << 20];
+    let bytes = size_of_val(points.as_slice());
+    let witness: Bytes = Arc::new(Witness(points, sender));
+    let points = Shared::view(witness, 0..bytes).expect("aligned");
+    let lines = Tractogram::new(points, vec![0, 1 << 19, 1 << 20]);
+    let mut jobs = jobs();
+    for tractogram in [lines.clone(), lines] {
+        let rules = Rules::default();
+        let most_shown = usize::MAX;
+        let filter = ForBundle::Filter {
+            tractogram,
+            rules,
+            most_shown,
+        };
+        jobs.submit(Request::Bundle(Box::new(filter)));
+    }
+    let shown = poll(&mut jobs, |events| {
+        let done = |e: &Event| matches!(e.outcome, Outcome::Done(_));
+        events.iter().any(done)
+    });
+    drop(shown);
+    let freed = wait_for("memory that is given back", || {
+        jobs.poll();
+        by.try_recv().ok()
+    });
+    assert_ne!(freed, std::thread::current().id());
+}
+
+/// The demo head is made in stages, and is one thing to wait for.
+fn planned() {
+    let control = Control::new();
+    control.plan(&[0.25, 0.5, 0.25]);
+    let mut last = 0.0;
+    for (total, ends) in [(4, 0.25), (10, 0.75), (2, 1.0)] {
+        control.begin("A stage", total);
+        for _ in 0..total {
+            control.advance(1);
+            let now = control.progress().fraction().expect("known");
+            assert!(now > last, "{now} after {last}");
+            last = now;
+        }
+        assert!((last - ends).abs() < 1e-6, "{last} {ends}");
+    }
+    // Without a plan each stage is for itself.
+    control.begin("Another", 2);
+    control.advance(1);
+    assert_eq!(control.progress().fraction(), Some(0.5));
+}

@@ -1,0 +1,14 @@
+//! Actions, jobs, sessions.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+use arcuate_tests as support;
+
+mod jobs;
+mod space;
+mod update;
+
+fn main() {
+    support::run([jobs::tests(), space::tests(), update::tests()])
+}

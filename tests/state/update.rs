@@ -1,0 +1,574 @@
+//! The state: every edit can be taken back, a drag is one step, coarse results are followed by full
+//! ones.
+
+mod backend;
+mod drags;
+mod filter;
+mod fits;
+mod masks;
+mod pathway_looks;
+mod pathway_steps;
+mod pathways;
+mod pictures;
+mod rays;
+mod saves;
+mod segment;
+mod segment_changes;
+mod segment_steered;
+mod stale;
+mod steps;
+mod told;
+mod whole_brain;
+mod windows;
+
+use crate::support::{Random, start_of_new_job, test};
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::region::RegionId;
+use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
+use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::solvers::tensor_fit::Method;
+use arcuate::state::document::Content;
+use arcuate::state::{
+    Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
+};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    let own = vec![
+        test(
+            "update::opening_a_scan_asks_for_its_fit",
+            opening_asks_for_a_fit,
+        ),
+        test(
+            "update::undo_and_redo_restore_everything",
+            undo_restores_everything,
+        ),
+        test("update::a_drag_is_one_step", a_drag_is_one_step),
+        test("update::dragging_is_coarse_and_settles", dragging_is_coarse),
+        test(
+            "update::deleting_the_seed_ends_the_live_result",
+            no_seed_no_live_result,
+        ),
+        test(
+            "update::escape_does_the_first_that_applies",
+            escape_in_order,
+        ),
+        test(
+            "update::gradients_alone_join_the_scan",
+            gradients_join_the_scan,
+        ),
+        test("update::left_stays_left", left_stays_left),
+    ];
+    let own = own.into_iter().chain(fits::tests()).chain(rays::tests());
+    let own = own.chain(saves::tests()).chain(stale::tests());
+    let own = own.chain(pictures::tests()).chain(windows::tests());
+    let own = own.chain(pathways::tests()).chain(pathway_looks::tests());
+    let own = own.chain(drags::tests());
+    let own = own.chain(pathway_steps::tests()).chain(segment::tests());
+    let own = own
+        .chain(segment_changes::tests())
+        .chain(segment_steered::tests())
+        .chain(filter::tests());
+    let own = own.chain(masks::tests()).chain(whole_brain::tests());
+    let own = own.chain(steps::tests());
+    own.chain(backend::tests()).chain(told::tests()).collect()
+}
+
+/// A small ball of a brain with a fibre along y in every voxel.
+fn scan() -> (Volume, Gradients) {
+    noisy_scan(0.0)
+}
+
+/// Noise of a standard deviation in the ball, whose signal without weighting is 1000.
+fn noisy_scan(noise: f64) -> (Volume, Gradients) {
+    let grid =
+        Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
+    let mut random = Random::fresh("scan");
+    let directions: Vec<DVec3> = (0..13)
+        .map(|i| {
+            if i == 0 {
+                DVec3::ZERO
+            } else {
+                random.direction()
+            }
+        })
+        .collect();
+    let b: Vec<f64> = (0..13).map(|i| if i == 0 { 0.0 } else { 1000.0 }).collect();
+    let inside = |i: usize| {
+        let offset = DVec3::from_array(grid.voxel(i).map(|v| v as f64)) - 11.5;
+        offset.length() < 10.0
+    };
+    let voxels: Vec<bool> = (0..grid.voxel_count()).map(inside).collect();
+    let values: Vec<f32> = directions
+        .iter()
+        .zip(&b)
+        .flat_map(|(d, b)| {
+            let signal = (1000.0 * (-b * (0.3e-3 + 1.4e-3 * d.y * d.y)).exp()) as f32;
+            voxels
+                .iter()
+                .map(move |&brain| if brain { signal } else { 5.0 })
+        })
+        .collect();
+    let noisy = |v: f32| {
+        if v > 5.0 {
+            (f64::from(v) + noise * random.normal()).max(6.0) as f32
+        } else {
+            v
+        }
+    };
+    let values: Vec<f32> = values.into_iter().map(noisy).collect();
+    let gradients = Gradients {
+        b_s_per_mm2: b,
+        directions,
+    };
+    (
+        Volume::new(Arc::new(grid), 13, VolumeKind::Scalar, values),
+        gradients,
+    )
+}
+
+fn opened() -> Event {
+    let (dwi, gradients) = scan();
+    let loaded = Loaded::Scan {
+        dwi,
+        gradients: Some(Arc::new(gradients)),
+        gradient_files: Vec::new(),
+    };
+    file("/data/scan.nii.gz", loaded)
+}
+
+/// A file was opened.
+fn file(path: &str, loaded: Loaded) -> Event {
+    let output = Output::Opened {
+        told: Default::default(),
+        path: PathBuf::from(path),
+        loaded,
+        notes: Vec::new(),
+        mask_beside: None,
+        gradients_refused: None,
+    };
+    Event {
+        slot: Slot::Load,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(output),
+    }
+}
+
+/// Carries effects out at once, as the command line does; gives the requests that were made.
+struct Window {
+    state: State,
+    jobs: Jobs,
+    requests: Vec<Request>,
+    /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
+    /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
+    /// makes them old, so the speed of this machine decides nothing.
+    holding: bool,
+    held: Vec<Event>,
+    cancelled: Vec<Slot>,
+    copied: Vec<String>,
+}
+
+impl Window {
+    fn new() -> Self {
+        let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+        let jobs = Jobs::new(backend, Arc::new(|| {}));
+        Self {
+            state: State::new(String::new()),
+            jobs,
+            requests: Vec::new(),
+            holding: false,
+            held: Vec::new(),
+            cancelled: Vec::new(),
+            copied: Vec::new(),
+        }
+    }
+
+    /// With a fitted scan.
+    fn fitted() -> Self {
+        let mut window = Self::new();
+        window.act(Action::Event(opened()));
+        assert!(
+            window.state.document.tensors.is_some(),
+            "{:?}",
+            window.state.session.messages
+        );
+        window
+    }
+
+    fn act(&mut self, action: Action) {
+        let mut effects = update(&mut self.state, action);
+        while !effects.is_empty() {
+            let request = match effects.remove(0) {
+                Effect::Submit(request) => request,
+                Effect::Cancel(slot) => {
+                    self.cancelled.push(slot);
+                    continue;
+                }
+                Effect::CopyText(text) => {
+                    self.copied.push(text);
+                    continue;
+                }
+                _ => continue,
+            };
+            self.requests.push(request.clone());
+            let mut job = self.jobs.submit(request);
+            let event = self.jobs.wait(&job, |_| {});
+            if self.holding {
+                job.started = start_of_new_job();
+                update(&mut self.state, Action::JobStarted(job));
+                self.held.push(event);
+            } else {
+                effects.extend(update(&mut self.state, Action::Event(event)));
+            }
+        }
+    }
+
+    /// The results held back so far arrive, in the order of `sorted`.
+    fn deliver(&mut self, sorted: impl FnOnce(&mut Vec<Event>)) {
+        let mut events = std::mem::take(&mut self.held);
+        sorted(&mut events);
+        for event in events {
+            self.act(Action::Event(event));
+        }
+    }
+
+    fn fits(&self) -> usize {
+        let fits = self.requests.iter();
+        fits.filter(|r| matches!(r, Request::Fit { .. })).count()
+    }
+
+    fn tensors(&self) -> &Tensors {
+        self.state.document.tensors.as_ref().expect("tensors")
+    }
+
+    /// Fits by the plainest method.
+    fn ordinary(&mut self) {
+        let mut params = self.state.document.fit.clone();
+        params.method = Method::Ols;
+        self.act(Action::SetFit { params });
+    }
+
+    fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
+        self.act(Action::PlaceRegion {
+            role,
+            shape: Shape::Sphere {
+                centre,
+                radius_mm: 5.0,
+            },
+        });
+        self.state
+            .session
+            .selected_region
+            .expect("a new region is selected")
+    }
+
+    fn coarse_requests(&self) -> Vec<bool> {
+        let coarse = |r: &Request| match r {
+            Request::Track { coarse, .. } => Some(*coarse),
+            _ => None,
+        };
+        self.requests.iter().filter_map(coarse).collect()
+    }
+}
+
+fn opening_asks_for_a_fit() {
+    let mut state = State::new(String::new());
+    let effects = update(&mut state, Action::Event(opened()));
+    assert!(
+        effects
+            .iter()
+            .any(|e| matches!(e, Effect::Submit(Request::Fit { .. }))),
+        "{effects:?}"
+    );
+    assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
+    assert_eq!(state.document.name, "scan");
+    let window = Window::fitted();
+    for name in ["FA", "MD", "AD", "RD", "DEC"] {
+        assert!(window.state.document.layer_named(name).is_some(), "{name}");
+    }
+    let shown: Vec<&str> = window
+        .state
+        .document
+        .layers
+        .iter()
+        .filter(|l| l.display.visible && l.content.volume().is_some())
+        .map(|l| l.name.as_str())
+        .collect();
+    assert_eq!(shown, ["DEC"]);
+}
+
+/// What must come back, in words.
+fn picture(state: &State) -> String {
+    let d = &state.document;
+    let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();
+    let layers: Vec<String> = d
+        .layers
+        .iter()
+        .map(|l| {
+            let content = match &l.content {
+                Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
+                Content::Mask(mask) => mask.id(),
+                Content::Tractogram(tractogram) => tractogram.id(),
+            };
+            let (name, display, recipe) = (&l.name, &l.display, &l.recipe);
+            format!("{:?} {name} {content:?} {display:?} {recipe:?}", l.id)
+        })
+        .collect();
+    let tensors = d.tensors.as_ref();
+    let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, t.recipe));
+    format!(
+        "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display
+    )
+}
+
+fn undo_restores_everything() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    let layer = window.state.document.layer_named("FA").expect("FA").id;
+    let mut display = window
+        .state
+        .document
+        .layer(layer)
+        .expect("FA")
+        .display
+        .clone();
+    display.opacity = 0.25;
+    let mut track = window.state.document.track.clone();
+    track.step_mm = 1.0;
+    let mut fit = window.state.document.fit.clone();
+    fit.method = Method::Ols;
+    let edits = vec![
+        Action::PlaceRegion {
+            role: Role::Target,
+            shape: Shape::Box {
+                centre: dvec3(0.0, 14.0, 0.0),
+                half_mm: DVec3::splat(4.0),
+            },
+        },
+        Action::SetRole {
+            region: seed,
+            role: Role::Include,
+        },
+        Action::SetRole {
+            region: seed,
+            role: Role::Seed,
+        },
+        Action::RenameRegion {
+            region: seed,
+            name: "Capsule L".to_owned(),
+        },
+        Action::SetRegionColour {
+            region: seed,
+            colour: Some([1, 2, 3]),
+        },
+        Action::ToggleRegion(seed),
+        Action::SetTrack {
+            params: track,
+            phase: Phase::Done,
+        },
+        Action::SetFit { params: fit },
+        Action::SetDisplay {
+            layer,
+            display,
+            phase: Phase::Done,
+        },
+        Action::ShowOnly(layer),
+        Action::MoveLayer { layer, to: 0 },
+        Action::RenameLayer {
+            layer,
+            name: "Anisotropy".to_owned(),
+        },
+        Action::KeepTracks,
+        Action::DeleteLayer(layer),
+        Action::DeleteRegion(seed),
+    ];
+    let mut pictures = vec![picture(&window.state)];
+    for edit in edits {
+        let said = format!("{edit:?}");
+        window.act(edit);
+        let now = picture(&window.state);
+        assert_ne!(Some(&now), pictures.last(), "{said} changed nothing");
+        pictures.push(now);
+    }
+    let last = pictures.len() - 1;
+    for expected in pictures[..last].iter().rev() {
+        window.act(Action::Undo);
+        assert_eq!(&picture(&window.state), expected);
+    }
+    for expected in &pictures[1..] {
+        window.act(Action::Redo);
+        assert_eq!(&picture(&window.state), expected);
+    }
+    assert!(window.state.history.redo_label().is_none());
+    let errors = window
+        .state
+        .session
+        .messages
+        .iter()
+        .filter(|m| m.severity == Severity::Error)
+        .count();
+    assert_eq!(errors, 0, "{:?}", window.state.session.messages);
+}
+
+fn a_drag_is_one_step() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    let before = picture(&window.state);
+    for i in 1..=10 {
+        let shape = Shape::Sphere {
+            centre: DVec3::X * f64::from(i),
+            radius_mm: 5.0,
+        };
+        let phase = if i == 10 { Phase::Done } else { Phase::Live };
+        window.act(Action::SetRegionShape {
+            region: seed,
+            shape,
+            phase,
+        });
+    }
+    let dragged = picture(&window.state);
+    window.act(Action::Undo);
+    assert_eq!(picture(&window.state), before);
+    window.act(Action::Redo);
+    assert_eq!(picture(&window.state), dragged);
+    // A second drag is a second step.
+    for (x, phase) in [(11.0, Phase::Live), (12.0, Phase::Done)] {
+        let shape = Shape::Sphere {
+            centre: DVec3::X * x,
+            radius_mm: 5.0,
+        };
+        window.act(Action::SetRegionShape {
+            region: seed,
+            shape,
+            phase,
+        });
+    }
+    window.act(Action::Undo);
+    assert_eq!(picture(&window.state), dragged);
+}
+
+fn dragging_is_coarse() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    assert_eq!(window.coarse_requests(), [false]);
+    let full = window
+        .state
+        .session
+        .live
+        .as_ref()
+        .expect("a live result")
+        .seeds;
+    let shape = Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 5.0,
+    };
+    window.act(Action::SetRegionShape {
+        region: seed,
+        shape,
+        phase: Phase::Live,
+    });
+    let live = window.state.session.live.as_ref().expect("a live result");
+    assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
+    // Nothing coarse is kept or saved.
+    window.act(Action::KeepTracks);
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: PathBuf::from("/nowhere/t.tck"),
+    });
+    let saves = window
+        .requests
+        .iter()
+        .filter(|r| matches!(r, Request::SaveTractogram { .. }))
+        .count();
+    assert_eq!(saves, 0);
+    window.act(Action::Settle);
+    window.act(Action::Settle);
+    assert_eq!(window.coarse_requests(), [false, true, false]);
+    let live = window.state.session.live.as_ref().expect("a live result");
+    assert!(!live.coarse && live.seeds == full);
+}
+
+fn no_seed_no_live_result() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    window.place(Role::Target, dvec3(0.0, 14.0, 0.0));
+    assert_eq!(
+        window.state.session.live.as_ref().map(|l| l.targets.len()),
+        Some(1)
+    );
+    window.act(Action::DeleteRegion(seed));
+    assert!(window.state.session.live.is_none());
+    window.act(Action::Undo);
+    assert!(window.state.session.live.is_some());
+}
+
+fn escape_in_order() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::SetTool(Tool::Place {
+        role: Role::Target,
+        cube: false,
+    }));
+    window.act(Action::Escape);
+    assert_eq!(window.state.view.tool, Tool::Crosshair);
+    assert!(window.state.session.selected_region.is_some());
+    window.act(Action::Escape);
+    assert!(window.state.session.selected_region.is_none());
+}
+
+fn gradients_join_the_scan() {
+    let mut state = State::new(String::new());
+    let files: Vec<PathBuf> = vec!["/d/x.bvec".into(), "/d/x.bval".into()];
+    assert!(update(&mut state, Action::Open(files.clone())).is_empty());
+    assert_eq!(
+        state.session.messages.len(),
+        1,
+        "one sentence says that a scan is needed"
+    );
+    let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
+    let effects = update(&mut state, Action::Open(with_scan));
+    let [Effect::Submit(Request::Open { path, gradients })] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(path, &PathBuf::from("/d/scan.nii"));
+    let expected: Vec<PathBuf> = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
+    assert_eq!(gradients, &expected, "bval comes first");
+}
+
+/// Radiological: the patient's right is on the screen's left, in every view that shows it.
+fn left_stays_left() {
+    let mut state = State::new(String::new());
+    let size = glam::DVec2::splat(400.0);
+    let bounds = (DVec3::splat(-100.0), DVec3::splat(100.0));
+    let right_ear = dvec3(80.0, 0.0, 0.0);
+    for (convention, on_left) in [
+        (Convention::Radiological, true),
+        (Convention::Neurological, false),
+    ] {
+        update(&mut state, Action::SetConvention(convention));
+        for pane in [Pane::Axial, Pane::Coronal] {
+            let plane = state.view.plane(pane, bounds, size).expect("a slice view");
+            let x = plane.position(right_ear).x;
+            assert_eq!(x < 200.0, on_left, "{pane:?} {convention:?}");
+            let letters = state.view.letters(pane).expect("letters");
+            assert_eq!(letters[0] == 'R', on_left, "{pane:?} {letters:?}");
+            // A position leads back to the same point.
+            let there = plane.world(plane.position(right_ear));
+            assert!(there.distance(right_ear) < 1e-9);
+        }
+        let plane = state
+            .view
+            .plane(Pane::Sagittal, bounds, size)
+            .expect("a slice view");
+        assert!(
+            plane.position(dvec3(0.0, 90.0, 0.0)).x < 200.0,
+            "the nose points left"
+        );
+        assert!(plane.position(dvec3(0.0, 0.0, 90.0)).y < 200.0, "up is up");
+    }
+}

@@ -1,0 +1,423 @@
+//! What is seen while a knob or a region is dragged, what is dim, and how pathways are compared.
+
+use super::Window;
+use super::pathways::{A, change, drag, live, looking};
+use super::rays;
+use crate::support::{start_of_old_job, test};
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
+use arcuate::scene::{self, Size};
+use arcuate::solvers::geodesic::Cut;
+use arcuate::solvers::metric::Cost;
+use arcuate::solvers::pathway::Rates;
+use arcuate::state::pathways::{LAG, PathwayAction, Standing};
+use arcuate::state::{Action, Pane, Phase, Slot, Task};
+use glam::{DVec2, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::pathways::a_pause_waits_for_the_coarse", pauses),
+        test("update::pathways::coarse_first_always", first),
+        test("update::pathways::an_old_coarse_solve_gives_way", gives_way),
+        test("update::pathways::what_is_stale_is_dim", dim),
+        test("update::pathways::compared_while_idle", compared),
+        test("update::rays::a_coarse_set_is_a_time_budget", budget),
+        test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
+        test("update::pathways::comparing_stops_for_a_drag", interrupted),
+        test("update::pathways::kept_with_its_percentiles", kept_among),
+        test(
+            "update::pathways::only_its_task_shows_the_status",
+            status_of_task,
+        ),
+    ]
+}
+
+fn to_alpha(window: &mut Window, alpha: f64, phase: Phase) {
+    change(window, phase, |s| s.params.cost = Cost::Sharpened { alpha });
+}
+
+/// As on a head, where a full result takes seconds.
+fn slow(window: &mut Window) {
+    window.state.session.pathways.full_ms = [Some(1e4); 2];
+}
+
+/// Whether the pathways that were asked for are coarse, from a request on.
+fn coarse(window: &Window, from: usize) -> Vec<bool> {
+    let requests = window.requests[from..].iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Pathway(wanted) => Some(wanted.coarse),
+            _ => None,
+        })
+        .collect()
+}
+
+fn alpha(window: &Window) -> f64 {
+    match live(window).params.cost {
+        Cost::Sharpened { alpha } => alpha,
+        cost => panic!("{cost:?}"),
+    }
+}
+
+/// A drag of α with pauses shows a coarse pathway of every place where it pauses.
+fn pauses() {
+    let mut window = looking();
+    slow(&mut window);
+    let from = window.requests.len();
+    window.holding = true;
+    to_alpha(&mut window, 3.5, Phase::Live);
+    assert!(window.state.waits_for_rest());
+    window.act(Action::Settle);
+    assert!(
+        !window.state.waits_for_rest(),
+        "one action for one rest: otherwise the window repaints until the drag ends"
+    );
+    assert_eq!(
+        coarse(&window, from),
+        [true],
+        "a pause does not take the coarse answer away"
+    );
+    to_alpha(&mut window, 4.0, Phase::Live);
+    assert!(window.state.waits_for_rest());
+    assert_eq!(coarse(&window, from), [true], "nor does the next move");
+    window.deliver(|_| {});
+    assert!(live(&window).coarse && alpha(&window) == 3.5);
+    assert_eq!(coarse(&window, from), [true; 2], "the newest follows");
+    window.deliver(|_| {});
+    assert!(live(&window).coarse && alpha(&window) == 4.0);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
+    // The pointer rests: the full result; it goes on: the next is coarse at once.
+    window.act(Action::Settle);
+    assert_eq!(coarse(&window, from), [true, true, false]);
+    to_alpha(&mut window, 4.5, Phase::Live);
+    assert_eq!(coarse(&window, from), [true, true, false, true]);
+    window.held.remove(0);
+    window.deliver(|_| {});
+    assert!(live(&window).coarse && alpha(&window) == 4.5);
+    to_alpha(&mut window, 4.5, Phase::Done);
+    window.deliver(|_| {});
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    assert_eq!(alpha(&window), 4.5);
+}
+
+/// A number that is typed, too; where the coarse grid has no path the full one decides.
+fn first() {
+    let mut window = looking();
+    slow(&mut window);
+    let from = window.requests.len();
+    to_alpha(&mut window, 2.0, Phase::Done);
+    assert_eq!(coarse(&window, from), [true, false]);
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+    slow(&mut window);
+    let from = window.requests.len();
+    window.holding = true;
+    to_alpha(&mut window, 2.5, Phase::Done);
+    let failed = Outcome::Failed("No path".to_owned());
+    window.deliver(|events| events[0].outcome = failed);
+    assert_eq!(coarse(&window, from), [true, false]);
+    window.deliver(|_| {});
+    assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
+}
+
+fn gives_way() {
+    let mut window = looking();
+    slow(&mut window);
+    let from = window.requests.len();
+    window.holding = true;
+    let age = |window: &mut Window| {
+        let jobs = window.state.session.jobs.iter_mut();
+        let of_pathway = jobs.filter(|j| j.slot == Slot::Pathway);
+        of_pathway.for_each(|j| j.started = start_of_old_job(2 * LAG));
+    };
+    to_alpha(&mut window, 2.0, Phase::Live);
+    to_alpha(&mut window, 2.2, Phase::Live);
+    assert_eq!(coarse(&window, from), [true], "it is young");
+    age(&mut window);
+    to_alpha(&mut window, 2.4, Phase::Live);
+    assert_eq!(coarse(&window, from), [true; 2], "it is old");
+    // However slow they are, one of two is finished.
+    age(&mut window);
+    to_alpha(&mut window, 2.6, Phase::Live);
+    assert_eq!(coarse(&window, from), [true; 2]);
+    window.held.remove(0);
+    window.deliver(|_| {});
+    assert!(live(&window).coarse && alpha(&window) == 2.4);
+    age(&mut window);
+    to_alpha(&mut window, 2.8, Phase::Live);
+    assert_eq!(
+        coarse(&window, from),
+        [true; 4],
+        "and the next may give way"
+    );
+}
+
+/// The opacities of what is drawn of the live pathway: on slices, its paths, its cloud.
+fn strengths(window: &Window) -> [f32; 4] {
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let slice = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+    let scene = scene::scene(&window.state, size);
+    [
+        slice.images.last().expect("the cost").opacity,
+        slice.contours.last().expect("its outline").opacity,
+        scene.lines.last().expect("its path").opacity,
+        1.0 / scene.volumes[0].reference_mm,
+    ]
+}
+
+fn dim() {
+    let mut window = looking();
+    window.act(Action::MoveCrosshair(A));
+    let bright = strengths(&window);
+    slow(&mut window);
+    window.holding = true;
+    to_alpha(&mut window, 5.0, Phase::Live);
+    assert!(window.state.pathway_is_stale());
+    for (now, then) in strengths(&window).into_iter().zip(bright) {
+        assert!(now < 0.5 * then, "{now} {then}");
+    }
+    // A coarse one of the same drag may lag behind by what a coarse solve takes, and no more.
+    window.deliver(|_| {});
+    assert_eq!(strengths(&window), bright);
+    to_alpha(&mut window, 5.5, Phase::Live);
+    assert!(!window.state.pathway_is_stale());
+    let jobs = window.state.session.jobs.iter_mut();
+    jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
+    assert!(window.state.pathway_is_stale());
+    window.deliver(|_| {});
+    assert!(!window.state.pathway_is_stale());
+    // What was stopped leaves the old one, dim.
+    to_alpha(&mut window, 6.0, Phase::Done);
+    window.act(Action::CancelJob(Slot::Pathway));
+    assert!(window.state.pathway_is_stale());
+}
+
+fn comparisons(window: &Window) -> Vec<&ComparePathway> {
+    let requests = window.requests.iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Compare(wanted) => Some(&**wanted),
+            _ => None,
+        })
+        .collect()
+}
+
+fn compared() {
+    let mut window = looking();
+    let known = |window: &Window| {
+        let compared = window.state.pathway_compared();
+        compared.map(|c| c.known.clone())
+    };
+    let before = known(&window).expect("compared");
+    let count = comparisons(&window).len();
+    // Ends that move are compared with the same pairs, which another metric needs anew.
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    assert_eq!(comparisons(&window).len(), count + 1);
+    assert!(Arc::ptr_eq(&before, &known(&window).expect("compared")));
+    to_alpha(&mut window, 2.0, Phase::Done);
+    assert!(!Arc::ptr_eq(&before, &known(&window).expect("compared")));
+    // A width solves nothing, and compares nothing.
+    let count = comparisons(&window).len();
+    change(&mut window, Phase::Done, |s| s.epsilon = 0.3);
+    window.act(Action::SelectTask(Task::View));
+    window.act(Action::SelectTask(Task::Pathways));
+    assert_eq!(comparisons(&window).len(), count);
+    assert!(known(&window).is_some());
+}
+
+fn interrupted() {
+    let mut window = looking();
+    let cancelled = |window: &Window| {
+        let mut slots = window.cancelled.iter();
+        slots.any(|s| *s == Slot::Compare)
+    };
+    let ends = |window: &mut Window| {
+        window.deliver(|events| {
+            let of_compare = |e: &&mut Event| e.slot == Slot::Compare;
+            let events = events.iter_mut().filter(of_compare);
+            events.for_each(|e| e.outcome = Outcome::Cancelled);
+        });
+    };
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    window.deliver(|_| {});
+    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+        window.deliver(|_| {});
+    }
+    assert!(window.state.pathway_compared().is_none());
+    // A drag takes the processors, and nothing is said of it.
+    assert!(!cancelled(&window));
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
+    assert!(cancelled(&window));
+    ends(&mut window);
+    assert!(window.state.session.pathways.not_compared.is_none());
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
+    while window.state.session.pathways.compared.asked().is_none() {
+        window.deliver(|_| {});
+    }
+    // Whoever stops it is not shown it again unless they ask.
+    window.act(Action::CancelJob(Slot::Compare));
+    ends(&mut window);
+    let why = window.state.session.pathways.not_compared.as_deref();
+    assert_eq!(why, Some("Stopped"));
+    let count = comparisons(&window).len();
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    assert_eq!(comparisons(&window).len(), count);
+    window.holding = false;
+    window.act(Action::Pathway(PathwayAction::CompareAgain));
+    assert_eq!(comparisons(&window).len(), count + 1);
+    assert!(window.state.pathway_compared().is_some());
+}
+
+/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many
+/// where too few are kept; of one size the same.
+fn budget() {
+    let mut window = rays::shooting(50_000);
+    let region = window.state.session.selected_region.expect("the seed");
+    let mut shoot = |speed: (f64, f64), x: f64| {
+        let (per_ms, kept) = speed;
+        let session = &mut window.state.session;
+        (session.rays_per_ms, session.rays_passed) = (Some(per_ms), Some(kept));
+        let shape = Shape::Sphere {
+            centre: DVec3::X * x,
+            radius_mm: 5.0,
+        };
+        let phase = Phase::Live;
+        window.act(Action::SetRegionShape {
+            region,
+            shape,
+            phase,
+        });
+        assert!(rays::live(&window).coarse);
+        (
+            rays::live(&window).seeds,
+            rays::live(&window).output.kept.clone(),
+        )
+    };
+    let mut first = None;
+    for (i, (speed, expected)) in [
+        ((30.0, 0.5), 1_000),
+        // Of 1 000 one would be kept, of 2 000 twenty, of 3 000 three.
+        ((30.0, 0.01), 2_000),
+        ((30.0, 0.001), 3_000),
+        ((30.0, 0.0), 3_000),
+        // A fast card shoots more at once.
+        ((1_500.0, 0.5), 50_000),
+        ((0.5, 0.5), 400),
+        ((30.0, 0.5), 1_000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (seeds, kept) = shoot(speed, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0][i]);
+        assert_eq!(seeds, expected, "{speed:?}");
+        let points = kept.points.to_vec();
+        match first.as_ref() {
+            None => first = Some(points),
+            Some(first) if i == 6 => assert!(*first == points, "of one size the same"),
+            _ => {}
+        }
+    }
+}
+
+/// A tenth of the few coarse rays that pass would be one or two: as many as are enough are seen, and the
+/// full result is cut as asked.
+fn enough() {
+    let mut window = rays::shooting(50_000);
+    let mut wanted = window.state.document.rays.clone();
+    wanted.cut = Cut::TopShare(0.01);
+    let set = |window: &mut Window, phase: Phase| {
+        let rays = wanted.clone();
+        window.act(Action::SetRays { rays, phase });
+    };
+    set(&mut window, Phase::Done);
+    window.state.session.rays_per_ms = Some(1.0);
+    let region = window.state.session.selected_region.expect("the seed");
+    let shape = Shape::Sphere {
+        centre: DVec3::X,
+        radius_mm: 5.0,
+    };
+    let phase = Phase::Live;
+    window.act(Action::SetRegionShape {
+        region,
+        shape,
+        phase,
+    });
+    let passed = |window: &Window| {
+        let rays = rays::live(window).rays.as_ref().expect("rays");
+        rays.measures.len()
+    };
+    assert!(rays::live(&window).coarse && passed(&window) > 50);
+    assert_eq!(rays::live(&window).output.kept.len(), 20);
+    assert_eq!(
+        window.state.standing(),
+        Some(arcuate::state::Standing::Coarse)
+    );
+    window.act(Action::Settle);
+    assert!(!rays::live(&window).coarse);
+    let expected = passed(&window).div_ceil(100);
+    assert_eq!(rays::live(&window).output.kept.len(), expected);
+}
+
+/// A pathway that is kept before the comparison ends has its percentiles as one that is kept after it.
+fn kept_among() {
+    let mut window = looking();
+    let keep = |window: &mut Window| window.act(Action::Pathway(PathwayAction::Keep));
+    let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
+    window.holding = true;
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
+    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+        window.deliver(|_| {});
+    }
+    keep(&mut window);
+    assert_eq!(of(&window, 0), None);
+    window.deliver(|events| {
+        for event in events {
+            if let Outcome::Done(Output::Compared(compared)) = &mut event.outcome {
+                let (weakest, mean) = (0.25, 0.5);
+                compared.shares = Some(Rates { mean, weakest });
+            }
+        }
+    });
+    keep(&mut window);
+    let among = of(&window, 1).expect("compared");
+    assert_eq!((among.weakest, among.mean), (0.25, 0.5));
+    assert_eq!(of(&window, 0), Some(among));
+    // Another pathway is none of theirs.
+    drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
+    while window.state.pathway_standing() != Some(Standing::Final) {
+        window.deliver(|_| {});
+    }
+    keep(&mut window);
+    assert_eq!(of(&window, 2), None);
+}
+
+/// The status about a pathway goes when another task is selected, also after a step that was undone.
+fn status_of_task() {
+    let mut window = looking();
+    to_alpha(&mut window, 2.0, Phase::Done);
+    let said = window.state.session.status.clone();
+    assert!(said.starts_with("Solved in "), "{said}");
+    window.act(Action::SelectTask(Task::Pathways));
+    assert_eq!(window.state.session.status, said);
+    // Streamlines that were put off are tracked now, and have a status of their own.
+    let not_solved = |window: &mut Window| {
+        window.act(Action::SelectTask(Task::View));
+        let now = &window.state.session.status;
+        assert!(!now.contains("Solved in "), "{now}");
+    };
+    not_solved(&mut window);
+    window.act(Action::SelectTask(Task::Pathways));
+    to_alpha(&mut window, 3.0, Phase::Done);
+    window.act(Action::Undo);
+    let said = window.state.session.status.clone();
+    assert!(
+        said.starts_with("Undid: ") && said.contains("Solved in "),
+        "{said}"
+    );
+    not_solved(&mut window);
+}

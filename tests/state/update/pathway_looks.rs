@@ -1,0 +1,316 @@
+//! Names, second tries and looks of pathways.
+
+use super::Window;
+use super::pathways::{A, drag, live, looking};
+use crate::support::test;
+use arcuate::data::appearance::ColourMap;
+use arcuate::data::{Role, VolumeKind};
+use arcuate::scene::draw_list::GlyphPlace::Below;
+use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
+use arcuate::scene::{self, Size};
+use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
+use arcuate::state::pathways::{PathwayAction, Settings, Shown};
+use arcuate::state::volume_look::Cut;
+use arcuate::state::{Action, Pane, Phase};
+use arcuate::ui::probe;
+use arcuate::ui::views::path_under;
+use glam::{DVec2, DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::pathways::names_are_their_own", names),
+        test("update::pathways::a_kept_one_is_solved_when_asked", again),
+        test("update::pathways::clouds_and_surfaces_are_cut", cut),
+        test("update::pathways::a_coarse_cloud_is_as_dense", density),
+        test("update::pathways::colours_of_the_cost", colours),
+        test("update::pathways::under_the_pointer", hovered),
+    ]
+}
+
+fn act(window: &mut Window, action: PathwayAction) {
+    window.act(Action::Pathway(action));
+}
+
+fn set(window: &mut Window, edit: impl FnOnce(&mut Settings)) {
+    let mut settings = window.state.document.pathways.clone();
+    edit(&mut settings);
+    let phase = Phase::Done;
+    act(window, PathwayAction::Set { settings, phase });
+}
+
+fn volumes(window: &Window) -> Vec<VolumeDraw> {
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    scene::scene(&window.state, size).volumes
+}
+
+fn names() {
+    let mut window = looking();
+    act(&mut window, PathwayAction::Keep);
+    act(&mut window, PathwayAction::Keep);
+    let names = |window: &Window| -> Vec<String> {
+        let kept = window.state.document.kept_pathways.iter();
+        kept.map(|k| k.name.clone()).collect()
+    };
+    assert_eq!(names(&window), ["Seed – Target", "Seed – Target 2"]);
+    let ids: Vec<_> = {
+        let kept = window.state.document.kept_pathways.iter();
+        kept.map(|k| k.id).collect()
+    };
+    for (id, typed, expected) in [
+        (ids[0], " Arch ", ["Arch", "Seed – Target 2"]),
+        (ids[1], "Arch", ["Arch", "Arch 2"]),
+        // Its own name is free.
+        (ids[1], "Arch 2", ["Arch", "Arch 2"]),
+        (ids[1], "Arch", ["Arch", "Arch 2"]),
+        (ids[0], "  ", ["Arch", "Arch 2"]),
+    ] {
+        act(&mut window, PathwayAction::Rename(id, typed.to_owned()));
+        assert_eq!(names(&window), expected, "{typed:?}");
+    }
+    window.act(Action::Undo);
+    assert_eq!(names(&window), ["Arch", "Seed – Target 2"]);
+    assert!(window.state.document.kept_pathways[0].found.is_some());
+}
+
+fn again() {
+    let mut window = looking();
+    act(&mut window, PathwayAction::Keep);
+    let id = window.state.document.kept_pathways[0].id;
+    Arc::make_mut(&mut window.state.document.kept_pathways[0]).found = None;
+    window.state.session.pathways.unsolved.push(id);
+    window.act(Action::MoveCrosshair(DVec3::ONE));
+    let solved = |window: &Window| window.state.document.kept_pathways[0].found.is_some();
+    assert!(!solved(&window), "not asked for as it is");
+    act(&mut window, PathwayAction::SolveKept(id));
+    assert!(solved(&window), "{:?}", window.state.session.messages);
+}
+
+/// A cut is one of the live cloud, the live surface and those of kept ones.
+fn cut() {
+    let mut window = looking();
+    act(&mut window, PathwayAction::Keep);
+    set(&mut window, |s| (s.cloud, s.surface) = (true, true));
+    let drawn = volumes(&window);
+    let clouds = drawn.iter().filter(|v| v.style == VolumeStyle::Cloud);
+    assert_eq!((drawn.len(), clouds.count()), (3, 1));
+    assert!(drawn.iter().all(|v| v.cut.is_none()));
+    for (cut, planes) in [(Cut::Facing, 1), (Cut::Corner, 3), (Cut::Side(DVec3::X), 1)] {
+        set(&mut window, |s| s.cut = cut);
+        for volume in volumes(&window) {
+            let taken = volume.cut.as_ref().expect("a cut");
+            assert_eq!(taken.planes.len(), planes);
+            let crosshair = window.state.view.crosshair;
+            assert!(taken.planes.iter().all(|p| p.at == crosshair));
+        }
+    }
+    // A session keeps it; what cannot be written is no cut.
+    let text = serde_json::to_string(&window.state.document.pathways).expect("text");
+    let read: Settings = serde_json::from_str(&text).expect("settings");
+    assert_eq!(read.cut, Cut::Side(DVec3::X));
+    set(&mut window, |s| {
+        s.cut = Cut::Plane {
+            at: DVec3::NAN,
+            normal: DVec3::X,
+        };
+    });
+    assert_eq!(window.state.document.pathways.cut, Cut::Nothing);
+    let mut older: serde_json::Value = serde_json::from_str(&text).expect("a value");
+    older.as_object_mut().expect("fields").remove("cut");
+    let older: Settings = serde_json::from_value(older).expect("settings");
+    assert_eq!(older.cut, Cut::Nothing);
+}
+
+/// Voxels of twice the size are no denser and no thinner.
+fn density() {
+    let mut window = looking();
+    let reference_mm = |window: &Window| {
+        let drawn = volumes(window);
+        drawn.first().expect("the cloud").reference_mm
+    };
+    let fine = reference_mm(&window);
+    // Two voxels of 2 mm.
+    assert!((fine - 4.0).abs() < 1e-4, "{fine}");
+    window.state.session.pathways.full_ms = [Some(1e4); 2];
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
+    assert!(live(&window).coarse);
+    let voxels = live(&window).excess.grid.spacing();
+    assert!(voxels.min_element() > 3.9, "{voxels}");
+    assert_eq!(reference_mm(&window), fine);
+}
+
+/// Below the cost images are grey; its last colour is where the range says, in the cloud too, which is
+/// denser on white.
+fn colours() {
+    let mut window = looking();
+    let dec = window.state.document.layer_named("DEC").expect("DEC").id;
+    window.act(Action::ShowOnly(dec));
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let images = |window: &Window| {
+        let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let mut images = list.images;
+        let over = images.pop().expect("one");
+        (images, over)
+    };
+    let fa = window.state.document.tensors.as_ref().expect("tensors");
+    let fa = fa.fa.id();
+    let (below, cost) = images(&window);
+    assert_eq!(cost.window, (0.0, 0.5));
+    assert_eq!(below.len(), 1);
+    assert_eq!(
+        below[0].volume.0.id(),
+        fa,
+        "directions are told by their FA"
+    );
+    assert_eq!(below[0].colour_map, ColourMap::Grey);
+    set(&mut window, |s| s.greys = false);
+    let kind = images(&window).0[0].volume.0.kind;
+    assert_eq!(kind, VolumeKind::Rgb);
+    // Without the cost there is nothing to tell apart.
+    set(&mut window, |s| (s.greys, s.shown) = (true, Shown::Off));
+    assert_eq!(images(&window).1.volume.0.kind, VolumeKind::Rgb);
+    set(&mut window, |s| (s.shown, s.range) = (Shown::Total, 0.2));
+    assert_eq!(images(&window).1.window, (0.0, 0.2));
+    let cloud = |window: &Window| {
+        let mut drawn = volumes(window).into_iter();
+        drawn
+            .find(|v| v.style == VolumeStyle::Cloud)
+            .expect("a cloud")
+    };
+    assert_eq!(cloud(&window).window, (0.0, 0.2));
+    let on_black = cloud(&window).reference_mm;
+    window.act(Action::ToggleTheme);
+    assert!(cloud(&window).reference_mm < 0.8 * on_black);
+    // What a file may not say.
+    set(&mut window, |s| s.range = f32::NAN);
+    assert_eq!(window.state.document.pathways.range, 0.5);
+    set(&mut window, |s| s.range = 9.0);
+    let most = arcuate::jobs::FoundPathway::MOST_EXCESS;
+    assert!(window.state.document.pathways.range < most);
+}
+
+fn hovered() {
+    let mut window = looking();
+    let at = dvec3(6.0, 0.0, 0.0);
+    window.act(Action::Pathway(PathwayAction::Hover(Some(at))));
+    let hovered = window
+        .state
+        .session
+        .pathways
+        .hovered
+        .clone()
+        .expect("a path");
+    let nearest = hovered.path.points.iter().map(|p| p.distance(at));
+    assert!(
+        nearest.fold(f64::INFINITY, f64::min) < 2.0,
+        "through the voxel"
+    );
+    assert!(hovered.excess > 0.0);
+    assert!(hovered.path.total_mm() > live(&window).path.total_mm());
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert_eq!(
+        list.lines.len(),
+        3,
+        "the cheapest, this one, its weakest stretch"
+    );
+    let weak = hovered.weakest.as_ref().expect("a stretch");
+    let (rest, stretch) = (&list.lines[1], &list.lines[2]);
+    assert_eq!(rest.tractogram, ById(weak.rest.clone()));
+    assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    // The path in three parts, of which neighbours share a point.
+    let points = weak.line.points.len() + weak.rest.points.len();
+    assert_eq!(
+        (weak.rest.len(), points),
+        (2, hovered.line.points.len() + 2)
+    );
+    let rates = hovered.path.cost_per_mm();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    assert!(weak.mean_per_mm > 0.0 && weak.mean_per_mm < most);
+    // Three colours, none that of the outline.
+    let colours: Vec<_> = list
+        .lines
+        .iter()
+        .map(|l| format!("{:?}", l.colour))
+        .collect();
+    assert!(
+        colours[0] != colours[1] && colours[1] != colours[2],
+        "{colours:?}"
+    );
+    assert!(!colours.contains(&format!("{:?}", LineColour::Fixed(list.contours[0].colour))));
+    // No voxel of the ends or of their rims is in it.
+    for role in [Role::Seed, Role::Target] {
+        let regions = &window.state.document.regions;
+        let end = regions.iter().find(|r| r.role == role).expect("there");
+        for point in weak.line.streamline(0) {
+            let far = glam::Vec3::from(*point)
+                .as_dvec3()
+                .distance(end.shape.centre());
+            assert!(far > 5.0 + 1.6, "{far} mm from the {role:?}");
+        }
+    }
+    let shorter = weak.line.streamline(0).len() < hovered.line.streamline(0).len();
+    assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
+    assert_eq!(list.contours.len(), 1, "the set's outline");
+    assert!(list.images.last().expect("the cost").fades);
+    assert!(list.glyphs.is_none());
+    // Of the tensors those within the pathway, in 3-D: what glyphs that are switched on start with.
+    let glyphs = GlyphLook {
+        shown: true,
+        ..GlyphLook::default()
+    };
+    window.act(Action::SetGlyphs(glyphs));
+    let look = window.state.view.glyphs;
+    assert_eq!(look.place, GlyphPlace::Pathways);
+    // Chosen while they are on, another place is kept.
+    let place = GlyphPlace::Scene;
+    window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
+    assert_eq!(window.state.view.glyphs.place, place);
+    window.act(Action::SetGlyphs(look));
+    let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+    assert!(list.glyphs.is_none());
+    let glyphs = scene::scene(&window.state, size).glyphs.expect("glyphs");
+    let epsilon = window.state.document.pathways.epsilon as f32;
+    let excess = ById(live(&window).excess.clone());
+    assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
+    // Beside the pointer.
+    let words = |window: &Window, at: DVec3| path_under::words(&window.state, live(window), at);
+    let (told, there) = words(&window, at).expect("words");
+    let mean = hovered.path.total_cost() / hovered.path.total_mm();
+    let mean = arcuate::ui::format::significant(mean);
+    assert!(there && told.starts_with("E* + "), "{told}");
+    assert!(told.ends_with(&format!(" · {mean} per mm")), "{told}");
+    assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
+    assert_eq!(words(&window, DVec3::splat(400.0)), None);
+    window.act(Action::Pathway(PathwayAction::Hover(None)));
+    assert!(window.state.session.pathways.hovered.is_none());
+    window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
+        400.0,
+    )))));
+    assert!(window.state.session.pathways.hovered.is_none());
+    // What is told of the crosshair's voxel adds up.
+    window.act(Action::MoveCrosshair(at));
+    let readings = probe::readings(&window.state);
+    let value = |name: &str| {
+        let found = readings.iter().find(|r| r.name.starts_with(name));
+        let text = &found.expect("a reading").value;
+        let number = text.split(' ').next().unwrap_or_default();
+        number.parse::<f64>().expect("a number")
+    };
+    let (a, b, sum) = (
+        value("u₁ from Seed"),
+        value("u₂ from Target"),
+        value("u₁ + u₂"),
+    );
+    assert!((a + b - sum).abs() < 0.02 * sum, "{a} {b} {sum}");
+}

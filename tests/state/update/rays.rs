@@ -1,0 +1,574 @@
+//! Geodesic rays in the window's state: coarse while dragged, cut without shooting, undone, kept.
+
+use super::{Window, picture};
+use crate::support::test;
+use arcuate::data::{Role, Shape};
+use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
+use arcuate::scene::{self, Size};
+use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
+use arcuate::solvers::tracking::{self, Interpolation, Seeding, StopReason};
+use arcuate::state::bundle::Column;
+use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
+use arcuate::ui::probe;
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::rays::follow_the_switch", follow_the_switch),
+        test("update::rays::a_drag_is_coarse_and_settles", coarse),
+        test("update::rays::prepared_tensors_are_used_again", medium),
+        test("update::rays::a_cut_shoots_nothing", cut),
+        test("update::rays::a_cut_of_many_is_a_job", cut_of_many),
+        test("update::rays::a_moving_cut_is_followed", moving_cut),
+        test("update::rays::splines_of_any_precision", splines),
+        test("update::rays::every_parameter_can_be_undone", undo),
+        test("update::rays::late_results", late),
+        test("update::rays::one_reason_to_stop", one_reason),
+        test("update::rays::those_through_the_crosshair", crosshair),
+        test("update::rays::out_of_date", out_of_date),
+        test("update::rays::undo_stops_what_was_asked_for", undo_stops),
+        test("update::rays::coarse_before_a_long_wait", coarse_first),
+        test("update::rays::kept_and_saved", kept),
+    ]
+}
+
+/// A seed in the middle of the ball and rays that may be short.
+pub(super) fn shooting(seeds: usize) -> Window {
+    let mut window = Window::fitted();
+    window.act(Action::SetMethod(Method::Rays));
+    change(&mut window, Phase::Done, |rays| {
+        rays.params.walk.min_length_mm = 5.0;
+        rays.params.walk.seeding = Seeding::Random { count: seeds };
+        rays.cut = Cut::All;
+    });
+    window.place(Role::Seed, DVec3::ZERO);
+    window
+}
+
+fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
+    let mut rays = window.state.document.rays.clone();
+    edit(&mut rays);
+    window.act(Action::SetRays { rays, phase });
+}
+
+fn shots(window: &Window) -> Vec<&Shoot> {
+    let requests = window.requests.iter();
+    requests
+        .filter_map(|r| match r {
+            Request::Shoot(shoot) => Some(&**shoot),
+            _ => None,
+        })
+        .collect()
+}
+
+fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
+    change(window, phase, |rays| rays.cut = cut);
+}
+
+pub(super) fn live(window: &Window) -> &arcuate::state::Live {
+    window.state.session.live.as_ref().expect("a live result")
+}
+
+fn follow_the_switch() {
+    let mut window = Window::fitted();
+    window.place(Role::Seed, DVec3::ZERO);
+    assert!(live(&window).rays.is_none());
+    window.act(Action::SetMethod(Method::Rays));
+    assert!(live(&window).rays.is_some());
+    assert_eq!(live(&window).seeds, 8_000, "the default");
+    // Of all that pass, the strongest tenth.
+    let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
+    assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
+    let command = live(&window).recipe.command();
+    for option in [" --sharpen power:6 ", " --cut top:10%"] {
+        assert!(command.contains(option), "{command}");
+    }
+    assert!(matches!(live(&window).recipe, Recipe::Geodesic { .. }));
+    window.act(Action::Undo);
+    assert!(live(&window).rays.is_none());
+    assert!(matches!(live(&window).recipe, Recipe::Track { .. }));
+    window.act(Action::Redo);
+    assert!(live(&window).rays.is_some());
+}
+
+fn coarse() {
+    // More than any machine shoots within a frame.
+    let mut window = shooting(50_000);
+    let all = live(&window).seeds;
+    assert_eq!(all, 1_000_000);
+    let before: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    assert_eq!(
+        before,
+        [true, false],
+        "some are to be seen before all are there"
+    );
+    let region = window.state.session.selected_region.expect("the seed");
+    let mut steps = 0;
+    for x in 1..=5 {
+        let shape = Shape::Sphere {
+            centre: DVec3::X * f64::from(x),
+            radius_mm: 5.0,
+        };
+        window.act(Action::SetRegionShape {
+            region,
+            shape,
+            phase: Phase::Live,
+        });
+        steps += 1;
+        assert!(live(&window).coarse && live(&window).seeds < all);
+        assert!(window.state.session.unsettled);
+        let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
+            panic!("{:?}", live(&window).recipe)
+        };
+        assert!(regions[0].shape.to_string().contains(&format!(":{x},0,0")));
+    }
+    window.act(Action::Settle);
+    window.act(Action::Settle);
+    assert!(!live(&window).coarse && live(&window).seeds == all);
+    let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
+    let expected = [before, vec![true; steps], vec![false]].concat();
+    assert_eq!(coarse, expected);
+    // Few enough to be shot within a frame are shot at once.
+    let mut window = shooting(2);
+    window.state.session.rays_per_ms = Some(1e6);
+    change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
+    assert!(!live(&window).coarse && !window.state.session.unsettled);
+}
+
+fn medium() {
+    let mut window = shooting(20);
+    let handed = |window: &Window| shots(window).last().map(|s| s.medium.is_some());
+    assert_eq!(handed(&window), Some(false), "the first is prepared");
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    assert_eq!(handed(&window), Some(true));
+    change(&mut window, Phase::Done, |r| {
+        r.medium.sharpening = Sharpening::Power { alpha: 2.0 };
+    });
+    assert_eq!(handed(&window), Some(false));
+    change(&mut window, Phase::Done, |r| {
+        r.params.directions = Directions::Sphere { count: 12 };
+    });
+    assert_eq!(handed(&window), Some(true));
+    change(&mut window, Phase::Done, |r| {
+        r.medium.precision = Precision::Half;
+    });
+    assert_eq!(handed(&window), Some(false));
+    // New tensors are another field.
+    window.ordinary();
+    assert_eq!(handed(&window), Some(false));
+}
+
+fn cut() {
+    let mut window = shooting(50);
+    let rays = live(&window).rays.as_ref().expect("rays");
+    let (all, before) = (rays.measures.clone(), shots(&window).len());
+    assert!(all.len() > 100, "{}", all.len());
+    let mut sorted = all.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let middle = sorted[all.len() / 2];
+    for (cut, phase) in [
+        (Cut::AtLeast(sorted[3]), Phase::Live),
+        (Cut::AtLeast(middle), Phase::Done),
+        (Cut::Top(17), Phase::Done),
+        (Cut::TopShare(0.25), Phase::Done),
+    ] {
+        cut_to(&mut window, cut, phase);
+        let expected = cut.marks(&all).iter().filter(|k| **k).count();
+        assert_eq!(live(&window).output.kept.len(), expected, "{cut:?}");
+        let kept = &live(&window).output.kept.per_streamline["cm"];
+        let least = kept.iter().copied().min_by(f32::total_cmp);
+        assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
+        assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
+    }
+    // A drag was one step; so were the others. None of them shot, nor does taking them back.
+    window.act(Action::Undo);
+    assert_eq!(live(&window).output.kept.len(), 17);
+    window.act(Action::Undo);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.rays.cut, Cut::All);
+    assert_eq!(live(&window).output.kept.len(), all.len());
+    window.act(Action::Redo);
+    let above = sorted.iter().filter(|m| **m >= middle).count();
+    assert_eq!(live(&window).output.kept.len(), above);
+    assert_eq!(shots(&window).len(), before);
+    // What is shot later is cut, too.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    let kept = &live(&window).output.kept.per_streamline["cm"];
+    assert!(kept.iter().all(|m| *m >= middle));
+    assert!(
+        live(&window)
+            .rays
+            .as_ref()
+            .is_some_and(|r| r.measures.len() > kept.len())
+    );
+}
+
+fn cut_of_many() {
+    let mut window = shooting(1_500);
+    let rays = live(&window).rays.as_ref().expect("rays");
+    assert!(rays.all.points.len() > 500_000, "{}", rays.all.points.len());
+    let (all, before) = (rays.measures.len(), shots(&window).len());
+    window.holding = true;
+    cut_to(&mut window, Cut::Top(100), Phase::Live);
+    cut_to(&mut window, Cut::Top(50), Phase::Done);
+    assert_eq!(live(&window).output.kept.len(), all);
+    assert!(window.state.final_live().is_none(), "nothing is kept yet");
+    window.deliver(|_| {});
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 50);
+    assert!(window.state.final_live().is_some());
+    assert_eq!(shots(&window).len(), before);
+    // What was cut from other rays is not taken.
+    cut_to(&mut window, Cut::Top(20), Phase::Done);
+    let ranked = std::mem::take(&mut window.held);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    window.deliver(|events| events.extend(ranked));
+    assert_eq!(live(&window).output.kept.len(), 20);
+    let step = live(&window).output.kept.streamline(0);
+    let step = glam::Vec3::from(step[0]).distance(glam::Vec3::from(step[1]));
+    assert!((step - 1.0).abs() < 1e-3, "{step}");
+}
+
+/// A hand that never rests sees the cut follow it: each job ends before the next begins.
+fn moving_cut() {
+    let mut window = shooting(1_500);
+    let all = live(&window).rays.as_ref().expect("rays").measures.len();
+    let ranks = |window: &Window| {
+        let requests = window.requests.iter();
+        requests
+            .filter(|r| matches!(r, Request::Rank { .. }))
+            .count()
+    };
+    window.holding = true;
+    cut_to(&mut window, Cut::Top(100), Phase::Live);
+    for count in (60..100).rev() {
+        cut_to(&mut window, Cut::Top(count), Phase::Live);
+    }
+    assert_eq!(ranks(&window), 1, "none is cancelled for the next");
+    assert!(!window.cancelled.contains(&Slot::Rank));
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 100, "the first is shown");
+    assert!(window.state.final_live().is_none(), "but not kept");
+    assert_eq!(ranks(&window), 2, "and the newest follows");
+    // At once where that is quick; what comes later is older.
+    cut_to(&mut window, Cut::All, Phase::Done);
+    assert_eq!(live(&window).output.kept.len(), all);
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), all);
+    cut_to(&mut window, Cut::Top(7), Phase::Done);
+    window.deliver(|_| {});
+    assert_eq!(live(&window).output.kept.len(), 7);
+    assert!(window.state.final_live().is_some());
+}
+
+/// Splines are stored in single precision whatever is asked for: they are shown and used again.
+fn splines() {
+    let mut window = shooting(20);
+    change(&mut window, Phase::Done, |r| {
+        r.medium.precision = Precision::Half;
+        r.params.walk.interpolation = Interpolation::CubicBSpline;
+    });
+    let command = live(&window).recipe.command();
+    for option in ["--interpolation cubic", "--precision f16"] {
+        assert!(command.contains(option), "{command}");
+    }
+    let id = live(&window).rays.as_ref().map(|r| r.all.id());
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    assert!(live(&window).recipe.command().contains("--step 1 "));
+    assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
+    let last = shots(&window).last().map(|s| s.medium.is_some());
+    assert_eq!(last, Some(true), "prepared once");
+}
+
+fn undo() {
+    let mut window = shooting(20);
+    let mut pictures = vec![picture(&window.state)];
+    type Edit = fn(&mut Rays);
+    let edits: [Edit; 7] = [
+        |r| r.medium.sharpening = Sharpening::Power { alpha: 2.5 },
+        |r| r.medium.precision = Precision::Half,
+        |r| r.params.directions = Directions::Icosphere { level: 1 },
+        |r| r.params.loop_guard = false,
+        |r| r.params.walk.min_fa = Some(0.1),
+        |r| r.cut = Cut::Top(3),
+        |r| r.params.walk.random_seed = 7,
+    ];
+    for edit in edits {
+        change(&mut window, Phase::Done, edit);
+        let command = live(&window).recipe.command();
+        pictures.push(picture(&window.state) + &command);
+    }
+    let last = pictures.len() - 1;
+    for expected in pictures[1..last].iter().rev() {
+        window.act(Action::Undo);
+        let command = live(&window).recipe.command();
+        assert_eq!(&(picture(&window.state) + &command), expected);
+    }
+    window.act(Action::Undo);
+    assert_eq!(picture(&window.state), pictures[0]);
+}
+
+/// All views show those of one reason, the 3-D view also what missed; the list keeps all.
+fn one_reason() {
+    let mut window = shooting(50);
+    window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
+    let drawn = |window: &Window, in_3d: bool| -> usize {
+        let size = Size {
+            points: glam::DVec2::splat(400.0),
+            pixels_per_point: 1.0,
+        };
+        let lines = match in_3d {
+            true => scene::scene(&window.state, size).lines,
+            false => {
+                scene::slice(&window.state, Pane::Axial, size)
+                    .expect("a slice")
+                    .lines
+            }
+        };
+        lines.iter().map(|l| l.tractogram.0.len()).sum()
+    };
+    let output = live(&window).output.clone();
+    let (kept, missed) = (output.kept.len(), output.missed.len());
+    assert!(kept > 0 && missed > 0 && drawn(&window, true) == kept + missed);
+    let reason = StopReason::ReachedTarget;
+    window.act(Action::ShowStop(Some(reason)));
+    assert_eq!(drawn(&window, true), kept, "what missed reached none");
+    let reason = StopReason::LeftMask;
+    window.act(Action::ShowStop(Some(reason)));
+    let ended = |t: &arcuate::data::Tractogram| {
+        let ends = &t.per_streamline["stop_end"];
+        ends.iter()
+            .filter(|e| **e == f32::from(reason as u8))
+            .count()
+    };
+    let expected = ended(&output.kept) + ended(&output.missed);
+    assert!(expected > 0 && expected < kept + missed);
+    assert_eq!(drawn(&window, true), expected);
+    assert_eq!(drawn(&window, false), ended(&output.kept));
+    // Other rays, the same reason.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    let output = live(&window).output.clone();
+    let expected = ended(&output.kept) + ended(&output.missed);
+    assert_eq!(drawn(&window, true), expected);
+    window.act(Action::ShowStop(None));
+    assert_eq!(
+        drawn(&window, true),
+        output.kept.len() + output.missed.len()
+    );
+}
+
+fn crosshair() {
+    let mut window = shooting(50);
+    window.act(Action::SelectTask(Task::Track));
+    let passing = |window: &Window| window.state.session.passing.expect("in the grid");
+    for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
+        window.act(Action::MoveCrosshair(at));
+        let grid = &window.tensors().field.grid;
+        let voxel = grid.nearest(at).expect("inside");
+        let curves = &live(&window).output.kept;
+        let here = |p: &[f32; 3]| grid.nearest(glam::Vec3::from(*p).as_dvec3()) == Some(voxel);
+        let through: Vec<f64> = (0..curves.len())
+            .filter(|&i| curves.streamline(i).iter().any(here))
+            .map(|i| f64::from(curves.per_streamline["cm"][i]))
+            .collect();
+        let found = passing(&window);
+        assert_eq!((found.voxel, found.count), (voxel, through.len()));
+        match found.measure {
+            Some(m) => {
+                let mean = through.iter().sum::<f64>() / through.len() as f64;
+                assert!((m - mean).abs() < 1e-9, "{m} {mean}");
+            }
+            None => assert!(through.is_empty()),
+        }
+    }
+    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    let all = passing(&window).count;
+    assert!(all > 10, "{all}");
+    // Those that the cut leaves.
+    cut_to(&mut window, Cut::Top(3), Phase::Done);
+    assert!(passing(&window).count <= 3);
+    let command = probe::readings(&window.state);
+    let told = |name: &str| command.iter().any(|r| r.name == name);
+    assert!(told("Rays in voxel"));
+    let brief = probe::brief(&window.state, &command, 2);
+    assert_eq!(brief[0].name, "FA");
+    if passing(&window).count > 0 {
+        assert_eq!(brief[1].name, probe::CONNECTIVITY);
+    }
+    window.act(Action::SelectTask(Task::View));
+    assert!(window.state.session.passing.is_none());
+}
+
+fn late() {
+    let mut window = shooting(20);
+    window.holding = true;
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
+    // The older of two results comes last.
+    window.deliver(|events| {
+        assert!(matches!(events[0].outcome, Outcome::Done(Output::Shot(_))));
+        events.reverse();
+    });
+    let step = |w: &Window| match &live(w).recipe {
+        Recipe::Geodesic { params, .. } => params.walk.step_mm,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(step(&window), 2.0);
+    // Rays that come after the switch are no streamlines.
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
+    window.act(Action::SetMethod(Method::Streamlines));
+    window.deliver(|events| events.reverse());
+    assert!(live(&window).rays.is_none());
+    // Nor do any stay whose seed is gone.
+    window.act(Action::SetMethod(Method::Rays));
+    let seed = window.state.document.regions[0].id;
+    window.act(Action::DeleteRegion(seed));
+    window.deliver(|_| {});
+    assert!(window.state.session.live.is_none());
+}
+
+fn kept() {
+    let mut window = shooting(50);
+    window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
+    let range = live(&window).rays.as_ref().expect("rays").range;
+    let count = live(&window).output.kept.len();
+    assert!(count > 0, "some reach the target along the fibres");
+    window.act(Action::KeepTracks);
+    let layer = window.state.document.layer_named("Rays").expect("a layer");
+    assert_eq!(layer.display.window, range, "the colours stay");
+    let table = &window.state.view.table;
+    let strongest_first = (Some(Column::Value("cm".to_owned())), true);
+    assert_eq!((table.by.clone(), table.descending), strongest_first);
+    assert!(matches!(&layer.content, Content::Tractogram(t) if t.len() == count));
+    let id = layer.id;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (live, layer) = (path("live.tck"), path("layer.tck"));
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: live.clone(),
+    });
+    window.act(Action::SaveLayer {
+        layer: id,
+        path: layer.clone(),
+    });
+    for tck in [live, layer] {
+        assert!(tck.exists());
+        let tsf = std::fs::read(tck.with_extension("tsf")).expect("measures");
+        assert!(tsf.starts_with(b"mrtrix track scalars"));
+        let weights = std::fs::read_to_string(tck.with_extension("weights.txt"));
+        let weights = weights.expect("weights");
+        let numbers = weights.lines().filter(|l| !l.starts_with('#'));
+        let numbers = numbers.flat_map(str::split_whitespace).count();
+        assert_eq!(numbers, count);
+    }
+    assert!(window.state.session.messages.is_empty());
+}
+
+/// A million of rays is asked for; the result shown stays that of before until they are there.
+fn out_of_date() {
+    let mut window = shooting(20);
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
+    window.holding = true;
+    window.state.session.rays_per_ms = Some(1e9);
+    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4);
+    assert_eq!(window.state.standing(), Some(Standing::Updating));
+    assert!(window.state.final_live().is_none());
+    let layers = window.state.document.layers.len();
+    window.act(Action::KeepTracks);
+    window.act(Action::SaveTracks {
+        layer: None,
+        path: "/nowhere/rays.tck".into(),
+    });
+    assert_eq!(
+        window.state.document.layers.len(),
+        layers,
+        "nothing is kept"
+    );
+    assert!(
+        matches!(window.requests.last(), Some(Request::Shoot(_))),
+        "nothing is saved"
+    );
+    assert_eq!(window.state.session.messages.len(), 2);
+    // Stopped: said, and the way back offered.
+    window.cancelled.clear();
+    window.act(Action::Escape);
+    assert_eq!(window.cancelled, [Slot::Live]);
+    let said = &window.state.session.status;
+    assert_eq!(
+        said,
+        "Stopped: the rays shown are from before the last change"
+    );
+    let ticket = window.held.pop().expect("a result that came too late");
+    window.act(Action::Event(Event {
+        outcome: Outcome::Cancelled,
+        ..ticket
+    }));
+    assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
+    assert!(window.state.final_live().is_none());
+    assert_eq!(
+        (live(&window).seeds, live(&window).output.kept.id()),
+        (seeds, kept)
+    );
+    window.holding = false;
+    window.act(Action::Retrack);
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    assert!(live(&window).recipe.command().contains("--step 0.4"));
+    // A cut that many rays wait for is not their result either.
+    window.state.document.rays.cut = Cut::Top(1);
+    assert_ne!(window.state.standing(), Some(Standing::Final));
+}
+
+fn undo_stops() {
+    for method in Method::ALL {
+        let mut window = shooting(20);
+        window.act(Action::SetMethod(method));
+        window.holding = true;
+        window.cancelled.clear();
+        let requests = window.requests.len();
+        match method {
+            Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
+            Method::Streamlines => {
+                let params = tracking::Params {
+                    step_mm: 0.4,
+                    ..window.state.document.track.clone()
+                };
+                let phase = Phase::Done;
+                window.act(Action::SetTrack { params, phase });
+            }
+        }
+        assert!(window.requests.len() > requests);
+        let requests = window.requests.len();
+        window.act(Action::Undo);
+        assert_eq!(window.cancelled, [Slot::Live], "{method:?}");
+        assert_eq!(
+            window.requests.len(),
+            requests,
+            "what is there is not asked for again"
+        );
+        assert_eq!(window.state.standing(), Some(Standing::Final));
+    }
+}
+
+fn coarse_first() {
+    let mut window = shooting(20);
+    window.holding = true;
+    // So slow that 400 rays take four seconds.
+    window.state.session.rays_per_ms = Some(0.1);
+    change(&mut window, Phase::Done, |r| {
+        r.params.walk.seeding = Seeding::Random { count: 2_000 };
+    });
+    let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
+    assert_eq!(coarse(&window)[1..], [true]);
+    // A hand that rests meanwhile does not take the coarse answer away.
+    window.act(Action::Settle);
+    assert_eq!(coarse(&window)[1..], [true]);
+    window.deliver(|_| {});
+    assert_eq!(window.state.standing(), Some(Standing::Coarse));
+    assert_eq!(coarse(&window)[1..], [true, false]);
+    window.deliver(|_| {});
+    assert_eq!(window.state.standing(), Some(Standing::Final));
+    assert_eq!(live(&window).seeds, 40_000);
+}

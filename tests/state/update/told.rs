@@ -1,0 +1,159 @@
+//! What the user says about opened files: axes of gradients, the space of points, colours of labels,
+//! and which files of a folder are opened.
+
+use super::{Window, file, scan};
+use crate::support::test;
+use arcuate::data::turn::Turn;
+use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
+use arcuate::jobs::{Event, Loaded, Outcome, Output, Request, Slot};
+use arcuate::state::document::Content;
+use arcuate::state::{Action, Effect, Recipe, Space, State, Told, update};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("update::told::gradients_turn_and_back", turned),
+        test("update::told::a_space_takes_the_layers_place", spaces),
+        test("update::told::a_colour_table_joins_its_labels", colours),
+    ]
+}
+
+fn gradients(state: &State) -> Gradients {
+    match &state.document.scan().expect("a scan").content {
+        Content::Scan {
+            gradients: Some(gradients),
+            ..
+        } => Gradients::clone(gradients),
+        _ => panic!("a scan with gradients"),
+    }
+}
+
+fn turned() {
+    let (dwi, table) = scan();
+    let mut window = Window::new();
+    window.act(Action::Event(file(
+        "/data/scan.nii.gz",
+        Loaded::Scan {
+            dwi,
+            gradients: Some(Arc::new(table.clone())),
+            gradient_files: Vec::new(),
+        },
+    )));
+    let command = |window: &Window| window.tensors().recipe.command();
+    let before = command(&window);
+    let first: Turn = "y,x,z".parse().expect("a turn");
+    let second: Turn = "x,z,-y".parse().expect("a turn");
+    window.act(Action::TurnGradients(first));
+    let grid = window.tensors().field.grid.clone();
+    assert_eq!(
+        gradients(&window.state),
+        table.turned(first.in_world(&grid))
+    );
+    // The fit is that of the turned table, and says so.
+    let text = command(&window);
+    assert!(text.contains("/data/scan.nii.gz --turn=y,x,z"), "{text}");
+    window.act(Action::TurnGradients(second));
+    let both = second.after(first);
+    let text = command(&window);
+    assert!(text.contains(&format!(" --turn={both}")), "{text}");
+    // There and back is as if nothing had been.
+    window.act(Action::TurnGradients(both.inverse()));
+    assert_eq!(command(&window), before);
+    for _ in 0..3 {
+        window.act(Action::Undo);
+    }
+    assert_eq!(gradients(&window.state), table);
+    assert_eq!(command(&window), before);
+    window.act(Action::Redo);
+    assert!(command(&window).contains("--turn=y,x,z"));
+}
+
+fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
+    Event {
+        slot: Slot::Load,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(Output::Opened {
+            path: PathBuf::from(path),
+            loaded,
+            told,
+            notes: Vec::new(),
+            mask_beside: None,
+            gradients_refused: None,
+        }),
+    }
+}
+
+fn told(space: Space) -> Told {
+    Told {
+        vtk_space: Some(space),
+        ..Told::default()
+    }
+}
+
+fn spaces() {
+    let path = "/data/a.vtk";
+    let mut state = State::new(String::new());
+    let lines = |x: f32| {
+        let tractogram = Tractogram::new(vec![[x, 1.0, 2.0]; 2], vec![0, 2]);
+        Loaded::Tractogram(tractogram)
+    };
+    update(
+        &mut state,
+        Action::Event(opened_as(path, lines(1.0), told(Space::Ras))),
+    );
+    let id = state.document.layers[0].id;
+    let effects = update(
+        &mut state,
+        Action::OpenAs {
+            path: PathBuf::from(path),
+            told: told(Space::Lps),
+        },
+    );
+    assert!(
+        matches!(&effects[..], [Effect::Submit(Request::OpenTold { told: t, .. })] if *t == told(Space::Lps))
+    );
+    update(
+        &mut state,
+        Action::Event(opened_as(path, lines(-1.0), told(Space::Lps))),
+    );
+    let first = |state: &State| match &state.document.layers[0].content {
+        Content::Tractogram(t) => t.points[0][0],
+        _ => panic!("streamlines"),
+    };
+    assert_eq!(
+        (state.document.layers.len(), state.document.layers[0].id),
+        (1, id)
+    );
+    assert_eq!(first(&state), -1.0);
+    let command = state.document.layers[0].recipe.command();
+    assert_eq!(command, "arcuate info /data/a.vtk --vtk-space lps");
+    update(&mut state, Action::Undo);
+    assert_eq!(first(&state), 1.0);
+}
+
+fn colours() {
+    let mut state = State::new(String::new());
+    let table = PathBuf::from("/data/labels.txt");
+    let effects = update(&mut state, Action::Open(vec![table.clone()]));
+    assert!(effects.is_empty());
+    assert!(state.session.messages[0].text.contains("needs a label map"));
+    let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).expect("a grid");
+    let values: Vec<f32> = (0..64).map(|i| (i % 3) as f32).collect();
+    let volume = Volume::scalar(Arc::new(grid), values);
+    let loaded = Loaded::Image(volume.with_labels(Arc::new(Labels::default())));
+    update(
+        &mut state,
+        Action::Event(opened_as("/data/dseg.nii.gz", loaded, Told::default())),
+    );
+    let effects = update(&mut state, Action::Open(vec![table.clone()]));
+    let [Effect::Submit(Request::OpenTold { path, told })] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));
+    assert_eq!(told.colours, Some(table));
+    assert!(matches!(state.document.layers[0].recipe, Recipe::File(_)));
+}

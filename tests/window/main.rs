@@ -1,0 +1,14 @@
+//! The window, drawn and used without a screen.
+
+// A test that cannot read what it made itself has failed.
+#![allow(clippy::unwrap_used)]
+
+use arcuate_tests as support;
+
+mod app;
+mod ui;
+mod views;
+
+fn main() {
+    support::run([app::tests(), ui::tests(), views::tests()])
+}

@@ -1,0 +1,595 @@
+//! The task Segment as a user drives it.
+
+use super::{Window, click, click_with, small_scan, submitted, type_over, window};
+use crate::support::{self, lines, test};
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::{Grid, Volume};
+use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
+use arcuate::scene;
+use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
+use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::{Left, Standing};
+use arcuate::state::{
+    Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
+    update,
+};
+use arcuate::ui::theme;
+use arcuate::ui::views::badge;
+use egui_kittest::kittest::Queryable as _;
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::a surface is asked for, run and paused", run),
+        test("ui::target and range are dragged and typed", target),
+        test("ui::further speeds steer the surface", speeds),
+        test("ui::a distance leads to the nearest point", near),
+        test("ui::a leak stands at the top of the panel", leak),
+        test("ui::a leak after a change names its volumes", after_change),
+        test(
+            "ui::the note of a leak leaves the tools in sight",
+            tools_in_sight,
+        ),
+        test("ui::a surface at rest is not said to run", rests),
+        test("ui::a run without a rate is said to start", starting),
+        test("ui::labels of the plot keep clear of each other", plotted),
+        test("ui::only the live branch has the span of a leak", span),
+        test("ui::the live surface is hidden and shown", eye),
+        test("ui::no hint of Segment moves what is below", hints),
+        test("ui::a surface of other parameters is dim", stale),
+        test("ui::cuts are no spheres of the start", cuts),
+        test(
+            "ui::after a surface is kept the head is seen again",
+            unframed,
+        ),
+    ]
+}
+
+fn segmenting() -> Window {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    window.get_by_label("Segment").click();
+    window.run();
+    assert_eq!(window.state().state.view.task, Task::Segment);
+    window
+}
+
+fn steered(window: &Window) -> Option<Steer> {
+    let last = submitted(window).into_iter().rev().find_map(|r| match r {
+        Request::Steer(wanted) => Some(wanted),
+        _ => None,
+    });
+    last.map(|wanted| (**wanted).clone())
+}
+
+fn act(window: &mut Window, action: SegmentAction) {
+    let app = window.state_mut();
+    let effects = update(&mut app.state, Action::Segment(action));
+    app.effects.extend(effects);
+    window.run();
+}
+
+fn field(window: &mut Window, name: &str, text: &str) {
+    let field = window.get_by_role_and_label(egui::Role::TextInput, name);
+    field.click();
+    window.run();
+    type_over(window, text);
+}
+
+fn place(window: &mut Window) {
+    let sphere = Sphere {
+        add: true,
+        centre: DVec3::new(0.0, -10.0, 10.0),
+        radius_mm: 12.0,
+    };
+    act(window, SegmentAction::Sphere(sphere));
+}
+
+fn run() {
+    let mut window = segmenting();
+    window.get_by_label_contains("Hold P and drag over what you look for");
+    field(&mut window, "Target T", "0.5");
+    assert!(window.state().state.document.segment.settings.told);
+    window.get_by_label_contains("Press A, then click in what you look for");
+    window.key_press(egui::Key::A);
+    window.run();
+    assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
+    click(&mut window, "Tool: Remove  D");
+    assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
+    assert!(steered(&window).is_none(), "nothing to begin with");
+    place(&mut window);
+    let asked = steered(&window).expect("asked for");
+    assert_eq!((asked.play, asked.spheres.len()), (Play::Rest, 1));
+    window.key_press(egui::Key::Space);
+    window.run();
+    assert_eq!(steered(&window).expect("asked for").play, Play::Run);
+    click(&mut window, "Clear: no spheres, no surface");
+    assert!(window.state().state.document.segment.spheres.is_empty());
+}
+
+fn params(window: &Window) -> Params {
+    window
+        .state()
+        .state
+        .document
+        .segment
+        .settings
+        .params
+        .clone()
+}
+
+fn target() {
+    let mut window = segmenting();
+    let histogram = window
+        .get_by_role_and_label(egui::Role::Slider, "Target and range")
+        .rect();
+    let from = histogram.center();
+    window.drag_at(from);
+    window.run();
+    let before = params(&window);
+    for by in [10.0, 20.0] {
+        window.hover_at(from + egui::vec2(by, 0.0));
+        window.run();
+    }
+    window.drop_at(from + egui::vec2(20.0, 0.0));
+    window.run();
+    let after = params(&window);
+    assert!(
+        after.target > before.target,
+        "{} after {}",
+        after.target,
+        before.target
+    );
+    assert_eq!(after.tolerance, before.tolerance);
+    click(&mut window, "Undo");
+    assert!(params(&window).target < after.target);
+    field(&mut window, "Smoothness", "0.55");
+    assert_eq!(params(&window).smoothness, 0.55);
+}
+
+fn speeds() {
+    let mut window = segmenting();
+    field(&mut window, "Target T", "0.5");
+    place(&mut window);
+    click(&mut window, "Further speeds");
+    field(&mut window, "Region means", "0.8");
+    field(&mut window, "Edge stopping", "0.5");
+    let asked = steered(&window).expect("asked for");
+    assert_eq!(asked.params.region, 0.8);
+    assert_eq!(asked.params.edge.map(|e| e.weight), Some(0.5));
+    window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
+    click(&mut window, "Display, steps");
+    assert!(!asked.speed);
+    field(&mut window, "Speed overlay", "40");
+    assert!(steered(&window).expect("asked for").speed);
+    click(&mut window, "Pause at leaks");
+    assert!(!steered(&window).expect("asked for").watched);
+    click(&mut window, "Reset to defaults");
+    let settings = &window.state().state.document.segment.settings;
+    assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
+}
+
+/// The newest request for a surface, worked off.
+fn answer(window: &mut Window) {
+    let wanted = steered(window).expect("asked for");
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(Request::Steer(Box::new(wanted)));
+    let event = jobs.wait(&job, |_| {});
+    update(&mut window.state_mut().state, Action::Event(event));
+    window.run();
+}
+
+fn near() {
+    let mut window = segmenting();
+    field(&mut window, "Target T", "0.5");
+    let state = &mut window.state_mut().state;
+    let at = |x: f64, y: f64| DVec3::new(x, y, 10.0);
+    let beams = [5.0, 2.0].map(|y| vec![at(-30.0, y + 2.4), at(30.0, y + 2.4)]);
+    let id = LayerId(state.document.fresh_id());
+    let display = Display {
+        visible: true,
+        ..defaults::line_display()
+    };
+    let content = Content::Tractogram(lines(&beams));
+    let recipe = Recipe::NoCommand {
+        region: String::new(),
+    };
+    let layer = Layer::new(id, "Beams".to_owned(), content, display, recipe);
+    state.document.layers.push(Arc::new(layer));
+    place(&mut window);
+    answer(&mut window);
+    let live = window.state().state.session.segment.live.clone();
+    let figures = live.as_ref().and_then(|l| l.figures.clone());
+    let figures = figures.expect("figures");
+    let Met::Away { mm, at } = figures.near[0].met else {
+        panic!("{:?}", figures.near);
+    };
+    // As exact as the search itself; rounding up would be too far.
+    let field = live.map(|l| l.field.clone()).expect("a surface");
+    let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
+    assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
+    let down = (mm * 10.0).floor() / 10.0;
+    assert!(down <= mm && mm - down < 0.1);
+    let row = format!("To Beams {down:.1}\u{202F}mm");
+    click(&mut window, &row);
+    assert_eq!(window.state().state.view.crosshair, at);
+    // Hidden, it is named.
+    let state = &mut window.state_mut().state;
+    state.document.edit_layer(id, |l| l.display.visible = false);
+    window.run();
+    window.get_by_label("Not counted: Beams (hidden)");
+}
+
+/// A ball of 100 in tissue of 40 in air, run with a range that holds both.
+pub fn leaked() -> support::Window {
+    let grid =
+        Grid::axis_aligned([32; 3], DVec3::splat(1.5), DVec3::splat(-23.25)).expect("a grid");
+    let value = |i: usize| match grid
+        .world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)))
+        .length()
+    {
+        r if r < 8.0 => 100.0,
+        r if r < 16.0 => 40.0,
+        _ => 0.0f32,
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let mut window = support::Window::new();
+    let opened = Output::Opened {
+        told: Default::default(),
+        path: PathBuf::from("/data/t1.nii.gz"),
+        loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
+        mask_beside: None,
+        gradients_refused: None,
+        notes: Vec::new(),
+    };
+    window.act(Action::Event(Event {
+        slot: Slot::Load,
+        ticket: 1,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(opened),
+    }));
+    window.act(Action::SelectTask(Task::Segment));
+    let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
+    for action in [
+        SampleAction::Begin(from),
+        SampleAction::Over(from, to),
+        SampleAction::End,
+    ] {
+        window.act(Action::Sample(action));
+    }
+    let sphere = Sphere {
+        add: true,
+        centre: DVec3::ZERO,
+        radius_mm: 4.0,
+    };
+    window.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    let mut settings = window.state.document.segment.settings.clone();
+    settings.params.tolerance = 130.0;
+    let phase = arcuate::state::Phase::Done;
+    window.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    window.act(Action::Segment(SegmentAction::Play));
+    window
+}
+
+fn leak() {
+    let driven = leaked();
+    let live = driven
+        .state
+        .session
+        .segment
+        .live
+        .clone()
+        .expect("a surface");
+    let from = live.leak.expect("a leak").leak.from;
+    for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
+        let mut window = window(driven.state.clone(), size);
+        // Beside the task's name: above all that is scrolled, so that nothing below moves.
+        let note = window.get_by_label_contains("Possible leak into the background");
+        let (note, run) = (note.rect(), window.get_by_label("Run").rect());
+        assert!(
+            note.top() < 120.0 && note.left() > size[0] * 0.6,
+            "{note:?}"
+        );
+        assert!(run.top() > note.bottom(), "{run:?} {note:?}");
+        // What it asks for is in sight.
+        let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
+        for name in ["Range ε", "Smoothness"] {
+            let slider = window
+                .get_by_role_and_label(egui::Role::Slider, name)
+                .rect();
+            assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
+            assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
+        }
+        // The views are no part of this window; theirs: views::a leak is shown, and the way back from it.
+        let back = window.get_by_label("Back to before").rect();
+        assert!(note.contains_rect(back), "{note:?} {back:?}");
+        click_with(&mut window, back.center(), egui::Modifiers::NONE);
+        window.run();
+        let working = &window.state().state.session.segment;
+        assert_eq!(working.back.expect("a way back").step, from);
+        let asked = steered(&window).expect("asked for");
+        assert_eq!(asked.back.map(|b| b.step), Some(from));
+        window.state_mut().state = driven.state.clone();
+        window.run();
+        click(&mut window, "Show it");
+        let at = live.leak.and_then(|l| l.at).expect("a place");
+        assert!(window.state().state.view.crosshair.distance(at) < 1.0);
+    }
+    // Without a leak nothing is said, and the controls are where they were.
+    let run = window(driven.state.clone(), [1280.0, 770.0])
+        .get_by_label("Run")
+        .rect();
+    let mut state = driven.state.clone();
+    let mut calm = (*live).clone();
+    calm.leak = None;
+    state.session.segment.live = Some(Arc::new(calm));
+    let window = window(state, [1280.0, 770.0]);
+    assert!(window.query_by_label_contains("Possible leak").is_none());
+    assert!(window.query_by_label("Back to before").is_none());
+    assert_eq!(window.get_by_label("Run").rect(), run);
+}
+
+/// Whatever the cause, the note leaves the tools in sight that it names.
+fn tools_in_sight() {
+    for cause in [
+        Cause::Background,
+        Cause::Border,
+        Cause::Growth,
+        Cause::Change,
+    ] {
+        let mut state = leaked().state;
+        let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+        let leak = live.leak.as_mut().expect("a leak");
+        (leak.leak.cause, leak.leak.from, leak.before_ml) = (cause, 12_700, 15.7);
+        state.session.segment.live = Some(Arc::new(live));
+        let window = window(state, [1280.0, 770.0]);
+        let note = window.get_by_label_contains("Possible leak").rect();
+        let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+        assert!(note.bottom() <= heading.rect().top(), "{cause:?} {note:?}");
+        for tool in ["Tool: Sample  P", "Tool: Add sphere  A", "Tool: Remove  D"] {
+            let tool = window.get_by_label(tool).rect();
+            assert!(tool.top() >= note.bottom(), "{cause:?} {tool:?} {note:?}");
+        }
+    }
+}
+
+/// A surface that came to rest is not said to run while it is measured; one that something else is asked of is.
+fn rests() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
+    let working = &mut state.session.segment;
+    (working.live, working.running, working.play) = (Some(Arc::new(live)), true, Play::Run);
+    assert_eq!(state.segment_standing(), Some(Standing::Converged));
+    let shown = window(state.clone(), [1280.0, 770.0]);
+    assert!(shown.get_all_by_label_contains("At rest").next().is_some());
+    state.document.segment.settings.params.tolerance *= 1.1;
+    assert_eq!(state.segment_standing(), Some(Standing::Running));
+}
+
+/// A run without a rate has just begun. Until the surface is measured, the volume is "…", not that of whole voxels.
+fn starting() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
+    let working = &mut state.session.segment;
+    (working.running, working.play) = (true, Play::Run);
+    for (rate, words) in [
+        (0.0, "Starting"),
+        (0.31, "Step 0, 0.310\u{202F}steps/s"),
+        (603.2, "Step 0, 603\u{202F}steps/s"),
+    ] {
+        live.steps_per_s = rate;
+        live.figures = live.figures.filter(|_| rate > 0.0);
+        state.session.segment.live = Some(Arc::new(live.clone()));
+        let window = window(state.clone(), [1280.0, 770.0]);
+        assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
+        let (badge, _) = badge::words(&state).expect("a badge");
+        assert_eq!(badge.contains("steps/s"), rate > 0.0, "{badge}");
+        let unknown = window.query_by_label_contains("Volume …").is_some();
+        assert_eq!(unknown, live.figures.is_none());
+    }
+}
+
+/// The volumes belong to the change.
+fn after_change() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let leak = live.leak.as_mut().expect("a leak");
+    leak.leak.cause = Cause::Change;
+    leak.before_ml = 6.67;
+    state.session.segment.live = Some(Arc::new(live));
+    let window = window(state, [1920.0, 1080.0]);
+    window.get_by_label_contains("Possible leak after a change: 6.67");
+    // While the run goes back, no note describes the abandoned branch and the plot counts its leak once.
+    let mut state = leaked().state;
+    let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
+    let from = from.expect("a leak").leak.from;
+    update(&mut state, Action::Segment(SegmentAction::Rewind(from)));
+    let mut window = self::window(state, [1920.0, 1080.0]);
+    window.run();
+    assert!(window.query_by_label_contains("Possible leak").is_none());
+    window.get_by_label_contains(&format!("Going back to step {from}"));
+    assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
+}
+
+/// The plot marks a leak's steps only for the live branch: another branch passes the same steps without a leak.
+fn span() {
+    let state = leaked().state;
+    let spans = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let amber = theme::DARK.warning.gamma_multiply(0.16);
+        let shapes = window.output().shapes.iter();
+        let filled = shapes.filter(|s| matches!(&s.shape, egui::Shape::Rect(r) if r.fill == amber));
+        filled.count()
+    };
+    assert_eq!(spans(&state), 1);
+    let mut state = state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let leak = live.leak.take().expect("a leak").leak.from;
+    state.session.segment.left = vec![Left {
+        growth: live.growth.clone(),
+        leak: Some(leak),
+    }];
+    state.session.segment.live = Some(Arc::new(live));
+    assert_eq!(spans(&state), 0);
+}
+
+/// All painted texts with their rectangles.
+fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
+    let texts = window.output().shapes.iter().filter_map(|clipped| {
+        let egui::Shape::Text(text) = &clipped.shape else {
+            return None;
+        };
+        let words = text.galley.job.text.clone();
+        Some((words, text.visual_bounding_rect()))
+    });
+    texts.collect()
+}
+
+/// Two leaks just before the end of the plot.
+fn plotted() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let inside = live.inside;
+    live.step = 1584;
+    live.growth = vec![(0, 100), (1584, inside)];
+    live.leak.as_mut().expect("a leak").leak.from = 1570;
+    state.session.segment.live = Some(Arc::new(live));
+    state.session.segment.left = vec![Left {
+        growth: vec![(1560, 100), (1580, inside)],
+        leak: Some(1560),
+    }];
+    let window = window(state, [1920.0, 1080.0]);
+    let texts = painted(&window);
+    let find = |end: &str| {
+        let found = texts.iter().filter(|(words, _)| words.ends_with(end));
+        let found: Vec<_> = found.collect();
+        let [(_, rect)] = &*found else {
+            panic!("{end}: {found:?}");
+        };
+        *rect
+    };
+    let (leaks, steps) = (find("2 leaks"), find("584 steps"));
+    assert!(leaks.right() + 4.0 <= steps.left(), "{leaks:?} {steps:?}");
+}
+
+fn eye() {
+    let driven = leaked();
+    let mut window = window(driven.state.clone(), [1920.0, 1080.0]);
+    let drawn = |window: &Window| {
+        let state = &window.state().state;
+        let surfaces = scene::segment::surfaces(state, &state.view.camera).len();
+        assert_eq!(scene::segment::contours(state).len(), surfaces);
+        surfaces
+    };
+    assert_eq!(drawn(&window), 1);
+    click(&mut window, "Hide Surface, live");
+    assert_eq!(drawn(&window), 0);
+    // It is the same surface: nothing is asked for.
+    assert!(steered(&window).is_none());
+    click(&mut window, "Show Surface, live");
+    assert_eq!(drawn(&window), 1);
+    // A hidden one is seen again as soon as somebody works on it.
+    click(&mut window, "Hide Surface, live");
+    place(&mut window);
+    assert_eq!(drawn(&window), 1);
+}
+
+fn hints() {
+    let mut window = segmenting();
+    let run = window.get_by_label("Run").rect();
+    let same = |window: &mut Window, why: &str| {
+        window.run();
+        assert_eq!(window.get_by_label("Run").rect(), run, "{why}");
+    };
+    for key in [egui::Key::A, egui::Key::D, egui::Key::Escape] {
+        window.key_press(key);
+        same(&mut window, key.name());
+    }
+    field(&mut window, "Target T", "0.5");
+    same(&mut window, "a target");
+    place(&mut window);
+    same(&mut window, "a sphere");
+}
+
+fn drawn_opacity(state: &arcuate::state::State) -> f32 {
+    let surface = scene::segment::surfaces(state, &state.view.camera);
+    let contour = scene::segment::contours(state);
+    let opacity = surface.last().expect("drawn").opacity;
+    assert_eq!(contour.last().expect("drawn").opacity, opacity);
+    opacity
+}
+
+/// After an undo, too, the surface is of the parameters that moved it.
+fn stale() {
+    let mut driven = leaked();
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    let tolerance = |window: &support::Window| {
+        let settings = &window.state.document.segment.settings;
+        settings.params.tolerance
+    };
+    let ran_with = tolerance(&driven);
+    driven.act(Action::Undo);
+    assert!(tolerance(&driven) < ran_with);
+    assert!(drawn_opacity(&driven.state) < 1.0, "beside another ε");
+    let shown = window(driven.state.clone(), [1920.0, 1080.0]);
+    shown.get_by_label_contains("before the change");
+    driven.act(Action::Redo);
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    // What has no influence on where it goes leaves it as it is.
+    let mut settings = driven.state.document.segment.settings.clone();
+    settings.dims = !settings.dims;
+    let phase = arcuate::state::Phase::Done;
+    driven.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+}
+
+fn cuts() {
+    let mut window = segmenting();
+    place(&mut window);
+    let cut = Sphere {
+        add: false,
+        centre: DVec3::new(0.0, -12.0, 14.0),
+        radius_mm: 3.0,
+    };
+    act(&mut window, SegmentAction::Sphere(cut));
+    use egui_kittest::kittest::NodeT as _;
+    let start = window.get_by_role_and_label(egui::Role::ComboBox, "Start");
+    let shown = start.accesskit_node().value().unwrap_or_default();
+    assert_eq!(shown, "1 sphere, 1 cut");
+}
+
+/// A surface in view, whose camera came from afar.
+fn framed() -> support::Window {
+    let mut driven = leaked();
+    let sphere = driven.state.document.segment.spheres[0].1;
+    driven.act(Action::Segment(SegmentAction::Clear));
+    driven.state.view.camera.distance_mm = 900.0;
+    driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    driven
+}
+
+fn unframed() {
+    let mut driven = framed();
+    let seen = |window: &support::Window| {
+        let camera = window.state.view.camera;
+        (camera.focus, camera.distance_mm)
+    };
+    let (before, near) = driven.state.session.segment.framed.expect("brought to it");
+    assert_eq!(seen(&driven), (near.focus, near.distance_mm));
+    assert!(near.distance_mm < before.distance_mm);
+    let mut moved = framed();
+    moved.state.view.camera.distance_mm *= 0.9;
+    let by_hand = seen(&moved);
+    for window in [&mut driven, &mut moved] {
+        window.act(Action::Segment(SegmentAction::Keep));
+        assert!(window.state.session.segment.live.is_none());
+    }
+    assert_eq!(seen(&driven), (before.focus, before.distance_mm));
+    assert_eq!(seen(&moved), by_hand, "somebody moved it");
+}

@@ -1,0 +1,428 @@
+//! What the window says about a surface: every figure of one step, nothing that moves under the pointer, the
+//! surface in the list of layers, slices that do not hide it.
+
+use super::segment::leaked;
+use super::{Window, click, click_with, small_scan, submitted, window};
+use crate::support::test;
+use arcuate::compute::{Backend, BackendChoice};
+use arcuate::data::{Grid, Volume};
+use arcuate::jobs::session::LeftBehind;
+use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
+use arcuate::scene::{Flat, flats};
+use arcuate::solvers::level_set::Sphere;
+use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
+use arcuate::ui::probe;
+use arcuate::ui::widgets::slider::SliderRow;
+use arcuate::ui::widgets::values::Values;
+use arcuate::ui::widgets::{anchor, rows};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use glam::{DVec3, dvec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::surface::figures are of one step", figures),
+        test("ui::surface::the plot has the branch that is alive", plot),
+        test("ui::surface::tools say that they stay", tools),
+        test("ui::surface::nothing moves under the pointer", anchored),
+        test(
+            "ui::surface::a note that goes moves nothing below",
+            note_gone,
+        ),
+        test("ui::surface::bars of whole values", bars),
+        test("ui::surface::a unit leaves the slider its room", units),
+        test("ui::surface::it stands in the list of layers", listed),
+        test("ui::surface::slices in 3-D end and open", opened),
+        test("ui::surface::how a fit is off is not segmented", errors),
+    ]
+}
+
+/// What a screen reader says of a node.
+fn words(node: egui_kittest::kittest::AccessKitNode) -> String {
+    node.label().or(node.value()).expect("words")
+}
+
+fn act(window: &mut Window, action: Action) {
+    let app = window.state_mut();
+    let effects = update(&mut app.state, action);
+    app.effects.extend(effects);
+    window.run();
+}
+
+/// The last that was asked of the surface is done.
+fn carry_out(window: &mut Window) {
+    let asked = submitted(window).into_iter().rev();
+    let mut asked = asked.filter(|r| matches!(r, Request::Steer(_)));
+    let request = asked.next().expect("asked for").clone();
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let job = jobs.submit(request);
+    let event = jobs.wait(&job, |_| {});
+    act(window, Action::Event(event));
+}
+
+/// With a surface at its start.
+fn begun() -> Window {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    click(&mut window, "Segment");
+    let mut settings = window.state().state.document.segment.settings.clone();
+    settings.told = true;
+    let phase = Phase::Done;
+    act(
+        &mut window,
+        Action::Segment(SegmentAction::Set { settings, phase }),
+    );
+    let sphere = Sphere {
+        add: true,
+        centre: dvec3(0.0, -10.0, 10.0),
+        radius_mm: 30.0,
+    };
+    act(&mut window, Action::Segment(SegmentAction::Sphere(sphere)));
+    carry_out(&mut window);
+    window
+}
+
+fn live(window: &Window) -> Surfaced {
+    let live = window.state().state.session.segment.live.as_ref();
+    (**live.expect("a surface")).clone()
+}
+
+/// How it stands while it goes on.
+fn partly(window: &mut Window, surface: Surfaced) {
+    let steered = Steered {
+        run: surface.run,
+        missing: 0,
+        speed: None,
+        refused: Vec::new(),
+        surface: Some(surface),
+    };
+    let event = Event {
+        slot: Slot::Segment,
+        ticket: 0,
+        wall_ms: 1.0,
+        outcome: Outcome::Partial(Output::Steered(Box::new(steered))),
+    };
+    act(window, Action::Event(event));
+}
+
+/// A surface that has moved on since it was measured: volume, area and diameter are of the step at which they
+/// were, and say so; what is drawn now has its own step.
+fn figures() {
+    let mut window = begun();
+    let first = live(&window);
+    assert_eq!(
+        (first.step, first.figures.as_ref().expect("measured").step),
+        (0, 0)
+    );
+    window.get_by_label("step 0");
+    assert!(
+        window
+            .query_by_label_contains("the surface is at")
+            .is_none()
+    );
+    let measured = |window: &Window| {
+        let three = window.get_by_label_contains("Longest diameter");
+        words(three.accesskit_node())
+    };
+    let before = measured(&window);
+    let phi = |window: &Window| {
+        let readings = probe::readings(&window.state().state);
+        readings.iter().any(|r| r.name == probe::PHI)
+    };
+    let on_surface = dvec3(0.0, -10.0, 40.0);
+    act(&mut window, Action::MoveCrosshair(on_surface));
+    assert!(phi(&window), "the distance of this step");
+    // Twice as large, and not measured yet.
+    let moving = Surfaced {
+        step: 130,
+        inside: 2 * first.inside,
+        phi: None,
+        mask: None,
+        ..first.clone()
+    };
+    partly(&mut window, moving.clone());
+    let now = measured(&window);
+    assert_eq!(now, format!("{before}, of step 0, the surface is at 130"));
+    window.get_by_label("of step 0");
+    let voxels = window.get_by_label_contains("Volume of whole voxels");
+    let voxels = words(voxels.accesskit_node());
+    assert!(voxels.ends_with("at step 130"), "{voxels}");
+    assert!(!phi(&window), "no distance of another step");
+    // Measured on the way; then at the step that is drawn.
+    for (step, of) in [(140, 100), (150, 150)] {
+        let mut next = moving.clone();
+        next.step = step;
+        next.field_step = of;
+        next.figures.as_mut().expect("measured").step = of;
+        partly(&mut window, next);
+        let words = measured(&window);
+        let older = words.contains(&format!("of step {of}, the surface is at {step}"));
+        assert_eq!(older, of != step, "{words}");
+        assert_eq!(phi(&window), of == step);
+    }
+    window.get_by_label("step 150");
+}
+
+/// A long branch that was left does not squeeze the one that goes on.
+fn plot() {
+    let mut window = begun();
+    let first = live(&window);
+    let grown = |until: u64| -> Vec<(u64, u64)> {
+        (0..=until)
+            .step_by(10)
+            .map(|step| (step, first.inside + 100 * step))
+            .collect()
+    };
+    partly(
+        &mut window,
+        Surfaced {
+            step: 900,
+            growth: grown(900),
+            ..first.clone()
+        },
+    );
+    act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
+    assert_eq!(window.state().state.session.segment.left.len(), 1);
+    partly(
+        &mut window,
+        Surfaced {
+            step: 60,
+            growth: grown(60),
+            ..first
+        },
+    );
+    window.get_by_label_contains("Volume after 60 steps");
+    window.get_by_label_contains("of 60 steps");
+}
+
+fn tools() {
+    let mut window = begun();
+    click(&mut window, "Tool: Add sphere  A");
+    window.get_by_label("Each click adds a sphere, until A or Esc");
+    // A second click puts it away, as the key does.
+    click(&mut window, "Tool: Add sphere  A");
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    window.key_press(egui::Key::D);
+    window.run();
+    window.get_by_label("Each click cuts away for good, until D or Esc");
+    let speeds = |window: &Window| window.get_by_label("Further speeds").rect();
+    let before = speeds(&window);
+    window.key_press(egui::Key::Escape);
+    window.run();
+    assert_eq!(speeds(&window), before, "what is below stays where it is");
+}
+
+/// Rows that come and go above it leave the control under the pointer where it is.
+fn anchored() {
+    let mut window = Harness::builder().with_size([300.0, 200.0]).build_ui_state(
+        |ui, notes: &mut u32| {
+            anchor::scroll(ui, "panel", |ui| {
+                for i in 0..*notes {
+                    rows::hint(ui, &format!("note {i}"));
+                }
+                for i in 0..6 {
+                    rows::list_row(ui, &format!("button {i}"), i, false);
+                }
+            });
+        },
+        0,
+    );
+    window.run();
+    let place = |window: &Harness<u32>| window.get_by_label("button 2").rect();
+    let before = place(&window);
+    window.hover_at(before.center());
+    window.run();
+    for notes in [3, 1, 9, 0, 2] {
+        *window.state_mut() = notes;
+        // In the very frame in which they come.
+        window.step();
+        assert_eq!(place(&window), before, "{notes} notes");
+        window.run();
+        assert_eq!(place(&window), before, "{notes} notes");
+    }
+    // What has come is seen once the pointer has left.
+    window.hover_at(egui::pos2(600.0, 600.0));
+    window.run();
+    let note = window.get_by_label("note 0").rect();
+    assert!(
+        note.top() >= 0.0 && note.bottom() < before.top(),
+        "{note:?}"
+    );
+}
+
+/// The controls do not move when the note of a leak goes with the pointer on it and another note stays.
+fn note_gone() {
+    for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
+        let mut state = leaked().state;
+        state.session.saving.left_behind.push(LeftBehind {
+            session: "/home/me/recovery/1/session.arcuate".into(),
+            written_s: 0,
+            name: "sub-01".to_owned(),
+            regions: 2,
+            layers: 1,
+            origin: None,
+        });
+        let mut window = window(state, size);
+        let back = window.get_by_label("Back to before").rect().center();
+        window.hover_at(back);
+        window.run();
+        let run = |window: &Window| window.get_by_label("Run").rect();
+        let before = run(&window);
+        click_with(&mut window, back, egui::Modifiers::NONE);
+        for _ in 0..4 {
+            window.run();
+            assert_eq!(run(&window), before);
+        }
+        assert!(window.query_by_label_contains("Possible leak").is_none());
+        carry_out(&mut window);
+        assert_eq!(run(&window), before);
+    }
+}
+
+fn bars() {
+    // Every whole value once: no bar stands out.
+    let all: Vec<f32> = (0..=255).map(|v| v as f32).collect();
+    let found = Values::new(&all, (0.0, 255.0));
+    assert!(found.counts.iter().all(|n| *n == 4), "{:?}", found.counts);
+    assert_eq!(found.range, (-0.5, 255.5));
+    // A few values stand in bars of their own, as wide as each other.
+    let few: Vec<f32> = (0..10).flat_map(|v| vec![v as f32; 3]).collect();
+    let found = Values::new(&few, (0.0, 9.0));
+    let own = found.counts.iter().filter(|n| **n == 3).count();
+    let empty = found.counts.iter().filter(|n| **n == 0).count();
+    assert_eq!((own, empty), (60, 4), "{:?}", found.counts);
+    // Air towers over tissue, whose bar is as high as there is room; rare values are still seen.
+    let mut head = vec![3.0; 90_000];
+    head.extend(vec![110.0; 4000]);
+    head.extend(vec![200.0; 20]);
+    head.push(255.0);
+    let found = Values::new(&head, (0.0, 255.0));
+    let bin = |value: f32| ((value + 0.5) / 4.0) as usize;
+    assert_eq!(found.height(bin(110.0)), 1.0);
+    assert_eq!(found.height(bin(3.0)), 1.0);
+    let rare = found.height(bin(200.0));
+    assert!((0.001..0.01).contains(&rare), "{rare}");
+    head.extend(vec![60.0; 400]);
+    let found = Values::new(&head, (0.0, 255.0));
+    assert!(
+        (found.height(bin(60.0)) - 0.5).abs() < 1e-3,
+        "a tenth stands half as high"
+    );
+    assert_eq!(found.height(bin(150.0)), 0.0);
+    // Real numbers stay between the ends that were asked for.
+    let found = Values::new(&[0.25, 0.5, 0.75], (0.0, 1.0));
+    assert_eq!(found.range, (0.0, 1.0));
+}
+
+fn units() {
+    let mut window = Harness::builder().with_size([330.0, 60.0]).build_ui(|ui| {
+        let row = SliderRow::new("Range", 1234.0, 0.0..=4000.0);
+        row.decimals(3).unit("micrometres of tissue").show(ui);
+    });
+    window.run();
+    let rail = window
+        .get_by_role_and_label(egui::Role::Slider, "Range")
+        .rect();
+    assert!(rail.width() > 60.0, "{rail:?}");
+}
+
+fn listed() {
+    let mut window = begun();
+    window.get_by_label_contains("Surface, live, ");
+    act(&mut window, Action::Segment(SegmentAction::Keep));
+    assert!(window.query_by_label_contains("Surface, live").is_none());
+    let state = &window.state().state;
+    let kept = state.document.layers.last().expect("kept");
+    let made = &state.document.segmented[&kept.id];
+    let ml = made.measures.expect("measured").volume_ml;
+    assert!(ml > 10.0, "{ml}");
+    window.get_by_label(&format!("Layer Segment 1, {ml:.2}\u{202f}ml"));
+}
+
+/// An image of 60 mm with something to see in the middle 20.
+fn middle() -> State {
+    let grid = Grid::axis_aligned([60; 3], DVec3::ONE, DVec3::splat(-29.5)).expect("a grid");
+    let grid = Arc::new(grid);
+    let value = |i: usize| {
+        let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
+        let inside = at.abs().max_element() < 10.0;
+        if inside {
+            100.0 + (i % 7) as f32
+        } else {
+            (i % 3) as f32
+        }
+    };
+    let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
+    let mut state = small_scan();
+    let mut layer = (*state.document.layers[0]).clone();
+    layer.id = LayerId(900);
+    layer.name = "t1".into();
+    layer.content = arcuate::state::Content::Image(Volume::scalar(grid, values));
+    layer.display.frame = 0;
+    state.document.layers = vec![Arc::new(layer)];
+    state.document.tensors = None;
+    state.view.crosshair = DVec3::ZERO;
+    state
+}
+
+fn opened() {
+    let mut state = middle();
+    let camera = state.view.camera;
+    let size = |flats: &[Flat]| {
+        let sizes = flats.iter().map(|f| (f.high - f.low).max_element());
+        sizes.fold(0.0, f64::max)
+    };
+    assert_eq!(flats(&state, &camera).len(), 3);
+    assert!(size(&flats(&state, &camera)) > 59.0, "all of it elsewhere");
+    state.view.task = Task::Segment;
+    let cropped = flats(&state, &camera);
+    assert_eq!(cropped.len(), 3);
+    assert!((18.0..30.0).contains(&size(&cropped)), "{cropped:?}");
+    // With a surface nothing lies between it and the viewer.
+    let window = begun();
+    let state = &window.state().state;
+    let camera = state.view.camera;
+    let cut = flats(state, &camera);
+    assert_eq!(cut.len(), 6);
+    let near = (camera.eye() - state.view.crosshair).signum();
+    for flat in &cut {
+        let middle = (flat.low + flat.high) * 0.5 - state.view.crosshair;
+        let [u, v] = [1, 2].map(|k| (flat.normal + k) % 3);
+        assert!(
+            middle[u] * near[u] < 0.0 || middle[v] * near[v] < 0.0,
+            "{flat:?}"
+        );
+    }
+    // Together they are three quarters of the slices.
+    let area = |flats: &[Flat]| -> f64 {
+        let one = |f: &Flat| {
+            let size = f.high - f.low;
+            size[(f.normal + 1) % 3] * size[(f.normal + 2) % 3]
+        };
+        flats.iter().map(one).sum()
+    };
+    assert!(area(&cut) > 0.0);
+}
+
+fn errors() {
+    let mut state = middle();
+    state.view.task = Task::Segment;
+    let image = |state: &State| state.document.segmented_image().map(|(l, _)| l.id);
+    let first = image(&state);
+    assert!(first.is_some());
+    let error = Layer {
+        id: LayerId(901),
+        name: "fit_RMSE".into(),
+        ..(*state.document.layers[0]).clone()
+    };
+    state.document.layers.push(Arc::new(error));
+    assert_eq!(
+        image(&state),
+        first,
+        "the topmost one is no image of a head"
+    );
+    state.document.segment.image = Some(LayerId(901));
+    assert_eq!(image(&state), Some(LayerId(901)), "unless it was chosen");
+}

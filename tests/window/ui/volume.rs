@@ -1,0 +1,146 @@
+//! The blocks of volumes and of tensor glyphs in the task View.
+
+use super::{Window, click, double_click, sample, small_scan, type_over, window};
+use crate::support::test;
+use arcuate::scene::draw_list::GlyphShape;
+use arcuate::scene::{self, Size};
+use arcuate::state::State;
+use arcuate::state::glyph_look::GlyphPlace;
+use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::a curve of opacity is edited", curve),
+        test("ui::a volume becomes a surface and is cut", surface),
+        test("ui::tensor glyphs are switched on", glyphs),
+        test("ui::more glyphs than can be drawn are thinned", thinned),
+    ]
+}
+
+fn of_fa() -> Window {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    click(&mut window, "Layer FA");
+    click(&mut window, "Show FA");
+    window
+}
+
+fn look(window: &Window) -> VolumeLook {
+    let fa = window.state().state.document.layer_named("FA");
+    let fa = fa.expect("a layer").display.volume.clone();
+    fa.expect("a volume")
+}
+
+fn point(i: usize, of: usize) -> String {
+    format!("Opacity by value, point {i} of {of}")
+}
+
+/// Points are dragged, added, moved and removed by keys, and typed; each is one step of undo.
+fn curve() {
+    let mut window = of_fa();
+    click(&mut window, "Shown as: Cloud");
+    assert_eq!(look(&window).style, VolumeStyle::Cloud);
+    let before = look(&window).transfer;
+    assert_eq!(before.points().len(), 4);
+
+    let from = window.get_by_label(&point(3, 4)).rect().center();
+    let to = from + egui::vec2(-12.0, -20.0);
+    window.drag_at(from);
+    window.run();
+    for share in [0.5, 1.0] {
+        window.hover_at(from + (to - from) * share);
+        window.run();
+    }
+    window.drop_at(to);
+    window.run();
+    let dragged = look(&window).transfer;
+    assert!(dragged.points()[2].0 < before.points()[2].0, "{dragged:?}");
+    assert!(dragged.points()[2].1 > before.points()[2].1, "{dragged:?}");
+    assert_eq!(dragged.points()[1], before.points()[1]);
+
+    window.key_press(egui::Key::ArrowUp);
+    window.run();
+    let raised = look(&window).transfer.points()[2].1;
+    assert!(
+        (raised - dragged.points()[2].1 - 0.02).abs() < 1e-5,
+        "{raised}"
+    );
+    window.key_press(egui::Key::Delete);
+    window.run();
+    assert_eq!(look(&window).transfer.points().len(), 3);
+    click(&mut window, "Undo");
+    assert_eq!(look(&window).transfer.points().len(), 4);
+
+    let area = window.get_by_label_contains("Opacity by value: ").rect();
+    double_click(&mut window, area.center() - egui::vec2(20.0, 25.0));
+    assert_eq!(look(&window).transfer.points().len(), 5);
+    click(&mut window, "Opacity of the point");
+    type_over(&mut window, "35");
+    let typed = look(&window).transfer;
+    assert!(
+        typed.points().iter().any(|p| (p.1 - 0.35).abs() < 1e-6),
+        "{typed:?}"
+    );
+}
+
+fn surface() {
+    let mut window = of_fa();
+    click(&mut window, "Shown as: Surface");
+    assert_eq!(look(&window).style, VolumeStyle::Surface);
+    click(&mut window, "Inside is: Below");
+    assert!(look(&window).below);
+    click(&mut window, "Cut away");
+    click(&mut window, "The corner facing you");
+    assert_eq!(look(&window).cut, Cut::Corner);
+    click(&mut window, "Cut shows: Open");
+    assert!(!look(&window).face);
+    // How far from the cut anything is seen.
+    assert_eq!(look(&window).fade_mm, None);
+    click(&mut window, "Fades from the cut");
+    assert_eq!(look(&window).fade_mm, Some(30.0));
+    click(&mut window, "Shown as: Off");
+    // What was set stays for when it is shown again.
+    assert_eq!(
+        (look(&window).style, look(&window).cut),
+        (VolumeStyle::Hidden, Cut::Corner)
+    );
+}
+
+fn glyphs() {
+    let mut window = of_fa();
+    click(&mut window, "Tensor glyphs");
+    click(&mut window, "Glyphs");
+    click(&mut window, "Superquadrics");
+    let glyphs = window.state().state.view.glyphs;
+    assert!(glyphs.shown && glyphs.shape == GlyphShape::Superquadric);
+    click(&mut window, "Glyphs of");
+    click(&mut window, "Within pathways");
+    assert_eq!(window.state().state.view.glyphs.place, GlyphPlace::Pathways);
+    window.get_by_label("There is no pathway yet: place a seed and a target in the task Pathways");
+    click(&mut window, "Glyphs");
+    click(&mut window, "Off");
+    assert!(!window.state().state.view.glyphs.shown);
+}
+
+/// A slice of 1.1 million voxels: every other is shown, and the form says so.
+fn thinned() {
+    let mut state = sample::state([1100, 1000, 1], 1);
+    state.view.glyphs.shown = true;
+    let every = |state: &State| {
+        let size = Size {
+            points: glam::DVec2::splat(200.0),
+            pixels_per_point: 1.0,
+        };
+        scene::scene(state, size).glyphs.expect("glyphs").every
+    };
+    assert_eq!(every(&state), 2);
+    let mut window = window(state, [1920.0, 1080.0]);
+    click(&mut window, "Tensor glyphs");
+    let hint = "one voxel in 2 along each axis is shown";
+    window.get_by_label_contains(hint);
+    window.state_mut().state.view.glyphs.every = 3;
+    window.run();
+    assert!(window.query_by_label_contains(hint).is_none());
+    assert_eq!(every(&window.state().state), 3);
+}

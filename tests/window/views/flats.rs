@@ -1,0 +1,141 @@
+//! Where a volume is cut open in 3-D: its face is sampled, and spheres and regions are placed on it.
+
+use super::hands::somewhere;
+use super::sample::{Hands, state};
+use crate::support::{Random, test};
+use arcuate::data::Role;
+use arcuate::scene::head_mask;
+use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Pane, State, Task, Tool};
+use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
+use glam::{DVec2, DVec3};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+const LEFT: PointerButton = PointerButton::Primary;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("views::a cut face is sampled", sampled),
+        test("views::spheres and regions are placed on cut faces", placed),
+    ]
+}
+
+fn unit(random: &mut Random) -> DVec3 {
+    let mut axis = || random.uniform(-1.0, 1.0);
+    let v = DVec3::new(axis(), axis(), axis());
+    v.try_normalize().unwrap_or(DVec3::Z)
+}
+
+/// A cloud of which all before a plane is gone, seen from anywhere.
+fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
+    let mut state = state();
+    let layer = Arc::make_mut(&mut state.document.layers[0]);
+    let volume = layer.content.volume().expect("an image").clone();
+    layer.display.volume = Some(VolumeLook {
+        style: VolumeStyle::Cloud,
+        cut: Cut::Plane { at, normal },
+        ..VolumeLook::of(&volume, layer.display.window)
+    });
+    state.view.task = Task::Segment;
+    state.view.show_slices_in_scene = false;
+    state.view.camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
+    state.view.camera.elevation = random.uniform(-1.2, 1.2);
+    Hands::new(state)
+}
+
+/// Where the ray through a position meets the plane from its open side, inside the head.
+fn expected(hands: &Hands, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
+    let rect = hands.rect(Pane::Scene);
+    let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+    let d = on_screen - rect.min;
+    let share = DVec2::new(f64::from(d.x), f64::from(d.y)) / size;
+    let state: &State = hands.state();
+    let (eye, direction) = state.view.camera.ray(share, size.x / size.y);
+    let slope = direction.dot(normal);
+    let met = eye + direction * ((at - eye).dot(normal) / slope);
+    let seen = slope < 0.0 && (eye - at).dot(normal) > 0.0;
+    let head = head_mask(&state.document).expect("a head");
+    (seen && head.contains(met)).then_some(met)
+}
+
+fn sampled() {
+    let mut random = Random::fresh("cut faces");
+    let mut met = 0;
+    for _ in 0..60 {
+        let at = state().view.crosshair;
+        let normal = unit(&mut random);
+        let mut hands = cut(&mut random, at, normal);
+        let camera = hands.state().view.camera;
+        let from = somewhere(&hands, Pane::Scene, &mut random);
+        let face = expected(&hands, from, at, normal);
+        hands.hold_key(Key::P, true);
+        hands.press(from, LEFT, Modifiers::NONE);
+        hands.move_to(from + vec2(25.0, 10.0));
+        let sample = hands.state().session.sample.clone();
+        hands.release(from + vec2(25.0, 10.0), LEFT);
+        hands.hold_key(Key::P, false);
+        let Some(face) = face else {
+            assert!(sample.is_none(), "nothing to sample there");
+            continue;
+        };
+        met += 1;
+        let sample = sample.expect("a sample");
+        // Half a voxel's diagonal of 2 × 2.5 × 3 mm.
+        let near = |p: &DVec3| (*p - at).dot(normal).abs() < 2.2;
+        assert!(sample.centres().all(|p| near(&p)), "on the plane");
+        assert!(
+            sample.centres().any(|p| p.distance(face) < 2.2),
+            "under the hand"
+        );
+        assert_eq!(hands.state().view.camera, camera, "the view does not turn");
+        assert!(hands.state().session.sample.is_none());
+    }
+    assert!(met > 5, "{met}");
+}
+
+fn placed() {
+    let mut random = Random::fresh("spheres on cut faces");
+    let mut on_faces = [0; 2];
+    for turn in 0.. {
+        if turn >= 80 && on_faces.iter().all(|n| *n > 1) {
+            break;
+        }
+        assert!(turn < 2000, "{on_faces:?}");
+        let which = turn % 2;
+        let middle = state().view.crosshair;
+        let at = middle + unit(&mut random) * 12.0;
+        let normal = unit(&mut random);
+        let mut hands = cut(&mut random, at, normal);
+        let role = Role::Seed;
+        let tools = [
+            Tool::Sphere { add: true },
+            Tool::Place { role, cube: false },
+        ];
+        hands.act(Action::SetTool(tools[which]));
+        hands.step();
+        let on_screen = somewhere(&hands, Pane::Scene, &mut random);
+        let face = expected(&hands, on_screen, at, normal);
+        let eye = hands.state().view.camera.eye();
+        hands.click(on_screen);
+        let document = &hands.state().document;
+        let spheres = document.segment.spheres.first().map(|s| s.1.centre);
+        let regions = document.regions.first().map(|r| r.shape.centre());
+        let Some(centre) = spheres.or(regions) else {
+            assert!(face.is_none(), "the face is there");
+            continue;
+        };
+        assert!(hands.scene_screen(centre).distance(on_screen) < 0.5);
+        let slice = (0..3).any(|a| centre[a] == middle[a]);
+        let Some(face) = face else {
+            assert!(slice, "on a slice");
+            continue;
+        };
+        if slice {
+            assert!(centre.distance(eye) < face.distance(eye) + 1e-6, "nearer");
+        } else {
+            assert!(centre.distance(face) < 1e-3, "{centre} for {face}");
+            on_faces[which] += 1;
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! P held and a drag: the values passed over, and the curve they make.
+
+use super::hands::somewhere;
+use super::sample::{Hands, state};
+use crate::support::{Random, test};
+use arcuate::data::Volume;
+use arcuate::scene::draw_list::Transfer;
+use arcuate::state::sampling::{Sample, Sampled};
+use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Content, Display, LayerId, Pane, Phase, State};
+use egui::{Key, Modifiers, PointerButton, vec2};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("views::sampled values are those under the hand", sampled),
+        test("views::a sample makes the curve of a cloud", curve),
+        test("views::curves around a range", around),
+    ]
+}
+
+/// Places looked at on each piece of the way.
+const STEPS: u32 = 20_000;
+
+/// The image's values are unlike everywhere.
+fn noise(random: &mut Random) -> (State, LayerId) {
+    let mut state = state();
+    let layer = Arc::make_mut(&mut state.document.layers[0]);
+    let id = layer.id;
+    if let Content::Image(volume) = &layer.content {
+        let values = (0..volume.grid.voxel_count()).map(|_| random.uniform(40.0, 70.0) as f32);
+        let values: Vec<f32> = values.collect();
+        layer.content = Content::Image(Volume::scalar(volume.grid.clone(), values));
+    }
+    (state, id)
+}
+
+fn image(state: &State, id: LayerId) -> Volume {
+    let layer = state.document.layer(id).expect("there");
+    layer.content.volume().expect("an image").clone()
+}
+
+/// Mean and standard deviation of voxels by the book.
+fn moments(volume: &Volume, voxels: &BTreeSet<usize>) -> (f64, f64) {
+    let values = voxels.iter().map(|v| f64::from(volume.frame(0)[*v]));
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (mean, (squares / (n - 1.0)).sqrt())
+}
+
+fn sampled() {
+    let mut random = Random::fresh("sampled");
+    for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
+        let (state, id) = noise(&mut random);
+        let mut hands = Hands::new(state);
+        let volume = image(hands.state(), id);
+        let path: Vec<_> = (0..4)
+            .map(|_| somewhere(&hands, pane, &mut random))
+            .collect();
+        let crosshair = hands.state().view.crosshair;
+        hands.hold_key(Key::P, true);
+        hands.press(path[0], PointerButton::Primary, Modifiers::NONE);
+        for at in &path[1..] {
+            hands.move_to(*at);
+        }
+        let sample = hands.state().session.sample.clone().expect("a sample");
+        // All voxels passed over, and those in which a stretch is longer than
+        // half a spacing, the widest that samples are apart.
+        let way: Vec<DVec3> = path.iter().map(|at| hands.world(pane, *at)).collect();
+        let (mut passed, mut certain) = (BTreeSet::new(), BTreeSet::new());
+        let apart = volume.grid.spacing().min_element() / 2.0;
+        for piece in way.windows(2) {
+            let step = piece[0].distance(piece[1]) / f64::from(STEPS);
+            let mut inside = BTreeMap::<usize, u32>::new();
+            for i in 0..=STEPS {
+                let at = piece[0].lerp(piece[1], f64::from(i) / f64::from(STEPS));
+                if let Some(voxel) = volume.grid.nearest(at) {
+                    *inside.entry(volume.grid.index(voxel)).or_default() += 1;
+                }
+            }
+            for (voxel, count) in inside {
+                passed.insert(voxel);
+                if f64::from(count - 1) * step > apart {
+                    certain.insert(voxel);
+                }
+            }
+        }
+        let found: BTreeSet<usize> = sample
+            .centres()
+            .filter_map(|at| volume.grid.nearest(at).map(|v| volume.grid.index(v)))
+            .collect();
+        assert_eq!(found.len(), sample.count());
+        assert!(found.is_subset(&passed));
+        // What is missed is cut at a corner only.
+        assert!(found.is_superset(&certain), "{found:?} and {certain:?}");
+        assert!(certain.len() > 3, "{certain:?}");
+        let (mean, deviation) = moments(&volume, &found);
+        assert!((sample.mean() - mean).abs() < 1e-9 * mean);
+        assert!((sample.deviation() - deviation).abs() < 1e-9 * mean);
+        hands.release(path[3], PointerButton::Primary);
+        hands.hold_key(Key::P, false);
+        let state = hands.state();
+        assert!(state.session.sample.is_none());
+        assert!(
+            state.session.status.starts_with("Sampled "),
+            "{}",
+            state.session.status
+        );
+        assert_eq!(state.view.crosshair, crosshair, "the crosshair stays");
+        // Without the key the same drag moves it.
+        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        assert_ne!(hands.state().view.crosshair, crosshair);
+        assert!(hands.state().session.sample.is_none());
+    }
+}
+
+fn curve() {
+    let mut random = Random::fresh("sampled curve");
+    let (mut state, id) = noise(&mut random);
+    let layer = state.document.layer(id).expect("there").clone();
+    let volume = layer.content.volume().expect("an image");
+    let window = layer.display.window;
+    let look = VolumeLook {
+        style: VolumeStyle::Cloud,
+        ..VolumeLook::of(volume, window)
+    };
+    let before = look.transfer.clone();
+    let display = Display {
+        volume: Some(look),
+        ..layer.display.clone()
+    };
+    arcuate::state::update(
+        &mut state,
+        Action::SetDisplay {
+            layer: id,
+            display,
+            phase: Phase::Done,
+        },
+    );
+    let mut hands = Hands::new(state);
+    let from = hands.rect(Pane::Axial).center();
+    hands.hold_key(Key::P, true);
+    hands.press(from, PointerButton::Primary, Modifiers::NONE);
+    hands.move_to(from + vec2(60.0, 25.0));
+    let sample = hands.state().session.sample.clone().expect("a sample");
+    hands.release(from + vec2(60.0, 25.0), PointerButton::Primary);
+    let transfer = |hands: &Hands| {
+        let layer = hands.state().document.layer(id).expect("there");
+        layer.display.volume.clone().expect("a cloud").transfer
+    };
+    let made = transfer(&hands);
+    let share = |v: f64| ((v - f64::from(window.0)) / f64::from(window.1 - window.0)) as f32;
+    let (mean, sd) = (sample.mean(), sample.deviation());
+    assert!(made.opacity(share(mean)) > 0.5);
+    assert!(made.opacity(share(mean + 1.9 * sd)) > 0.5);
+    assert!(made.opacity(share(mean - 3.1 * sd)) == 0.0);
+    assert_eq!(made.colours, before.colours);
+    // One step of undo.
+    hands.act(Action::Undo);
+    assert_eq!(transfer(&hands), before);
+}
+
+/// Whatever the range: nowhere above the most, at its middle the most, nothing far from it.
+fn around() {
+    let mut random = Random::fresh("curves around");
+    for _ in 0..200 {
+        let (middle, half) = (
+            random.uniform(-0.2, 1.2) as f32,
+            random.uniform(0.0, 0.5) as f32,
+        );
+        let made = Transfer::rising().around(middle, half, None);
+        let middle = middle.clamp(0.0, 1.0);
+        let half = half.max(0.01);
+        let expected = |share: f32| {
+            let beyond = ((share - middle).abs() - half).max(0.0) / (0.5 * half);
+            0.6 * (1.0 - beyond).max(0.0)
+        };
+        for i in 0..=100 {
+            let share = i as f32 / 100.0;
+            let off = made.opacity(share) - expected(share);
+            assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
+        }
+    }
+    // The ground stays clear, whatever the values' spread, unless it was sampled.
+    for half in [0.01, 0.2, 2.0] {
+        let made = Transfer::rising().around(0.5, half, Some(0.02));
+        assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));
+        assert!(made.opacity(0.5) > 0.59);
+        let ground = Transfer::rising().around(0.01, half, Some(0.02));
+        assert!(ground.opacity(0.01) > 0.59);
+    }
+    // A value by itself has no spread.
+    let mut of = noise(&mut random);
+    let volume = image(&of.0, of.1);
+    let mut sample = Sample::new(Sampled::Layer(of.1), "image".to_owned(), (&volume, 7));
+    assert_eq!((sample.count(), sample.deviation()), (0, 0.0));
+    sample.pass(DVec3::splat(1e6), DVec3::splat(1e6));
+    assert_eq!(sample.count(), 0);
+    let at = volume.grid.centre();
+    sample.pass(at, at);
+    assert_eq!((sample.count(), sample.deviation()), (1, 0.0));
+    of.0.document.layers.clear();
+    arcuate::state::update(
+        &mut of.0,
+        Action::Sample(arcuate::state::sampling::SampleAction::Begin(at)),
+    );
+    assert_eq!(of.0.session.messages.len(), 1);
+}

@@ -1,0 +1,178 @@
+//! What the pointer does in the 3-D view.
+
+use super::hands::{region_shape, somewhere, with_seed};
+use super::sample::{Hands, near, state};
+use crate::support::{Random, test};
+use arcuate::data::Role;
+use arcuate::jobs::Request;
+use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool};
+use egui::{Modifiers, PointerButton, vec2};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::collections::BTreeSet;
+
+const LEFT: PointerButton = PointerButton::Primary;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "views::3-D drag turns, wheel zooms, middle pans",
+            scene_camera,
+        ),
+        test("views::3-D places on the nearest slice", scene_places),
+        test(
+            "views::3-D drags a region in the plane that faces the camera",
+            scene_drags,
+        ),
+        test(
+            "views::a camera frames points of any distance in single precision",
+            scene_far,
+        ),
+    ]
+}
+
+fn scene_far() {
+    for most in [0.0, 90.0, 1e6, 1e19, f64::from(f32::MAX), f64::MAX / 4.0] {
+        let camera = Camera::framing(DVec3::splat(-most), DVec3::splat(0.3 * most));
+        assert!(camera.is_sound(), "{most}: {camera:?}");
+        let clip_from_world = camera.clip_from_world(1.5).as_mat4();
+        assert!(clip_from_world.is_finite(), "{most}: {clip_from_world}");
+    }
+    let far = Camera {
+        focus: DVec3::new(0.0, 1e30, 0.0),
+        ..Camera::framing(DVec3::NEG_ONE, DVec3::ONE)
+    };
+    assert!(!far.is_sound());
+}
+
+fn scene_camera() {
+    let mut hands = Hands::new(state());
+    // Beside everything.
+    let from = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
+    let before = hands.state().view.camera;
+    hands.press(from, LEFT, Modifiers::NONE);
+    hands.move_to(from + vec2(30.0, -12.0));
+    assert!(hands.state().view.moving);
+    let turned = hands.state().view.camera;
+    assert!(turned.azimuth > before.azimuth && turned.elevation < before.elevation);
+    assert_eq!(turned.distance_mm, before.distance_mm);
+    hands.release(from + vec2(30.0, -12.0), LEFT);
+    assert!(
+        !hands.state().view.moving,
+        "sharp again as soon as it is let go"
+    );
+    assert_eq!(hands.state().view.camera, turned);
+
+    hands.wheel(from, 2.0, Modifiers::NONE);
+    let near_camera = hands.state().view.camera;
+    assert!((turned.distance_mm / near_camera.distance_mm - 1.21).abs() < 1e-9);
+    assert!(!hands.state().view.moving, "settled");
+
+    let world = hands.state().view.camera.focus;
+    let held = hands.scene_screen(world);
+    let middle = PointerButton::Middle;
+    hands.drag(
+        &[held, held + vec2(15.0, 4.0), held + vec2(28.0, -9.0)],
+        middle,
+        Modifiers::NONE,
+    );
+    let now = hands.scene_screen(world);
+    assert!(
+        now.distance(held + vec2(28.0, -9.0)) < 0.5,
+        "{now:?} {held:?}"
+    );
+    assert!(hands.state().history.undo_label().is_none());
+}
+
+fn scene_places() {
+    let mut random = Random::fresh("scene");
+    let mut axes = BTreeSet::new();
+    for _ in 0..60 {
+        let mut hands = Hands::new(state());
+        let mut camera = hands.state().view.camera;
+        camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
+        camera.elevation = random.uniform(-1.2, 1.2);
+        hands.act(Action::SetCamera {
+            camera,
+            phase: Phase::Done,
+        });
+        let tool = Tool::Place {
+            role: Role::Seed,
+            cube: false,
+        };
+        hands.act(Action::SetTool(tool));
+        hands.step();
+        let at = somewhere(&hands, Pane::Scene, &mut random);
+        hands.click(at);
+        let mask = hands
+            .state()
+            .document
+            .tensors
+            .as_ref()
+            .unwrap()
+            .mask
+            .clone();
+        let Some(region) = hands.state().document.regions.first().cloned() else {
+            // The ray missed the head's slices: the tool stays in hand.
+            assert_eq!(hands.state().view.tool, tool);
+            continue;
+        };
+        let centre = region.shape.centre();
+        // The crosshair went there, so the slice it lies on is told by the state before.
+        let crosshair = state().view.crosshair;
+        let axis = (0..3)
+            .find(|&a| centre[a] == crosshair[a])
+            .expect("on a slice");
+        axes.insert(axis);
+        assert!(mask.contains(centre), "inside the head");
+        assert!(
+            hands.scene_screen(centre).distance(at) < 0.5,
+            "under the pointer"
+        );
+        // Nothing of the other slices lies before it.
+        let eye = camera.eye();
+        for other in (0..3).filter(|&a| a != axis) {
+            let t = (crosshair[other] - eye[other]) / (centre[other] - eye[other]);
+            if t > 0.0 && t < 1.0 - 1e-6 {
+                assert!(
+                    !mask.contains(eye + (centre - eye) * t),
+                    "hidden by slice {other}"
+                );
+            }
+        }
+    }
+    assert_eq!(axes.len(), 3, "every slice was met: {axes:?}");
+}
+
+fn scene_drags() {
+    let (mut hands, centre) = with_seed();
+    let camera = hands.state().view.camera;
+    let from = hands.scene_screen(centre);
+    let to = from + vec2(-26.0, 17.0);
+    hands.take_effects();
+    hands.drag(&[from, from + vec2(-9.0, 5.0), to], LEFT, Modifiers::NONE);
+    let (now, radius) = region_shape(hands.state(), 0);
+    assert!(
+        hands.scene_screen(now).distance(to) < 0.1,
+        "under the pointer"
+    );
+    let depth = (now - centre).dot(camera.forward());
+    assert!(
+        depth.abs() < 1e-3,
+        "in the plane that faces the camera: {depth}"
+    );
+    assert_eq!((radius, hands.state().view.camera), (9.0, camera));
+    let coarse = |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: true, .. }));
+    assert!(hands.take_effects().iter().any(coarse));
+    // By the silhouette it grows.
+    let mm = camera.axes().x_axis * 9.0;
+    let rim = hands.scene_screen(now + mm);
+    let out = rim + (rim - hands.scene_screen(now)).normalized() * 15.0;
+    hands.drag(&[rim, rim + (out - rim) * 0.5, out], LEFT, Modifiers::NONE);
+    let (still, radius) = region_shape(hands.state(), 0);
+    assert_eq!(still, now);
+    assert!((11.0..20.0).contains(&radius), "{radius}");
+    hands.act(Action::Undo);
+    hands.act(Action::Undo);
+    near(region_shape(hands.state(), 0).0, centre, 1e-12);
+}
