@@ -110,7 +110,11 @@ impl App {
                     job,
                 });
             }
-            Err(error) => actions.push(Action::ShotTaken(ticket, Err(error.to_string()))),
+            Err(error) => actions.push(Action::ShotTaken {
+                ticket,
+                path: shot.path,
+                writing: Err(error.to_string()),
+            }),
         }
         actions
     }
@@ -141,23 +145,31 @@ impl App {
                 Vec::new()
             }
             Ok(Some(picture)) => {
+                let path = drawn.shot.path;
                 let request = Request::SavePng {
                     size: picture.size_px,
                     rgba: picture.rgba,
                     metadata: drawn.metadata,
-                    path: drawn.shot.path,
+                    path: path.clone(),
                 };
                 let saving = self.jobs.submit(request);
-                vec![
-                    Action::ShotTaken(ticket, Ok(())),
-                    Action::JobStarted(saving),
-                ]
+                let writing = Ok(saving.ticket);
+                let taken = Action::ShotTaken {
+                    ticket,
+                    path,
+                    writing,
+                };
+                vec![taken, Action::JobStarted(saving)]
             }
             Err(error) => {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                vec![Action::ShotTaken(ticket, Err(error.to_string()))]
+                vec![Action::ShotTaken {
+                    ticket,
+                    path: drawn.shot.path,
+                    writing: Err(error.to_string()),
+                }]
             }
         }
     }

@@ -5,7 +5,7 @@ use super::options::{
     ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
     whole,
 };
-use super::output::shown;
+use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::words::counted;
@@ -251,7 +251,7 @@ impl Options {
         }
         let scan = self.scan.open(runner)?;
         for note in &scan.notes {
-            warning!("{note}: {}", self.scan.scan);
+            remark(note, &self.scan.scan);
         }
         Ok(Opened {
             scan: scan.dwi,

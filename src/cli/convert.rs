@@ -1,7 +1,7 @@
 //! `arcuate convert`: from one file format to another.
 
 use super::options::ToldOptions;
-use super::output::{one_line, shown};
+use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
 use crate::io;
 use crate::jobs::{Output, Request};
@@ -74,7 +74,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     // Before anything is written: it can be stopped.
     for found in &plan.notes {
-        warning!("{found}: {}", options.input.display());
+        remark(found, options.input.display());
     }
     let mut text = String::new();
     for loss in &plan.losses {

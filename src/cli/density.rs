@@ -1,7 +1,7 @@
 //! `arcuate density`: visit maps and track-density images.
 
 use super::options::{ToldOptions, positive, whole};
-use super::output::shown;
+use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -134,8 +134,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.tracks.display()
         )));
     };
-    for note in notes {
-        warning!("{note}: {}", options.tracks.display());
+    for note in &notes {
+        remark(note, options.tracks.display());
     }
     let count = tractogram.len();
     let on = options.on(&tractogram)?;

@@ -1,6 +1,7 @@
 //! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
 
 use super::options::{FitOptions, ToldOptions, positive, whole};
+use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::TensorLayout;
 use crate::data::turn::Turn;
@@ -80,7 +81,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             check_out(&options.out, runner)?;
             let scan = options.scan.open(runner)?;
             for note in &scan.notes {
-                warning!("{note}: {}", options.scan.scan);
+                remark(note, &options.scan.scan);
             }
             let gradients = scan.gradients.as_deref().ok_or_else(no_table)?;
             let files = save(&options.out, gradients, &scan.dwi.grid)?;

@@ -1,7 +1,7 @@
 //! `arcuate info`: what files hold.
 
 use super::options::{ScanOptions, TensorOptions, ToldOptions};
-use super::output::{error, one_line};
+use super::output::{error, one_line, remark};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
@@ -144,7 +144,7 @@ fn describe(
     let Output::Opened { loaded, notes, .. } = output else {
         return Err(Failure::new(format!("Nothing to describe: {file}")));
     };
-    warn_of(file, &notes);
+    notes.iter().for_each(|note| remark(note, file));
     let (value, text) = match &loaded {
         Loaded::Scan { dwi, gradients, .. } => image(file, dwi, None, gradients.as_deref()),
         Loaded::Image(volume) => image(file, volume, None, None),
@@ -163,13 +163,6 @@ fn describe(
         Loaded::Tractogram(tractogram) => streamlines(&path, tractogram),
     };
     Ok((value, text, Some(loaded)))
-}
-
-/// Prints the notes of reading a file as warnings, each with the name of the file.
-fn warn_of(file: &str, notes: &[String]) {
-    for note in notes {
-        warning!("{note}: {file}");
-    }
 }
 
 /// Single precision in a header turns axes by less.
@@ -301,8 +294,9 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
     };
     let (grid, frames) = (&series.first.grid, series.frames);
     let found = table(path, &[], grid, frames).map_err(Failure::new)?;
-    warn_of(name, &series.warnings);
-    warn_of(name, &found.notes);
+    for note in series.remarks.iter().chain(&found.notes) {
+        remark(note, name);
+    }
     let gradients = found.gradients.as_deref();
     let (value, text) = image(name, &series.first, Some(&series), gradients);
     Ok(Some((value, text, series.first)))

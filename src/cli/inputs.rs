@@ -1,6 +1,7 @@
 //! Files that several commands read, as the window opens them.
 
 use super::options::ToldOptions;
+use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Tractogram, Volume, VolumeKind};
@@ -15,8 +16,8 @@ fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, 
     };
     match runner.run(request)?.0 {
         Output::Opened { loaded, notes, .. } => {
-            for note in notes {
-                warning!("{note}: {}", path.display());
+            for note in &notes {
+                remark(note, path.display());
             }
             Ok(loaded)
         }

@@ -7,11 +7,12 @@ mod regions;
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
+use super::output::remark;
 use super::runner::{Failure, Runner};
 use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
-use crate::io::{self, Space, Told, ToldAffine};
+use crate::io::{self, Remark, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
 use crate::state::defaults;
@@ -170,7 +171,7 @@ pub struct Scan {
     pub dwi: Volume,
     /// None where it is an image of tensors.
     pub gradients: Option<Arc<Gradients>>,
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// The phantom's true brain mask; none for other scans.
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
@@ -270,11 +271,11 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| format!("expected a number of at least 0, found \"{text}\""))
 }
 
-/// A mask whose warnings go to standard error.
-pub fn noted(read: Result<(Mask, Vec<String>), io::Error>, path: &Path) -> Result<Mask, Failure> {
-    let (mask, warnings) = read.map_err(|e| Failure::new(e.to_string()))?;
-    for warning in warnings {
-        warning!("{warning}: {}", path.display());
+/// A mask; what reading brought up goes to standard error.
+pub fn noted(read: Result<(Mask, Vec<Remark>), io::Error>, path: &Path) -> Result<Mask, Failure> {
+    let (mask, notes) = read.map_err(|e| Failure::new(e.to_string()))?;
+    for note in &notes {
+        remark(note, path.display());
     }
     Ok(mask)
 }
@@ -294,8 +295,8 @@ pub fn noted_volume(
             path.display()
         )));
     };
-    for note in notes {
-        warning!("{note}: {}", path.display());
+    for note in &notes {
+        remark(note, path.display());
     }
     match loaded {
         Loaded::Scan { dwi, gradients, .. } => Ok((dwi, gradients)),
@@ -464,8 +465,8 @@ impl ScanOptions {
                 notes,
                 ..
             } => {
-                for note in notes {
-                    warning!("{note}: {}", self.scan);
+                for note in &notes {
+                    remark(note, &self.scan);
                 }
                 let tensors = match dwi.frames {
                     TensorLayout::VOLUMES => {
@@ -526,7 +527,7 @@ impl FitOptions {
         // The fit says this one itself, and what to do.
         let notes = scan.notes.iter();
         for note in notes.filter(|n| !n.starts_with(NONE_WEIGHTED)) {
-            warning!("{note}: {}", self.scan.scan);
+            remark(note, &self.scan.scan);
         }
         let given = match &self.mask {
             Some(path) => Some(noted(io::mask(path, &scan.dwi.grid), path)?),

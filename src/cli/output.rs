@@ -4,14 +4,14 @@
 //! character of theirs reaches a terminal.
 
 use super::Failure;
-use crate::io::plain;
 use crate::io::words::{in_line, is_control};
+use crate::io::{Remark, plain};
 use crate::state::Severity;
 use clap::Parser as _;
 use clap::error::ErrorKind as Usage;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -118,6 +118,15 @@ pub fn say(severity: Severity, sentence: &str) {
     // There is no other place to say that it cannot be said.
     let _ = writeln!(std::io::stderr(), "arcuate: {word}: {sentence}");
     said().sentences[at].push(Value::String(sentence));
+}
+
+/// Writes what reading a file brought up to standard error, with the name of the file.
+pub fn remark(remark: &Remark, file: impl Display) {
+    let severity = match remark.is_note {
+        true => Severity::Information,
+        false => Severity::Warning,
+    };
+    say(severity, &format!("{remark}: {file}"));
 }
 
 /// Says an error after which the command goes on.

@@ -9,7 +9,7 @@ use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
 use crate::solvers::level_set::{
-    Edge, LayerSpeed, Layout, Mode, Params, Probe, Script, Sphere, Start,
+    Edge, LayerSpeed, Layout, Mode, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
@@ -207,25 +207,22 @@ impl Options {
         }
         let probe = || Probe::new(image, self.volume, &voxels);
         let probe = runner.backend.install(probe).map_err(Failure::new)?;
-        if probe.mixed {
-            warning!(
+        let target = self.target.unwrap_or(probe.target);
+        let tolerance = self.tolerance.unwrap_or(probe.tolerance);
+        let [low, high] = [target - tolerance, target + tolerance];
+        match probe.range_doubt([low, high].map(f64::from)) {
+            Some(RangeDoubt::Mixed) => warning!(
                 "The probe holds several tissues ({}, standard deviation {:.4}), and so will the \
                  surface: probe a smaller part",
                 counted(probe.count, "voxel"),
                 probe.spread
-            );
-        }
-        let target = self.target.unwrap_or(probe.target);
-        let tolerance = self.tolerance.unwrap_or(probe.tolerance);
-        let [low, high] = [target - tolerance, target + tolerance];
-        if !probe.mixed
-            && let Some(value) = probe.neighbour_within([low, high].map(f64::from))
-        {
-            warning!(
+            ),
+            Some(RangeDoubt::TakesIn(value)) => warning!(
                 "The range from {low} to {high} holds values of about {}, which begin just outside the probe, so \
                  the surface does not stop there: narrow --tolerance",
                 value as f32
-            );
+            ),
+            None => {}
         }
         Ok((target, tolerance))
     }

@@ -37,9 +37,24 @@ enum Stopped {
     Cancelled,
     /// The end of a sentence.
     Failed(String),
-    /// The same, about an ffmpeg that gave up by itself.
-    GaveUp(String),
+    /// The same, about an ffmpeg that may do with fewer threads.
+    Threads(String),
 }
+
+/// What ffmpeg says of the system where it cannot start all its threads, or where they take too much memory.
+const LACKS: [&str; 2] = ["Resource temporarily unavailable", "Cannot allocate memory"];
+/// The encoder gives no reason; with these pictures and filters it opens unless threads or memory are lacking.
+const NOT_OPENED: &str = "Error while opening encoder";
+/// Other reasons that the system gives. ffmpeg may say more after them, which then is not the reason.
+const REASONS: [&str; 7] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "File too large",
+    "Input/output error",
+    "Read-only file system",
+    "Permission denied",
+    "No such file or directory",
+];
 
 impl Ffmpeg {
     pub fn is_there() -> bool {
@@ -88,16 +103,19 @@ impl Ffmpeg {
         };
         let made = match make(&[]) {
             // It starts a dozen threads, and where it gets fewer it does not do with them.
-            Err(Stopped::GaveUp(_)) => make(&["-threads", "1"]),
+            Err(Stopped::Threads(_)) => make(&["-threads", "1"]),
             made => made,
         };
-        made.map_err(|stopped| match stopped {
+        let complaint = made.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
-            Stopped::Failed(why) | Stopped::GaveUp(why) => failed(why),
+            Stopped::Failed(why) | Stopped::Threads(why) => failed(why),
         })?;
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
-            Ok(false) => return Err(failed("ffmpeg wrote a part of it only".to_owned())),
+            Ok(false) => {
+                let part = format!("ffmpeg wrote a part of it only{}", said(&complaint));
+                return Err(failed(part));
+            }
             Err(e) => return Err(failed(e.kind().to_string())),
         }
         atomic::copy(&film, path, control)
@@ -160,17 +178,31 @@ impl Heard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last line that is not empty.
-    fn last_line(&self) -> String {
-        let text = String::from_utf8_lossy(&self.lock()).into_owned();
-        let mut lines = text.lines().rev().map(str::trim);
-        let last = lines.find(|line| !line.is_empty());
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.lock()).into_owned()
+    }
+
+    /// The last line with a reason of the system, else the last that is not empty.
+    fn complaint(&self) -> String {
+        let text = self.text();
+        let lines = || text.lines().rev().map(str::trim);
+        let known = |line: &&str| REASONS.iter().chain(&LACKS).any(|why| line.contains(why));
+        let last = lines()
+            .find(known)
+            .or_else(|| lines().find(|line| !line.is_empty()));
         last.unwrap_or_default().to_owned()
+    }
+
+    /// Whether one thread in place of many may mend what it complains of.
+    fn lacks_threads(&self) -> bool {
+        let text = self.text();
+        let says = |why: &&str| text.contains(*why);
+        LACKS.iter().any(says) || says(&NOT_OPENED) && !REASONS.iter().any(says)
     }
 
     /// How many frames are done, from the output of `-progress`.
     fn frames(&self) -> u64 {
-        let text = String::from_utf8_lossy(&self.lock()).into_owned();
+        let text = self.text();
         let mut told = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
         told.find_map(|n| n.trim().parse().ok()).unwrap_or(0)
     }
@@ -221,8 +253,8 @@ impl Running {
         })
     }
 
-    /// Until it ends well.
-    fn wait(self, film: &Path, patience: Duration, control: &Control) -> Result<(), Stopped> {
+    /// Until it ends well; what it complained of nevertheless.
+    fn wait(self, film: &Path, patience: Duration, control: &Control) -> Result<String, Stopped> {
         let mut before = (0, None);
         let mut since = Instant::now();
         loop {
@@ -239,20 +271,26 @@ impl Running {
                     "ffmpeg did not go on for {} s after {} pictures and was ended{}",
                     patience.as_secs(),
                     now.0,
-                    said(&self.complaints.last_line())
+                    said(&self.complaints.complaint())
                 )));
             }
             let status = locked(&self.child).try_wait();
             match status {
                 Ok(None) => std::thread::sleep(TICK),
-                Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => {
                     let ended = Instant::now();
                     while !self.listener.is_finished() && ended.elapsed() < LAST_WORDS {
                         std::thread::sleep(TICK);
                     }
-                    let last = said(&self.complaints.last_line());
-                    return Err(Stopped::GaveUp(format!("ffmpeg ended with {status}{last}")));
+                    let complaint = self.complaints.complaint();
+                    if status.success() {
+                        return Ok(complaint);
+                    }
+                    let why = format!("ffmpeg ended with {status}{}", said(&complaint));
+                    return Err(match self.complaints.lacks_threads() {
+                        true => Stopped::Threads(why),
+                        false => Stopped::Failed(why),
+                    });
                 }
                 Err(e) => return Err(Stopped::Failed(e.to_string())),
             }

@@ -53,7 +53,7 @@ pub struct Found {
     pub gradients: Option<Arc<Gradients>>,
     /// Their files where they do not lie beside the scan.
     pub files: Vec<PathBuf>,
-    pub notes: Vec<String>,
+    pub notes: Vec<io::Remark>,
     /// Why the scan has none although something of a table lies beside it: one sentence with the name of a file. It
     /// is among `notes`, too.
     pub refused: Option<String>,
@@ -64,8 +64,9 @@ pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Res
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
             let words = error.words();
+            let sentence = format!("{words}; until then the scan has no gradients");
             return Ok(Found {
-                notes: vec![format!("{words}; until then the scan has no gradients")],
+                notes: vec![sentence.into()],
                 refused: Some(error.to_string()),
                 ..Found::default()
             });
@@ -78,16 +79,17 @@ pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Res
             refused: half
                 .as_ref()
                 .map(|half| format!("{half}: {}", path.display())),
-            notes: half.into_iter().collect(),
+            notes: half.into_iter().map(io::Remark::from).collect(),
             ..Found::default()
         });
     };
+    let notes = io::Remark::all(&table.warnings, &table.notes);
     let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != beside);
     Ok(Found {
         gradients: Some(Arc::new(table.gradients)),
         files: elsewhere.unwrap_or_default(),
-        notes: table.warnings,
+        notes,
         refused: None,
     })
 }
@@ -108,12 +110,12 @@ pub(super) fn open(
     }
     let opened = io::open_told(path, told, control).map_err(sentence)?;
     let mut told = told.clone();
-    let mut notes = opened.warnings().to_vec();
+    let mut notes = opened.remarks();
     let mut refused = None;
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, info) => {
             told.vtk_space = info.taken;
-            notes.extend(io::fibres::not_finite(&tractogram));
+            notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
             let tractogram = Values::shown(with_lengths(tractogram));
             // Looked for here, so that the window does not have to.
             tractogram.bounds();

@@ -234,7 +234,7 @@ pub enum Output {
         loaded: Loaded,
         /// What was taken where the file is silent: it may be asked about.
         told: io::Told,
-        notes: Vec<String>,
+        notes: Vec<io::Remark>,
         /// A file beside a scan that seems to be its brain mask.
         mask_beside: Option<PathBuf>,
         /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of

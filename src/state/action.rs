@@ -306,8 +306,12 @@ pub enum Action {
     // From the jobs
     JobStarted(Job),
     Event(Event),
-    /// The picture of this job's ticket is drawn, or failed: a sentence.
-    ShotTaken(u64, Result<(), String>),
+    /// A picture is drawn, and the job of another ticket writes it; or it could not be drawn: a sentence.
+    ShotTaken {
+        ticket: u64,
+        path: PathBuf,
+        writing: Result<u64, String>,
+    },
 }
 
 /// What a drag may change besides the document, as it was when the button went down.

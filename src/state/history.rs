@@ -72,11 +72,13 @@ impl History {
         step
     }
 
-    /// Removes the newest step if it has this label, because its edit was refused.
-    pub fn forget_newest(&mut self, label: &str) {
-        if self.undo_label() == Some(label) {
+    /// Removes the newest step if it has this label, because its edit was refused; whether it had.
+    pub fn forget_newest(&mut self, label: &str) -> bool {
+        let is_newest = self.undo_label() == Some(label);
+        if is_newest {
             pop(&mut self.past);
         }
+        is_newest
     }
 
     /// Whether a drag is in progress.

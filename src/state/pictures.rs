@@ -99,11 +99,19 @@ pub struct Turning {
     pub shot: Shot,
     pub turn: Turn,
     pub done: u32,
+    /// Ticket of the job that writes the newest picture, once it is drawn.
+    pub writing: Option<u64>,
     /// Where it began.
     pub camera: Camera,
 }
 
 impl Turning {
+    /// Whether the newest picture is written to this file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let newest = self.done.checked_sub(1);
+        newest.is_some_and(|index| self.turn.path(&self.shot.path, index) == path)
+    }
+
     /// The next frame: what to take, and the state as seen from there.
     pub fn next(&self, state: &State) -> (Shot, State) {
         let mut seen = state.clone();

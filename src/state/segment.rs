@@ -9,6 +9,7 @@ use super::{Camera, Phase, State, Task};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
 use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
+pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -371,15 +372,6 @@ impl Document {
     }
 }
 
-/// Why a range does not end at the border of what was sampled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RangeDoubt {
-    /// The sample holds more than one tissue.
-    Mixed,
-    /// The values just outside the sample are within the range.
-    TakesIn,
-}
-
 impl State {
     /// Why the surface cannot run, in a sentence's words.
     pub fn cannot_segment(&self) -> Option<&'static str> {
@@ -405,12 +397,10 @@ impl State {
         if probe.target != target {
             return None;
         }
-        if probe.mixed && probe.tolerance == tolerance {
-            return Some(RangeDoubt::Mixed);
-        }
-        let range = [target - tolerance, target + tolerance].map(f64::from);
-        let taken = probe.neighbour_within(range).is_some() && !probe.mixed;
-        taken.then_some(RangeDoubt::TakesIn)
+        let doubt = probe.range_doubt([target - tolerance, target + tolerance].map(f64::from))?;
+        // Whoever sets another range chooses among the tissues.
+        let chosen = doubt == RangeDoubt::Mixed && probe.tolerance != tolerance;
+        (!chosen).then_some(doubt)
     }
 
     pub fn segment_standing(&self) -> Option<Standing> {

@@ -6,8 +6,8 @@ use super::format::{Content, Format};
 use super::scalars::{self, Beside};
 use super::words::counted;
 use super::{
-    Error, Opened, Told, as_mask, atomic, detect, extension, fibres, image, nifti, open_told,
-    surface, tck, trx,
+    Error, Opened, Remark, Told, as_mask, atomic, detect, extension, fibres, image, nifti,
+    open_told, surface, tck, trx,
 };
 use crate::compute::{Control, memory};
 use crate::data::{Surface, Tractogram, Volume};
@@ -22,7 +22,7 @@ pub struct Converted {
     /// The output, and the files beside it that hold what it cannot.
     pub written: Vec<PathBuf>,
     /// About the input, one sentence each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
@@ -77,7 +77,7 @@ pub struct Plan {
     /// Files for values that the output cannot hold.
     beside: Vec<Beside>,
     /// About the input, one sentence each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
@@ -106,7 +106,7 @@ pub fn plan(
         });
     }
     let mut held = open_told(input, told, control)?;
-    let mut notes = held.warnings().to_vec();
+    let mut notes = held.remarks();
     let (mut beside, mut losses) = (Vec::new(), Vec::new());
     match &mut held {
         Opened::Tractogram(..) if format.content() != Content::Streamlines => {
@@ -120,15 +120,16 @@ pub fn plan(
             ));
         }
         Opened::Tractogram(tractogram, _) => {
-            notes.extend(fibres::not_finite(tractogram));
+            notes.extend(fibres::not_finite(tractogram).map(Remark::from));
             if let Some(reference) = reference {
                 let grid = image::read_grid(reference, control)?;
                 if let Some(own) = tractogram.grid.as_ref().filter(|own| !own.matches(&grid)) {
                     let far = grid.apart_mm(own);
-                    notes.push(format!(
+                    let sentence = format!(
                         "The file names another grid than the reference, whose corners lie up to \
                          {far:.1} mm away; the reference's was taken, and no point was moved"
-                    ));
+                    );
+                    notes.push(sentence.into());
                 }
                 *tractogram = tractogram.clone().with_grid(grid);
             }

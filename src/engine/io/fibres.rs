@@ -19,9 +19,11 @@ pub struct FibreInfo {
     pub properties: Vec<(String, String)>,
     /// The space that was taken for the points where the file does not name it.
     pub taken: Option<Space>,
-    /// One sentence each, without the path.
+    /// What may make the result wrong, one sentence each, without the path.
     pub warnings: Vec<String>,
-    /// The ones among them about parts that were not read.
+    /// What is good to know only.
+    pub notes: Vec<String>,
+    /// The warnings about parts that were not read.
     pub unread: Vec<String>,
 }
 
@@ -48,6 +50,10 @@ impl FibreInfo {
     pub(super) fn warn(&mut self, sentence: impl Into<String>) {
         // A name from the file may hold anything; a sentence is one line.
         self.warnings.push(in_line(&sentence.into(), '·'));
+    }
+
+    pub(super) fn note(&mut self, sentence: &str) {
+        self.notes.push(in_line(sentence, '·'));
     }
 
     /// Warns of something that the file holds, or should hold, and that was not read.

@@ -186,6 +186,8 @@ pub struct Table {
     pub files: Vec<PathBuf>,
     /// One sentence each, without the path.
     pub warnings: Vec<String>,
+    /// What is good to know only.
+    pub notes: Vec<String>,
 }
 
 /// The table of a scan: from the files the user named, else from those beside it, if any. Where the grid is not that
@@ -403,15 +405,12 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
     warnings.extend(says_before(files));
-    if turned {
-        warnings.push(
-            "The gradients are in the world's axes; they were turned with the image".to_owned(),
-        );
-    }
+    let note = "The gradients are in the world's axes; they were turned with the image";
     Ok(Table {
         gradients,
         files: files.paths(),
         warnings,
+        notes: Vec::from_iter(turned.then(|| note.to_owned())),
     })
 }
 

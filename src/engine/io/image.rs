@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use super::stored::Stored;
-use super::{Error, SpaceInfo, detect, mgh, nifti, nrrd};
+use super::{Error, Remark, SpaceInfo, detect, mgh, nifti, nrrd};
 use crate::compute::Control;
 use crate::data::{Grid, Volume};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct Overview {
     /// Values of all volumes that are no number, and that are infinite.
     pub not_a_number: usize,
     pub infinite: usize,
-    pub warnings: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// Reads a series in a NIfTI file with the memory of one volume; `None` for anything else.

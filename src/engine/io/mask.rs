@@ -1,7 +1,7 @@
 //! Masks out of images.
 
 use super::format::{Content, Format};
-use super::{Error, extension, image, names_in};
+use super::{Error, Remark, extension, image, names_in};
 use crate::compute::Control;
 use crate::data::words::agreed;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
@@ -12,20 +12,20 @@ use std::sync::Arc;
 const THRESHOLD: f32 = 0.5;
 
 /// Reads a mask for the voxels of `grid`, in whatever order of its axes they are stored, and refuses one
-/// of several volumes, on another grid, or without a voxel. With it come warnings, one sentence each, without the path.
-pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<String>), Error> {
-    let (own, warnings) = mask_on_own_grid(path)?;
+/// of several volumes, on another grid, or without a voxel. With it come remarks, one sentence each, without the path.
+pub fn mask(path: &Path, grid: &Arc<Grid>) -> Result<(Mask, Vec<Remark>), Error> {
+    let (own, remarks) = mask_on_own_grid(path)?;
     let mask = own.in_the_order_of(grid).ok_or_else(|| Error::MaskGrid {
         path: path.to_owned(),
         found: own.grid.shape,
         expected: grid.shape,
         off_mm: grid.apart_mm(&own.grid),
     })?;
-    Ok((mask, warnings))
+    Ok((mask, remarks))
 }
 
-/// Reads a mask that may lie on any grid (a region); with warnings as [`mask`].
-pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
+/// Reads a mask that may lie on any grid (a region); with remarks as [`mask`].
+pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
     let (volume, info) = image::read(path, &Control::new())?;
     if volume.kind == VolumeKind::Rgb {
         return Err(Error::malformed(path, "a colour image", "a mask"));
@@ -46,18 +46,19 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<String>), Error> {
             path: path.to_owned(),
         });
     }
-    let mut warnings = info.warnings;
+    let mut remarks = info.remarks();
     let neither = volume.values.iter().filter(|v| **v != 0.0 && **v != 1.0);
     let neither = neither.count();
     if neither > 0 {
-        warnings.push(format!(
+        let sentence = format!(
             "{neither} of the mask's {} values {} neither 0 nor 1; those above {THRESHOLD} count \
              as inside",
             volume.values.len(),
             agreed(neither, "is", "are")
-        ));
+        );
+        remarks.push(sentence.into());
     }
-    Ok((Mask::new(volume.grid, inside), warnings))
+    Ok((Mask::new(volume.grid, inside), remarks))
 }
 
 /// A file beside a scan that seems to be its brain mask: `mask` is a word of its name, no BIDS entity

@@ -38,6 +38,7 @@ mod ply;
 pub mod png;
 mod polydata;
 pub mod recovery;
+mod remark;
 pub mod scalars;
 pub mod scheme;
 pub mod session;
@@ -63,6 +64,7 @@ pub use fibres::FibreInfo;
 pub use format::{Content, Format, Named};
 pub use mask::{as_mask, beside as mask_beside, mask, mask_on_own_grid};
 pub use nifti::SpaceInfo;
+pub use remark::Remark;
 pub use told::{Space, Told, ToldAffine, quoted};
 
 /// Goes into every exported file.
@@ -276,7 +278,7 @@ pub enum Opened {
 }
 
 impl Opened {
-    /// One sentence each, without the path.
+    /// What may make the result wrong, one sentence each, without the path.
     pub fn warnings(&self) -> &[String] {
         match self {
             Self::Volume(_, info) => &info.warnings,
@@ -284,7 +286,15 @@ impl Opened {
         }
     }
 
-    /// The ones among them about parts that were not read.
+    /// The same, and what is good to know only.
+    pub fn remarks(&self) -> Vec<Remark> {
+        match self {
+            Self::Volume(_, info) => info.remarks(),
+            Self::Tractogram(_, info) => Remark::all(&info.warnings, &info.notes),
+        }
+    }
+
+    /// The warnings about parts that were not read.
     fn unread(&self) -> &[String] {
         match self {
             Self::Volume(..) => &[],

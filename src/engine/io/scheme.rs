@@ -6,7 +6,7 @@
 use super::Error;
 use super::source::read_text;
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
-use crate::data::words::number;
+use crate::data::words::{counted, number};
 use std::path::Path;
 
 const TEXT_LIMIT_BYTES: u64 = 16 << 20;
@@ -59,11 +59,12 @@ impl Timing {
             .max_by(|&i, &j| by(i).total_cmp(&by(j)))?;
         Some(format!(
             "G, δ and Δ give b = {:.0} s/mm² for volume {worst}, the scan's table has {:.0}, and they differ by \
-             more than {:.0} % in {} of {n} volumes; check that both files are of this scan",
+             more than {:.0} % in {} of {}; check that both files are of this scan",
             of_pulses(worst),
             b_s_per_mm2[worst],
             100.0 * APART,
-            apart.len()
+            apart.len(),
+            counted(n, "volume")
         ))
     }
 }

@@ -370,7 +370,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.session.jobs.push(job);
         }
         Action::Event(event) => results::event(state, event, effects),
-        Action::ShotTaken(ticket, taken) => pictures::taken(state, ticket, taken),
+        Action::ShotTaken {
+            ticket,
+            path,
+            writing,
+        } => pictures::taken(state, ticket, &path, writing),
     }
 }
 

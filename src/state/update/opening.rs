@@ -3,7 +3,7 @@
 use super::{edit, fitting, tensors};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::io::Told;
-use crate::jobs::{Folder, Loaded, Request, Slot};
+use crate::jobs::{Folder, Loaded, Remark, Request, Slot};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, RecentKind, Severity};
 use crate::state::words::counted;
@@ -82,7 +82,7 @@ pub fn opened(
     path: PathBuf,
     loaded: Loaded,
     told: Told,
-    notes: Vec<String>,
+    notes: Vec<Remark>,
     mask_beside: Option<PathBuf>,
     effects: &mut Vec<Effect>,
 ) {
@@ -90,8 +90,13 @@ pub fn opened(
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
-        let text = format!("{note}: {}", path.display());
-        state.session.say(Severity::Warning, text);
+        let severity = match note.is_note {
+            true => Severity::Information,
+            false => Severity::Warning,
+        };
+        state
+            .session
+            .say(severity, format!("{note}: {}", path.display()));
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,
@@ -125,7 +130,7 @@ pub fn opened(
         content,
         recipe,
         path: Some(path.clone()),
-        notes,
+        notes: notes.iter().map(ToString::to_string).collect(),
     };
     let together = std::mem::take(&mut state.session.together);
     if b_range.is_some() {

@@ -5,6 +5,7 @@ use crate::state::action::Effect;
 use crate::state::pictures::{Look, Shot, Turn, Turning};
 use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
+use std::path::Path;
 
 const STOPPED: &str = "Stopped after ";
 
@@ -30,6 +31,7 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
                 shot,
                 turn,
                 done: 0,
+                writing: None,
             });
         }
     }
@@ -102,15 +104,30 @@ pub fn stop(state: &mut State) -> bool {
 /// Ends a turn at once: the picture that is being drawn does not come.
 pub fn cancelled(state: &mut State) {
     let drawn = state.session.jobs.iter().any(|j| j.slot == Slot::Picture);
-    if let Some(turning) = state.session.turning.as_mut().filter(|_| drawn) {
+    if drawn {
+        stop_before(state);
+    } else {
+        stop(state);
+    }
+}
+
+/// Ends a turn whose newest picture does not come.
+fn stop_before(state: &mut State) {
+    if let Some(turning) = &mut state.session.turning {
         turning.done = turning.done.saturating_sub(1);
     }
     stop(state);
 }
 
-/// A picture or another file was not written: the turn ends, since its set of pictures would have a gap.
-pub fn not_saved(state: &mut State) {
-    state.session.turning = None;
+/// A file was not written, and the status gives the reason. If it is a picture of the turn that ends, since its set of
+/// pictures would have a gap.
+pub fn not_saved(state: &mut State, ticket: u64) {
+    let turning = state.session.turning.as_ref();
+    if turning.is_some_and(|turning| turning.writing == Some(ticket)) {
+        let why = std::mem::take(&mut state.session.status);
+        stop_before(state);
+        state.session.status += &format!(" · {why}");
+    }
 }
 
 /// Whether the status says that a turn was stopped; that matters more than that its last picture was saved.
@@ -118,11 +135,18 @@ pub fn turn_was_stopped(state: &State) -> bool {
     state.session.status.starts_with(STOPPED)
 }
 
-/// A picture is drawn; where it could not be, the rest of a turn cannot either.
-pub fn taken(state: &mut State, ticket: u64, taken: Result<(), String>) {
+/// A picture is drawn. Where one of a turn could not be, the rest cannot either.
+pub fn taken(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
     state.session.jobs.retain(|j| j.ticket != ticket);
-    if let Err(sentence) = taken {
-        state.session.turning = None;
-        state.session.say(Severity::Error, sentence);
+    let turning = state.session.turning.as_mut().filter(|t| t.is_at(path));
+    match (writing, turning) {
+        (Ok(writing), Some(turning)) => turning.writing = Some(writing),
+        (Ok(_), None) => {}
+        (Err(sentence), turning) => {
+            if turning.is_some() {
+                stop_before(state);
+            }
+            state.session.say(Severity::Error, sentence);
+        }
     }
 }

@@ -105,8 +105,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
                 backend::not_opened(state);
             }
             if event.slot == Slot::Save {
-                pictures::not_saved(state);
                 opening::export_failed(state, &why, effects);
+                pictures::not_saved(state, event.ticket);
             }
             state.session.failed(event.slot, why);
         }

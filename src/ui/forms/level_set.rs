@@ -369,7 +369,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ui.add_space(4.0);
     let doubt = state.range_doubt().map(|doubt| match doubt {
         RangeDoubt::Mixed => MIXED,
-        RangeDoubt::TakesIn => TAKES_IN,
+        RangeDoubt::TakesIn(_) => TAKES_IN,
     });
     let all = HINTS
         .into_iter()

@@ -10,6 +10,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
+use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -18,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::json_that_does_not_fit_is_described", not_ours),
         test("cli::results_of_one_and_of_nothing", few),
         test("cli::gradients_of_a_killed_program_are_warned_of", half),
+        test("cli::a_unit_that_was_converted_is_a_note", unit),
     ]
 }
 
@@ -92,6 +94,29 @@ fn half() {
     };
     for (a, b) in first(&written).iter().zip(first(&vectors)) {
         assert!((a - b).abs() < 1e-3, "{a} and {b}");
+    }
+}
+
+/// A header in µm is as good as one in mm: nothing may be wrong, so this is no warning.
+fn unit() {
+    /// Where NIfTI-1 has the units of space and time, and the code of µm.
+    const UNITS: (usize, u8) = (123, 3);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let grid = Grid::new([4, 4, 4], DAffine3::IDENTITY, AffineSource::Sform).expect("a grid");
+    let values: Vec<f32> = (0..64u8).map(f32::from).collect();
+    let volume = Volume::scalar(Arc::new(grid), values);
+    let path = here.join("a.nii");
+    io::nifti::save_volume(&path, &volume, "", &Control::new()).expect("saved");
+    let mut bytes = std::fs::read(&path).expect("read");
+    bytes[UNITS.0] = UNITS.1;
+    std::fs::write(&path, bytes).expect("written");
+    for line in [&["info", "a.nii"][..], &["convert", "a.nii", "b.nii.gz"]] {
+        let (object, counts) = said(line, 0, here);
+        assert_eq!(counts, [1, 0, 0], "{object}");
+        let note = in_json(&object, "notes").remove(0);
+        let words = "The file's unit is µm; it was converted to mm: a.nii";
+        assert_eq!(note, words);
     }
 }
 

@@ -97,7 +97,7 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
         for (grid, turn, told) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
             let says = |w: &String| w.contains("turned with the image");
-            assert_eq!(found.warnings.iter().any(says), told, "{name}");
+            assert_eq!(found.notes.iter().any(says), told, "{name}");
             is(&found.gradients.directions, turn, name);
         }
         // Converting with the affine and opening with it are the same.

@@ -28,6 +28,10 @@ pub fn tests() -> Vec<Trial> {
             "io::races::names of a killed label map are the old ones",
             label_map,
         ),
+        test(
+            "io::races::a newer file of a killed set is not lost",
+            newer_file,
+        ),
         #[cfg(unix)]
         test("io::races::two tables at once do not mix", two_tables),
         #[cfg(unix)]
@@ -296,6 +300,51 @@ fn label_map() {
     assert_eq!(labels.name(1), Some("Old"));
     let said = info.warnings.join("\n");
     assert!(said.contains("seg.txt is newer than the rest"), "{said}");
+}
+
+/// A set was left half replaced, and another program has written one of its files since: where the set cannot be written,
+/// that file stays, and so do the old ones.
+fn newer_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let left = [
+        (".d.bval.first.previous", "old"),
+        (".d.bvec.previous", "old"),
+        ("d.bval", "old"),
+        ("d.bvec", "theirs"),
+    ];
+    for (name, text) in left {
+        std::fs::write(at(name), text).expect("written");
+    }
+    let put = || {
+        let files = ["d.bval", "d.bvec"].map(|name| atomic::prepare_text(&at(name), "new"));
+        let files: Result<Vec<_>, _> = files.into_iter().collect();
+        atomic::put_together(files.expect("prepared"))
+    };
+    for fails in ["d.bval", "d.bvec"] {
+        let watcher: Watcher = Arc::new(move |operation, path: &Path| {
+            match operation == Operation::Rename && path.ends_with(fails) {
+                true => Err(std::io::Error::other("no")),
+                false => Ok(()),
+            }
+        });
+        let watch = disk::watch(folder.path(), watcher);
+        put().expect_err(fails);
+        drop(watch);
+        assert_eq!(names(folder.path()), left.map(|(name, _)| name), "{fails}");
+        for (name, text) in left {
+            let found = std::fs::read_to_string(at(name)).expect("read");
+            assert_eq!(found, text, "{fails}: {name}");
+        }
+        let old = atomic::before(&at("d.bval"), &at("d.bvec"));
+        assert_eq!(old, Some(at(".d.bvec.previous")), "{fails}");
+    }
+    put().expect("put");
+    assert_eq!(names(folder.path()), ["d.bval", "d.bvec"]);
+    for name in ["d.bval", "d.bvec"] {
+        let text = std::fs::read_to_string(at(name)).expect("read");
+        assert_eq!(text, "new", "{name}");
+    }
 }
 
 /// One set gets its names between those of another.

@@ -198,8 +198,8 @@ fn answered<T>(read: Result<T, Error>) -> Option<T> {
     }
 }
 
-fn notes(notes: &[String]) {
-    for note in notes {
+fn notes<T: AsRef<str>>(notes: &[T]) {
+    for note in notes.iter().map(AsRef::as_ref) {
         assert_eq!(note.lines().count(), 1, "{note}");
     }
 }
@@ -210,7 +210,7 @@ fn any(path: &Path) -> bool {
     let Some(opened) = answered(io::open(path, &control)) else {
         return false;
     };
-    notes(opened.warnings());
+    notes(&opened.remarks());
     match &opened {
         Opened::Tractogram(tractogram, _) => {
             streamlines(tractogram);

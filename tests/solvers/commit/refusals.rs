@@ -240,6 +240,13 @@ fn strengths() {
         for words in ["1527 s/mm²", "volume 1", "has 1000", "in 1 of 3"] {
             assert!(said.contains(words), "{words}: {said}");
         }
+        let one = io::scheme::Timing {
+            rows: timing.rows[1..2].to_vec(),
+            strengths_t_per_m: timing.strengths_t_per_m[1..2].to_vec(),
+            notes: Vec::new(),
+        };
+        let said = one.against(&[1000.0]).unwrap();
+        assert!(said.contains("in 1 of 1 volume;"), "{said}");
         // The order of the volumes is another.
         let said = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
         assert!(said.contains("in 2 of 3"), "{said}");

@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::films of an ffmpeg that talks", talks),
         test("jobs::films of an ffmpeg that stands still", stands_still),
         test("jobs::films where threads are few", few_threads),
+        test("jobs::films on a full disk are tried once", full_disk),
         test("jobs::films are cancelled", cancelled),
         test("jobs::films that are cut off are refused", cut_off),
         test(
@@ -109,11 +110,51 @@ fn few_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
     let needs_one = "case \"$*\" in *'-threads 1 -framerate '*'-filter_threads 1 '*'-threads 1 -movflags '*) ;; \
-                     *) echo 'no threads' >&2; exit 1;; esac";
-    let script = format!("{needs_one}\n{WHOLE} > \"$film\"");
-    let ffmpeg = in_place(folder.path(), &script, LONG);
-    save(&ffmpeg, &path, &Control::new()).expect("saved");
-    assert_eq!(std::fs::read(&path).expect("a film"), FILM);
+                     *) echo \"$COMPLAINT\" >&2; exit 1;; esac";
+    for complaint in [
+        "Error while opening decoder for input stream #0:0 : Resource temporarily unavailable",
+        "Error initializing output stream 0:0 -- Error while opening encoder for output stream #0:0 - maybe incorrect \
+         parameters such as bit_rate, rate, width or height",
+    ] {
+        let script = format!("COMPLAINT='{complaint}'\n{needs_one}\n{WHOLE} > \"$film\"");
+        let ffmpeg = in_place(folder.path(), &script, LONG);
+        save(&ffmpeg, &path, &Control::new()).expect("saved");
+        assert_eq!(std::fs::read(&path).expect("a film"), FILM);
+    }
+}
+
+/// One thread does not mend a full disk: ffmpeg is not started again, and the sentence gives the reason, also where ffmpeg
+/// says more after it or ends with success.
+fn full_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let starts = folder.path().join("starts");
+    for (complaints, end) in [
+        (
+            "Could not write header for output file #0 (incorrect codec parameters ?): No space left on device\n\
+             Error initializing output stream 0:0 --",
+            "exit 1",
+        ),
+        (
+            "av_interleaved_write_frame(): No space left on device\nConversion failed!",
+            "exit 1",
+        ),
+        (
+            "Error writing trailer of film.mp4: No space left on device",
+            ": > \"$film\"",
+        ),
+    ] {
+        std::fs::write(&starts, "").expect("written");
+        let script = format!(
+            "echo once >> '{}'\ncat >&2 <<'END'\n{complaints}\nEND\n{end}",
+            starts.display()
+        );
+        let ffmpeg = in_place(folder.path(), &script, LONG);
+        let error = save(&ffmpeg, &path, &Control::new()).expect_err("a full disk");
+        let error = error.to_string();
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(std::fs::read_to_string(&starts).expect("read"), "once\n");
+    }
 }
 
 fn stands_still() {

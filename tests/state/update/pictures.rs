@@ -90,17 +90,41 @@ fn not_saved() {
     let mut state = State::new(String::new());
     update(&mut state, shot(Some(Pane::Scene), 12, true));
     update(&mut state, Action::NextFrame);
-    let failed = Action::Event(Event {
-        slot: Slot::Save,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Failed("The disk is full: /tmp/t-001.png".to_owned()),
-    });
-    update(&mut state, failed);
+    update(&mut state, drawn(1, "/tmp/t-001.png", Ok(2)));
+    update(&mut state, Action::NextFrame);
+    update(&mut state, drawn(3, "/tmp/t-002.png", Ok(4)));
+    let failed = |ticket, path: &str| {
+        Action::Event(Event {
+            slot: Slot::Save,
+            ticket,
+            wall_ms: 1.0,
+            outcome: Outcome::Failed(format!("The disk is full: {path}")),
+        })
+    };
+    // Other files that are not written, and another picture that is not drawn, do not end it.
+    update(&mut state, failed(9, "/tmp/labels.nii.gz"));
+    assert!(state.session.turning.is_some());
+    assert_eq!(
+        state.session.status,
+        "Not saved: The disk is full: /tmp/labels.nii.gz"
+    );
+    update(&mut state, drawn(10, "/tmp/one.png", Err("Why".to_owned())));
+    assert!(state.session.turning.is_some());
+    update(&mut state, failed(4, "/tmp/t-002.png"));
     assert!(state.session.turning.is_none());
     assert!(update(&mut state, Action::NextFrame).is_empty());
-    let status = &state.session.status;
-    assert_eq!(status, "Not saved: The disk is full: /tmp/t-001.png");
+    assert_eq!(
+        state.session.status,
+        "Stopped after 1 of 12 pictures · Not saved: The disk is full: /tmp/t-002.png"
+    );
+}
+
+fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
+    Action::ShotTaken {
+        ticket,
+        path: PathBuf::from(path),
+        writing,
+    }
 }
 
 /// The last picture of a turn is in its file.
@@ -165,11 +189,15 @@ fn stopped() {
     assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
     assert!(cancels(&update(&mut state, Action::Escape)));
     let mut state = begun(3);
-    update(&mut state, Action::ShotTaken(3, Ok(())));
+    update(&mut state, drawn(3, "/tmp/t-001.png", Ok(5)));
     assert!(state.session.jobs.is_empty() && state.session.turning.is_some());
     let mut state = begun(4);
-    update(&mut state, Action::ShotTaken(4, Err("Why".to_owned())));
+    update(
+        &mut state,
+        drawn(4, "/tmp/t-001.png", Err("Why".to_owned())),
+    );
     assert!(state.session.jobs.is_empty() && state.session.turning.is_none());
+    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     assert_eq!(state.session.messages.len(), 1);
 }
 

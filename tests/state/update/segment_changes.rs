@@ -7,7 +7,7 @@ use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere}
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::jobs::{ForSegment, Outcome, Request, Slot};
-use arcuate::solvers::level_set::What;
+use arcuate::solvers::level_set::{Sphere, What};
 use arcuate::state::recipe::segment::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
 use arcuate::state::{Action, Effect, Phase, Play};
@@ -32,6 +32,10 @@ pub fn tests() -> Vec<Trial> {
         test(
             "update::segment::a_sphere_that_is_refused_leaves_no_step",
             refused,
+        ),
+        test(
+            "update::segment::two_spheres_refused_at_once_leave_no_step",
+            both_refused,
         ),
         test("update::segment::going_back_ends_at_its_step", goes_back),
         test("update::segment::a_reference_leaves_the_measures", measured),
@@ -360,6 +364,37 @@ fn refused() {
     sphere(&mut window, false, far, 5.0);
     assert!(messages(&window).contains("holds no voxel of the image"));
     assert_eq!(steps(&window), (0, None));
+}
+
+/// Two spheres that are placed before an answer comes are refused in one answer.
+fn both_refused() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
+    let spheres = window.state.document.segment.spheres.clone();
+    let mut asked = None;
+    for radius_mm in [40.0, 41.0] {
+        let whole = Sphere {
+            add: false,
+            centre: DVec3::ZERO,
+            radius_mm,
+        };
+        let place = Action::Segment(SegmentAction::Sphere(whole));
+        let effects = arcuate::state::update(&mut window.state, place);
+        asked = effects.into_iter().find_map(|effect| match effect {
+            Effect::Submit(request) => Some(request),
+            _ => None,
+        });
+    }
+    let job = window.jobs.submit(asked.expect("asked for"));
+    let event = window.jobs.wait(&job, |_| {});
+    window.act(Action::Event(event));
+    assert!(!messages(&window).is_empty());
+    assert_eq!(window.state.document.segment.spheres, spheres);
+    // The newest step is that of the sphere that stays.
+    window.act(Action::Undo);
+    let left = &window.state.document.segment.spheres;
+    assert_eq!(left.len() + 1, spheres.len(), "{left:?}");
 }
 
 /// The state names the step to go back to until the surface has reached it.

@@ -29,6 +29,11 @@ fn first_name(file: &Path) -> PathBuf {
     second_name(file, "first.previous")
 }
 
+/// The name that a file has which is newer than its half replaced set, while it is replaced.
+fn newer_name(file: &Path) -> PathBuf {
+    second_name(file, "newer.previous")
+}
+
 fn second_name(file: &Path, ending: &str) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     // The files of a set differ at the end of their names.
@@ -117,74 +122,106 @@ fn alone(files: &[Ready]) -> Option<disk::File> {
 struct Old {
     /// In the order of the set.
     targets: Vec<PathBuf>,
+    /// Those that this process has given: without them all is as it was before.
+    given: Vec<PathBuf>,
 }
 
 impl Old {
-    /// Takes back what a killed process had begun, and gives second names to files that will be replaced.
+    /// Gives second names to files that will be replaced. Those that a killed process has given in a set that it left half
+    /// replaced stay: they are the old files.
     fn keep(files: &[Ready]) -> Result<Self, Error> {
         let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
-        let old = Self { targets };
-        let failed = |file: &Ready, e: &std::io::Error| Error::writing(&file.path, e);
-        let is_half = old.targets.first().is_some_and(|first| is_half(first));
+        let is_half = targets.first().is_some_and(|first| is_half(first));
+        let mut old = Self {
+            targets,
+            given: Vec::new(),
+        };
+        match old.give(files, is_half) {
+            Ok(()) => Ok(old),
+            Err((file, error)) => {
+                old.take_back();
+                Err(Error::writing(&file.path, &error))
+            }
+        }
+    }
+
+    fn give<'a>(
+        &mut self,
+        files: &'a [Ready],
+        is_half: bool,
+    ) -> Result<(), (&'a Ready, std::io::Error)> {
         // The first comes last: as long as its second name is there, so are the others'.
         for (number, file) in files.iter().enumerate().rev() {
-            let name = previous_name(&file.target);
-            let taken_back = match is_half && !disk::are_one(&file.target, &name) {
-                true if number > 0 => disk::rename(&name, &file.target),
-                _ => remove(&name),
-            };
-            let taken_back = taken_back.and_then(|()| remove(&first_name(&file.target)));
-            let is_there = |e: &std::io::Error| e.kind() != ErrorKind::NotFound;
-            taken_back
-                .or_else(|e| if is_there(&e) { Err(e) } else { Ok(()) })
-                .map_err(|e| failed(file, &e))?;
+            let mut stale = vec![newer_name(&file.target)];
+            if number == 0 || !is_half {
+                stale.push(previous_name(&file.target));
+            }
+            if number > 0 || !is_half {
+                stale.push(first_name(&file.target));
+            }
+            let gone = stale.iter().try_for_each(|name| remove(name));
+            gone.map_err(|e| (file, e))?;
         }
         let is_replaced = |file: &&Ready| file.replaces && file.target.exists();
         let [first, others @ ..] = files else {
-            return Ok(old);
+            return Ok(());
         };
         let mut is_needed = false;
         for file in others.iter().filter(is_replaced) {
-            let linked = disk::link_or_copy(&file.target, &previous_name(&file.target));
-            linked.map_err(|e| old.given_up(failed(file, &e)))?;
+            let previous = previous_name(&file.target);
             is_needed = true;
+            let name = match is_half && previous.exists() {
+                false => previous,
+                true if disk::are_one(&file.target, &previous) => continue,
+                // Another program may have written it since: it comes back if this set is not written.
+                true => newer_name(&file.target),
+            };
+            disk::link_or_copy(&file.target, &name).map_err(|e| (file, e))?;
+            self.given.push(name);
         }
-        if is_needed && is_replaced(&first) {
+        if is_needed && !is_half && is_replaced(&first) {
             let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MOST_COPIED);
             let link = match is_small {
                 true => disk::link_or_copy,
                 false => disk::link,
             };
-            match link(&first.target, &first_name(&first.target)) {
+            let name = first_name(&first.target);
+            match link(&first.target, &name) {
+                Ok(()) => self.given.push(name),
                 Err(e) if is_about_links(&e) => {}
-                linked => linked.map_err(|e| old.given_up(failed(first, &e)))?,
+                Err(e) => return Err((first, e)),
             }
         }
-        Ok(old)
+        Ok(())
     }
 
-    fn given_up(&self, error: Error) -> Error {
-        self.forget();
-        error
+    /// The set is as it was before, and so are the second names. That of the first goes first: without it the others
+    /// are ignored.
+    fn take_back(&self) {
+        for name in self.given.iter().rev() {
+            let _ = remove(name);
+        }
     }
 
-    /// All new ones have their names, or all old ones. The first goes first: without it the others are ignored.
+    /// All new ones have their names. That of the first goes first: without it the others are ignored.
     fn forget(&self) {
         for (number, target) in self.targets.iter().enumerate() {
-            let name = match number {
-                0 => first_name(target),
-                _ => previous_name(target),
+            let names = match number {
+                0 => vec![first_name(target)],
+                _ => vec![newer_name(target), previous_name(target)],
             };
-            let _ = remove(&name);
+            for name in names {
+                let _ = remove(&name);
+            }
         }
     }
 
     /// Gives a file back its name, or takes it from a new one that nothing was there before.
     fn restore(&self, target: &Path) -> std::io::Result<()> {
-        let name = previous_name(target);
-        match name.exists() {
-            true => disk::rename(&name, target),
-            false => disk::remove_file(target),
+        let names = [newer_name(target), previous_name(target)];
+        match names.iter().find(|name| name.exists()) {
+            Some(name) => disk::rename(name, target),
+            None => disk::remove_file(target),
         }
     }
 }
@@ -220,7 +257,7 @@ pub fn put_together(files: Vec<Ready>) -> Result<(), Error> {
             let failed = replaced.filter(|target| old.restore(target).is_err());
             // The first error is the one to tell; what cannot be restored keeps its second name.
             if failed.count() == 0 {
-                old.forget();
+                old.take_back();
             }
             return Err(error);
         }

@@ -6,8 +6,8 @@ use super::super::gradients::{self, Rows, TableFiles};
 use super::super::stored::{Pixel, Stored};
 use super::super::words::counted;
 use super::super::{
-    Error, Told, atomic, colours, detect, disk, image, in_world, label_table, misnamed, moved_grid,
-    nifti, nrrd, with_extension,
+    Error, Remark, Told, atomic, colours, detect, disk, image, in_world, label_table, misnamed,
+    moved_grid, nifti, nrrd, with_extension,
 };
 use crate::compute::Control;
 use crate::data::labels::Labels;
@@ -24,7 +24,7 @@ pub struct Image {
     /// Whether the files of the output's gradients are the input's own, which hold them already.
     in_place: bool,
     format: Format,
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
     pub losses: Vec<String>,
 }
@@ -80,11 +80,12 @@ pub fn plan(
             losses.extend(others);
         }
     }
-    let mut notes = info.warnings;
+    let mut notes = info.remarks();
     let files = gradients::find_beside(input).filter(|_| gradients.is_some());
-    notes.extend(files.as_ref().and_then(gradients::says_before));
+    let before = files.as_ref().and_then(gradients::says_before);
+    notes.extend(before.map(Remark::from));
     if gradients.is_none() && stored.frames > 1 {
-        notes.extend(foreign_table(input, output));
+        notes.extend(foreign_table(input, output).map(Remark::from));
     }
     let in_place = told.affine.is_none() && shares_table(input, output);
     Ok(Image {

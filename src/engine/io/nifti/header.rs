@@ -168,6 +168,7 @@ pub struct Header {
     pub rest: Rest,
     /// Oddities that reading got past.
     pub warnings: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Fields as stored, before any check.
@@ -392,7 +393,7 @@ impl Raw {
     /// where the voxels of this file can begin at the earliest.
     fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {
         let bad = |found: String, expected: &str| Err(Error::malformed(path, found, expected));
-        let mut warnings = Vec::new();
+        let (mut warnings, mut notes) = (Vec::new(), Vec::new());
         let count = match self.dim[0] {
             n @ 1..=7 => n as usize,
             n => return bad(dimensions(n), "1 to 7"),
@@ -463,7 +464,7 @@ impl Raw {
             dims,
             voxel_type,
             vox_offset,
-            scaling: self.scaling(path, voxel_type, &mut warnings)?,
+            scaling: self.scaling(path, voxel_type, &mut warnings, &mut notes)?,
             pixdim: [0.0; 8],
             qform_code: 0,
             sform_code: 0,
@@ -477,6 +478,7 @@ impl Raw {
             description: String::new(),
             rest: Rest::default(),
             warnings,
+            notes,
         })
     }
 
@@ -487,6 +489,7 @@ impl Raw {
         path: &Path,
         voxel_type: VoxelType,
         warnings: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) -> Result<Option<(f64, f64)>, Error> {
         let (slope, inter) = (self.slope, self.inter);
         if slope == 0.0 || (slope == 1.0 && inter == 0.0) {
@@ -494,7 +497,7 @@ impl Raw {
         }
         if voxel_type.is_colour() {
             if !slope.is_nan() {
-                warnings.push(format!(
+                notes.push(format!(
                     "The header has slope {slope} and intercept {inter}, which do not apply to colours; the colours are used \
                      as stored"
                 ));

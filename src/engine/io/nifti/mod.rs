@@ -157,7 +157,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         frames: header.frames,
         not_a_number,
         infinite,
-        warnings: info.warnings,
+        remarks: info.remarks(),
     }))
 }
 

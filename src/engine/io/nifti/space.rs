@@ -3,8 +3,8 @@
 use super::header::{Header, Version};
 use crate::data::labels::LARGEST_WHOLE;
 use crate::data::{AffineSource, Grid};
-use crate::io::Error;
 use crate::io::numbers::Type;
+use crate::io::{Error, Remark};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::path::Path;
 
@@ -38,11 +38,17 @@ pub struct SpaceInfo {
     pub intent_code: i32,
     pub intent_name: String,
     pub description: String,
-    /// One sentence each, without the path.
+    /// What may make the result wrong, one sentence each, without the path.
     pub warnings: Vec<String>,
+    /// What is good to know only.
+    pub notes: Vec<String>,
 }
 
 impl SpaceInfo {
+    pub fn remarks(&self) -> Vec<Remark> {
+        Remark::all(&self.warnings, &self.notes)
+    }
+
     /// For a format that has one affine, in mm.
     pub(in crate::io) fn of(
         version: &'static str,
@@ -65,6 +71,7 @@ impl SpaceInfo {
             intent_name: String::new(),
             description: String::new(),
             warnings: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -86,7 +93,7 @@ impl SpaceInfo {
 
 /// The grid a header describes, and what to tell about it.
 pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Error> {
-    let mut warnings = header.warnings.clone();
+    let (mut warnings, mut notes) = (header.warnings.clone(), header.notes.clone());
     let (affine, source, code) = if header.sform_code > 0 {
         (sform(header), AffineSource::Sform, header.sform_code)
     } else if header.qform_code > 0 {
@@ -112,7 +119,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             ("an affine of finite numbers", "repair the header"),
         ));
     }
-    let (mm, units) = unit(header, &affine, &mut warnings);
+    let (mm, units) = unit(header, &affine, &mut warnings, &mut notes);
     let scaled = DAffine3::from_scale(DVec3::splat(mm)) * affine;
     let grid = Grid::new(header.shape, scaled, source).ok_or_else(|| {
         Error::malformed(
@@ -157,6 +164,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
         intent_name: header.intent_name.clone(),
         description: header.description.clone(),
         warnings,
+        notes,
     };
     Ok((grid, info))
 }
@@ -211,7 +219,12 @@ fn edges(header: &Header) -> DVec3 {
 }
 
 /// Millimetres per unit of the file. Units that give absurd voxels are taken for a slip.
-fn unit(header: &Header, affine: &DAffine3, warnings: &mut Vec<String>) -> (f64, &'static str) {
+fn unit(
+    header: &Header,
+    affine: &DAffine3,
+    warnings: &mut Vec<String>,
+    notes: &mut Vec<String>,
+) -> (f64, &'static str) {
     let (mm, name) = match header.xyzt_units & 7 {
         1 => (1000.0, "m"),
         2 => return (1.0, "mm"),
@@ -221,7 +234,7 @@ fn unit(header: &Header, affine: &DAffine3, warnings: &mut Vec<String>) -> (f64,
     let edge = affine.matrix3.x_axis.length() * mm;
     let [least, most] = PLAUSIBLE_EDGE_MM;
     if (least..=most).contains(&edge) {
-        warnings.push(format!("The file's unit is {name}; it was converted to mm"));
+        notes.push(format!("The file's unit is {name}; it was converted to mm"));
         (mm, name)
     } else {
         warnings.push(format!(

@@ -263,7 +263,7 @@ fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
     });
     let m: Vec<f64> = flat.filter_map(Value::as_f64).collect();
     let (Ok(shape), 16) = (<[usize; 3]>::try_from(shape), m.len()) else {
-        info.warn("The header names no grid of an image");
+        info.note("The header names no grid of an image");
         return None;
     };
     let column = |c: usize| DVec3::new(m[c], m[4 + c], m[8 + c]);

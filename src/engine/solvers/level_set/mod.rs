@@ -53,7 +53,7 @@ pub use evolution::{Evolution, Size};
 pub use measure::{Agreement, Measures, agreement, measures, measures_of};
 pub use nearest::Nearest;
 pub use params::{Edge, LayerSpeed, Layout, Mode, Params};
-pub use probe::Probe;
+pub use probe::{Probe, RangeDoubt};
 pub use script::{Ended, Event, Script, What};
 pub use speed::{Inputs, speed_picture};
 pub use start::{Sphere, Start};

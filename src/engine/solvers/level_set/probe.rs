@@ -24,6 +24,15 @@ pub struct Probe {
     pub moved: bool,
 }
 
+/// Why a range does not end at the border of what was sampled.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RangeDoubt {
+    /// The sample holds more than one tissue.
+    Mixed,
+    /// This value just outside the sample is within the range.
+    TakesIn(f64),
+}
+
 /// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
 /// of two borders that are a voxel apart would join. It is at least as many standard
 /// deviations of the sample, so that one voxel of noise in seven leaves it, which the curvature holds, …
@@ -132,6 +141,15 @@ impl Probe {
             beside,
             mixed,
         })
+    }
+
+    /// Why a surface in a range will not stop at the border of the sample. A mixed sample comes first: the values beside
+    /// it are those of tissues that it holds.
+    pub fn range_doubt(&self, range: [f64; 2]) -> Option<RangeDoubt> {
+        match self.mixed {
+            true => Some(RangeDoubt::Mixed),
+            false => self.neighbour_within(range).map(RangeDoubt::TakesIn),
+        }
     }
 
     /// The value just outside the sample that lies within a range, so that a surface does not stop there; of two, the

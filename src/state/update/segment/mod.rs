@@ -409,13 +409,17 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
             frame(state, &live);
         }
     }
-    for (number, why) in steered.refused {
-        let spheres = &mut state.document.segment.spheres;
-        // Placing the last sphere is the newest step, unless the user has done something else since.
-        if let Some((_, sphere)) = spheres.pop_if(|(n, _)| *n == number) {
-            state.history.forget_newest(place_label(&sphere));
+    let is_refused = |n: u64| steered.refused.iter().any(|(number, _)| *number == n);
+    let spheres = &mut state.document.segment.spheres;
+    // Placing the last sphere is the newest step, unless the user has done something else since; without both, the
+    // same holds for the sphere before.
+    while let Some((_, sphere)) = spheres.pop_if(|(n, _)| is_refused(*n)) {
+        if !state.history.forget_newest(place_label(&sphere)) {
+            break;
         }
-        spheres.retain(|(n, _)| *n != number);
+    }
+    spheres.retain(|(n, _)| !is_refused(*n));
+    for (number, why) in steered.refused {
         if let Some(asked) = &mut state.session.segment.asked {
             asked.spheres.retain(|(n, _)| *n != number);
         }
