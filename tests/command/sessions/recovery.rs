@@ -95,7 +95,8 @@ fn origin() {
     // A note says what was recovered until it is saved; the offer is gone.
     let said = again.said();
     assert!(
-        said.starts_with("Recovered ") && said.ends_with("2 regions. Save the session to keep it"),
+        said.starts_with("Recovered own.arcuate: ")
+            && said.ends_with("2 regions. Save the session to keep it"),
         "{said}"
     );
     again.session(SessionAction::Save {

@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::what is opened begins at its top", begins),
         test("ui::export in Track is of the live result", live_first),
         test("ui::checks that were not run are counted", not_run),
+        test("ui::a target without streamlines has no median", unreached),
     ]
 }
 
@@ -51,6 +52,30 @@ fn not_run() {
     known.document.edit_layer(scan, |l| l.recipe = recipe);
     let after = open(known);
     after.get_by_label("checks passed");
+}
+
+/// Of no streamlines there is no length, not one of 0 mm.
+fn unreached() {
+    let reached = |n: u64| {
+        let mut state = tracking();
+        let live = state.session.live.as_mut().expect("live streamlines");
+        let output = Arc::make_mut(&mut live.output);
+        output.per_target = vec![n];
+        if n == 0 {
+            // All end elsewhere.
+            let all = output.kept.len();
+            output.kept = output
+                .kept
+                .clone()
+                .with_per_streamline("target", vec![1.0; all]);
+        }
+        window(state, [1280.0, 1000.0])
+    };
+    let some = reached(450);
+    some.get_by_label_contains("Target Motor L, 450 streamlines, median ");
+    assert!(some.query_by_label_contains("median –").is_none());
+    let none = reached(0);
+    none.get_by_label("Target Motor L, 0 streamlines, median –");
 }
 
 /// How far the panel was scrolled belongs to what was open.

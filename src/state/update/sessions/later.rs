@@ -163,7 +163,12 @@ pub(super) fn was_made_again(
 
 /// Says that unsaved work was recovered, until it is saved; returns the status line.
 pub(super) fn notify_recovered(state: &mut State, layers: usize) -> String {
-    let recovered = format!("Recovered {}", state.document.name);
+    // It has the name that the header gives it, and the offer gave.
+    let file = state.session.saving.file.as_ref();
+    let recovered = match file.and_then(|f| f.file_name()) {
+        Some(file) => format!("Recovered {}", file.to_string_lossy()),
+        None => format!("Recovered {}", state.document.name),
+    };
     let sentence = format!(
         "{recovered}: {}, {}. Save the session to keep it",
         counted(layers, "layer"),

@@ -281,6 +281,7 @@ fn tracked_targets(
         let count = format::count(n);
         let median = lengths.per_target.get(i).copied().unwrap_or(0.0);
         let median = format::with_unit(&format::fixed(f64::from(median), 0), "mm");
+        let median = or_none(n as usize, median);
         let spoken = format!("Target {name}, {}, median {median}", streamlines(n));
         (vec![count, median], spoken)
     });
@@ -301,10 +302,7 @@ fn measured_targets(
     table(ui, state, live, &heads, actions, |i, name| {
         let found = reached.get(i).copied().unwrap_or_default();
         let count = format::count(found.count);
-        let or_none = |text: String| match found.count {
-            0 => "–".to_owned(),
-            _ => text,
-        };
+        let or_none = |text| or_none(found.count as usize, text);
         let cm = or_none(format::measure(f64::from(found.measure)));
         let mm = format::fixed(f64::from(found.length_mm), 0);
         let mm = or_none(format::with_unit(&mm, "mm"));
@@ -312,6 +310,14 @@ fn measured_targets(
         let spoken = format!("Target {name}, {rays}, median CM {cm}, median length {mm}");
         (vec![count, cm, mm], spoken)
     });
+}
+
+/// A median of nothing is no figure.
+fn or_none(count: usize, median: String) -> String {
+    match count {
+        0 => "–".to_owned(),
+        _ => median,
+    }
 }
 
 /// One row per target: its name and, right-aligned, a value under each head (with its width).
