@@ -65,7 +65,6 @@ pub use seeding::MAX_SEEDS;
 pub use starts::{Starts, starts};
 
 pub use super::Error;
-use super::random;
 use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control, memory};
 use crate::data::words::number;
