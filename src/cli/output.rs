@@ -122,11 +122,7 @@ pub fn say(severity: Severity, sentence: &str) {
 
 /// Writes what reading a file brought up to standard error, with the name of the file.
 pub fn remark(remark: &Remark, file: impl Display) {
-    let severity = match remark.is_note {
-        true => Severity::Information,
-        false => Severity::Warning,
-    };
-    say(severity, &format!("{remark}: {file}"));
+    say(Severity::from(remark), &format!("{remark}: {file}"));
 }
 
 /// Says an error after which the command goes on.

@@ -17,7 +17,7 @@ use super::view::Task;
 use super::{Document, Recipe};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
-use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
+use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Remark, Request, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::tracking;
 use crate::solvers::{gradient_check, tensor_check};
@@ -31,6 +31,15 @@ pub enum Severity {
     Information,
     Warning,
     Error,
+}
+
+impl From<&Remark> for Severity {
+    fn from(remark: &Remark) -> Self {
+        match remark.is_note {
+            true => Self::Information,
+            false => Self::Warning,
+        }
+    }
 }
 
 /// Between what was done and what followed.

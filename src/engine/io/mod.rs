@@ -278,15 +278,7 @@ pub enum Opened {
 }
 
 impl Opened {
-    /// What may make the result wrong, one sentence each, without the path.
-    pub fn warnings(&self) -> &[String] {
-        match self {
-            Self::Volume(_, info) => &info.warnings,
-            Self::Tractogram(_, info) => &info.warnings,
-        }
-    }
-
-    /// The same, and what is good to know only.
+    /// Warnings, then what is good to know only.
     pub fn remarks(&self) -> Vec<Remark> {
         match self {
             Self::Volume(_, info) => info.remarks(),

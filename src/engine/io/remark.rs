@@ -12,6 +12,14 @@ pub struct Remark {
 }
 
 impl Remark {
+    /// With the name of what it is about.
+    pub fn about(self, name: &str) -> Self {
+        Self {
+            sentence: format!("{self}: {name}"),
+            ..self
+        }
+    }
+
     /// All of a reader's, warnings first.
     pub fn all(warnings: &[String], notes: &[String]) -> Vec<Self> {
         let note = |sentence: String| Self {

@@ -11,7 +11,7 @@ pub use remake::{Remade, Remake, Tensors};
 use super::{Loaded, Slot};
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
-use crate::io::{Told, session};
+use crate::io::{Remark, Told, session};
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::tracking::selection::Edit;
@@ -242,7 +242,7 @@ pub enum Restored {
         path: PathBuf,
         loaded: Loaded,
         told: Told,
-        notes: Vec<String>,
+        notes: Vec<Remark>,
         /// It is not what it was; in the words of [`Standing::Changed`].
         changed: Option<String>,
         /// Its streamlines elsewhere; an error is a sentence.

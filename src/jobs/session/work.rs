@@ -385,7 +385,7 @@ fn file(
             path,
             loaded,
             told,
-            notes: notes.iter().map(ToString::to_string).collect(),
+            notes,
             changed: None,
             moved: Vec::new(),
         }),

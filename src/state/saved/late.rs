@@ -5,6 +5,7 @@ use super::read::{edits, item, put_edits, restore};
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
 use super::{moved_of, regions_of, segments_of, weights_of};
+use crate::jobs::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::Document;
 use crate::state::document::LayerId;
@@ -54,7 +55,7 @@ pub fn one(
     document: &mut Document,
     absent: &Absent,
     restored: Restored,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<Remark>, String> {
     let saved = &absent.layer;
     let id = LayerId(saved.id);
     let replaced = match (&restored, own_file(absent)) {
@@ -71,18 +72,23 @@ pub fn one(
     let there = saved.there(&restored)?;
     let (layer, mut notes) = restore(saved, restored)?;
     if let Some(said) = replaced {
-        notes.push(said.clone());
+        notes.push(said.clone().into());
         document.replaced.insert(id, said);
     }
     let steps = edits(&absent.read, &saved.edits)?;
     document.absent.retain(|a| a.layer.id != saved.id);
     document.layers.push(Arc::new(layer));
     // What was edited is what was opened no more, and could not be moved.
-    notes.extend(moved_of::lay(document, saved, there).err());
+    notes.extend(
+        moved_of::lay(document, saved, there)
+            .err()
+            .map(Remark::from),
+    );
     put_edits(document, id, &steps);
     regions_of::find_again(document, id);
     find_again(document, segments_of::make);
-    notes.extend(weights_of::attach(document, &absent.read, saved).err());
+    let unread = weights_of::attach(document, &absent.read, saved).err();
+    notes.extend(unread.map(Remark::from));
     find_again(document, weights_of::make);
     Ok(notes)
 }

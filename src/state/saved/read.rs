@@ -14,8 +14,8 @@ use super::{
 };
 use crate::data::turn::Turn;
 use crate::io::Told;
-use crate::jobs::Loaded;
 use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
+use crate::jobs::{Loaded, Remark};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
@@ -179,7 +179,7 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
 /// in the session.
 pub struct Built {
     pub document: Document,
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     pub left_out: Vec<String>,
 }
 
@@ -204,17 +204,18 @@ pub fn build(
             Ok((there, (layer, said))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
-                notes.extend(said.into_iter().map(|note| format!("{note}: {path}")));
+                notes.extend(said.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
-                notes.extend(moved_of::lay(&mut document, of, there).err());
+                let unmoved = moved_of::lay(&mut document, of, there).err();
+                notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
                 // One sentence names all missing kept results.
                 if !(matches!(of.from, Origin::Kept(_)) && why.starts_with(GONE)) {
                     let name = &of.name;
-                    notes.push(format!(
-                        "The layer \"{name}\" is left out and stays in the session: {why}"
-                    ));
+                    let sentence =
+                        format!("The layer \"{name}\" is left out and stays in the session: {why}");
+                    notes.push(sentence.into());
                 }
                 missing.push((id, why));
             }
@@ -240,7 +241,7 @@ pub fn build(
                 document.made.insert(id, Arc::new(made));
             }
             Err(why) => {
-                notes.push(format!("{} cannot be made again: {why}", layer.name));
+                notes.push(format!("{} cannot be made again: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
                 let unread = Absent { layer, why, read };
                 document.unread.insert(id, Arc::new(unread));
@@ -251,7 +252,7 @@ pub fn build(
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         let now = replaced(layer, read);
-        notes.extend(now.clone());
+        notes.extend(now.clone().map(Remark::from));
         let said = now.or_else(|| layer.replaced.clone());
         if let (Some(said), Some(_)) = (said, document.layer(id)) {
             document.replaced.insert(id, said);
@@ -368,7 +369,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
 pub(super) fn restore(
     saved: &SavedLayer,
     restored: Restored,
-) -> Result<(Layer, Vec<String>), String> {
+) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
     let (content, recipe, path) = match (&saved.from, restored) {
         (
@@ -435,7 +436,7 @@ pub(super) fn restore(
     let id = LayerId(saved.id);
     let layer = Layer {
         path,
-        notes: notes.clone(),
+        notes: notes.iter().map(ToString::to_string).collect(),
         ..Layer::new(id, saved.name.clone(), content, display, recipe)
     };
     Ok((layer, notes))

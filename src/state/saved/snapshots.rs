@@ -4,6 +4,7 @@
 use super::read::{self, Items, Missing};
 use super::write::Lists;
 use super::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
+use crate::jobs::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::comparing::Snapshot;
 use crate::state::document::{Content as Held, Layer, LayerId};
@@ -115,7 +116,7 @@ pub struct Restored {
     /// Sentences about what they lack.
     pub lacks: Vec<String>,
     /// Others, each with the name of the snapshot that it is about.
-    pub said: Vec<(String, String)>,
+    pub said: Vec<(String, Remark)>,
 }
 
 /// The snapshots of a session, with what is said of them.

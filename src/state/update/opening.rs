@@ -90,13 +90,8 @@ pub fn opened(
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
-        let severity = match note.is_note {
-            true => Severity::Information,
-            false => Severity::Warning,
-        };
-        state
-            .session
-            .say(severity, format!("{note}: {}", path.display()));
+        let text = format!("{note}: {}", path.display());
+        state.session.say(Severity::from(note), text);
     }
     let kind = match &loaded {
         Loaded::Tractogram(_) => RecentKind::Streamlines,

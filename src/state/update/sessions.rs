@@ -7,7 +7,7 @@ use super::{edit, fitting, opening};
 use crate::jobs::session::{
     Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
-use crate::jobs::{Request, Slot};
+use crate::jobs::{Remark, Request, Slot};
 use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
@@ -483,12 +483,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let (document, mut notes) = (built.document, built.notes);
     // What was said of the present document is true of a layer wherever it is.
     for (name, note) in said {
-        if !notes.iter().any(|known| known.ends_with(&note)) {
-            notes.push(format!("Snapshot {name}: {note}"));
+        if !notes.iter().any(|known| known.ends_with(&*note)) {
+            let sentence = format!("Snapshot {name}: {note}");
+            notes.push(Remark { sentence, ..note });
         }
     }
-    notes.extend(built.left_out);
-    notes.extend(lacks);
+    notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
     let kept: Vec<_> = std::mem::take(&mut state.session.messages);
     empty(state, effects);
     // What was said while the session was read is about it.
@@ -496,7 +496,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let kept = kept.into_iter().filter(|m| m.text.contains(&about));
     state.session.messages = kept.collect();
     for note in &notes {
-        state.session.say(Severity::Warning, note.clone());
+        state
+            .session
+            .say(Severity::from(note), note.sentence.clone());
     }
     if let Some(sentence) = saved::away(&document) {
         state

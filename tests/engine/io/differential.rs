@@ -251,12 +251,17 @@ fn read(path: &Path) -> Result<Opened, Error> {
     std::panic::catch_unwind(reading).unwrap_or_else(|_| panic!("panicked: {}", path.display()))
 }
 
+fn remarks(opened: &Opened) -> Vec<String> {
+    let all = opened.remarks().into_iter();
+    all.map(|remark| remark.sentence).collect()
+}
+
 /// All that is said about a file that was read.
 fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     let Ok(opened) = ours else {
         return BTreeSet::new();
     };
-    let mut words: BTreeSet<String> = opened.warnings().iter().cloned().collect();
+    let mut words = BTreeSet::from_iter(remarks(opened));
     if let Opened::Tractogram(tractogram, _) = opened {
         words.extend(fibres::not_finite(tractogram));
     }
@@ -278,7 +283,7 @@ fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Fi
             return vec![finding("OnlyPeer", error, "read".to_owned())];
         }
         (Ok(opened), Some(error)) => {
-            let said = opened.warnings().join("; ");
+            let said = remarks(opened).join("; ");
             return vec![finding("OnlyArcuate", said, error.to_owned())];
         }
         (Ok(opened), None) => opened,
@@ -287,7 +292,7 @@ fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Fi
         Opened::Volume(volume, _) => of_images(volume, &file.theirs, numbers),
         Opened::Tractogram(tractogram, _) => of_lines(tractogram, file, numbers),
     };
-    let said = opened.warnings().join("; ");
+    let said = remarks(opened).join("; ");
     let all = differences.into_iter();
     all.map(|(outcome, why)| finding(outcome, said.clone(), why))
         .collect()

@@ -176,8 +176,9 @@ impl Old {
                 // Another program may have written it since: it comes back if this set is not written.
                 true => newer_name(&file.target),
             };
+            // Before it is there: a copy may fail when a part of it is.
+            self.given.push(name.clone());
             disk::link_or_copy(&file.target, &name).map_err(|e| (file, e))?;
-            self.given.push(name);
         }
         if is_needed && !is_half && is_replaced(&first) {
             let is_small = disk::metadata(&first.target).is_ok_and(|m| m.len() <= MOST_COPIED);
@@ -186,10 +187,10 @@ impl Old {
                 false => disk::link,
             };
             let name = first_name(&first.target);
+            self.given.push(name.clone());
             match link(&first.target, &name) {
-                Ok(()) => self.given.push(name),
                 Err(e) if is_about_links(&e) => {}
-                Err(e) => return Err((first, e)),
+                linked => linked.map_err(|e| (first, e))?,
             }
         }
         Ok(())

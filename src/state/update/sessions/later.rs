@@ -40,7 +40,7 @@ pub(super) fn was_restored(state: &mut State, restored: RestoredLayers, effects:
             Ok(())
         });
         for note in notes {
-            state.session.say(Severity::Warning, note);
+            state.session.say(Severity::from(&note), note.sentence);
         }
         match outcome {
             Ok(()) => {
