@@ -16,7 +16,6 @@ use crate::solvers::geodesic::{
 };
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
-use crate::state::defaults;
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -177,7 +176,7 @@ fn head(backend: &Backend) -> Result<Case, String> {
         &demo.dwi,
         &demo.gradients,
         &demo.mask,
-        &defaults::fit(),
+        &tensor_fit::Params::defaults(),
         backend,
         &control,
     );
