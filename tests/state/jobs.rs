@@ -262,7 +262,7 @@ fn gradients_beside_and_named() {
     // What a command that cannot do without gradients ends with.
     let refused = gradients_refused.expect("the reason");
     assert!(
-        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bval"),
+        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bvec"),
         "{refused}"
     );
     assert!(matches!(
