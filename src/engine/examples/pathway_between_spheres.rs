@@ -44,11 +44,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         source(&bundle.placements[0])?,
         source(&bundle.placements[1])?,
     ];
-    let schedule = eikonal::Params {
+    let solver_params = eikonal::Params {
         tolerance: params.tolerance,
         schedule: None,
     };
-    let mut fields = solve(&prepared, &sources, &schedule, &backend, &control)?;
+    let mut fields = solve(&prepared, &sources, &solver_params, &backend, &control)?;
     let (second, first) = (
         fields.pop().ok_or("a field")?,
         fields.pop().ok_or("a field")?,
