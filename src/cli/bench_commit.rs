@@ -15,9 +15,10 @@
 mod peer;
 
 use super::bench::Choice;
-use super::bench_tracking::median;
 use crate::compute::{Backend, Control};
 use crate::data::Gradients;
+use crate::data::random::Stream;
+use crate::data::statistics::quantile;
 use crate::phantom::{Arcs, directions};
 use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
@@ -136,14 +137,10 @@ impl Case {
     }
 }
 
+/// Uniform numbers in `0..1`.
 fn uniform(seed: u64) -> impl FnMut() -> f64 {
-    let mut bits = seed;
-    move || {
-        bits = bits
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (bits >> 11) as f64 / (1u64 << 53) as f64
-    }
+    let mut stream = Stream::new(seed, 0);
+    move || stream.uniform()
 }
 
 fn random(n: usize, seed: u64) -> Vec<f32> {
@@ -189,7 +186,7 @@ fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
     if let Some(cards) = operator.on_cards() {
         let seconds = |ms: Vec<f32>| ms.into_iter().map(|v| 1e-3 * f64::from(v)).collect();
         let each: [Vec<f64>; 2] = cards.times_ms(&x, &y, 4 * repeats)?.map(seconds);
-        return Ok(each.map(|mut walls| median(&mut walls).unwrap_or(f64::NAN)));
+        return Ok(each.map(|mut walls| quantile(&mut walls, 0.5).unwrap_or(f64::NAN)));
     }
     let (mut ax, mut aty) = (vec![0.0; y.len()], vec![0.0; x.len()]);
     let mut walls = [Vec::new(), Vec::new()];
@@ -202,7 +199,7 @@ fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
         walls[1].push(begun.elapsed().as_secs_f64());
     }
     // The first fills the caches.
-    Ok(walls.map(|w| median(&mut w[1..].to_vec()).unwrap_or(f64::NAN)))
+    Ok(walls.map(|w| quantile(&mut w[1..].to_vec(), 0.5).unwrap_or(f64::NAN)))
 }
 
 /// The signal of the bundles' streamlines and of free water with noise of a thirtieth of its mean.

@@ -5,8 +5,9 @@
 //! A frame makes as many steps as take half of a 120th of a second, one at least.
 
 use super::bench::Choice;
-use super::bench_render::{bare, median};
+use super::bench_render::bare;
 use crate::compute::{Backend, Control};
+use crate::data::statistics::quantile;
 use crate::render::PaneId;
 use crate::render::offscreen::Offscreen;
 use crate::scene::draw_list::{BrickSurface, ById, ScenePane};
@@ -81,14 +82,14 @@ pub fn measure(
         handed.push(1e3 * handed_s);
         drawn.push(1e3 * (whole_s - stepped_s - handed_s));
     }
-    let frame_ms = median(&mut whole);
+    let frame_ms = quantile(&mut whole, 0.5).unwrap_or(0.0);
     let uploaded = (renderer.uploaded_bytes() - uploaded) / frames;
     Ok(json!({
         "workload": "levelset", "case": name, "size": size_px, "frames": frames,
         "rate": 1e3 / frame_ms, "unit": "frames_per_s", "frame_ms": frame_ms,
         "steps_per_frame": steps, "steps_per_s": 1e3 * steps as f64 / frame_ms,
-        "step_ms": median(&mut moved), "hand_over_ms": median(&mut handed),
-        "draw_ms": median(&mut drawn), "device_ms": renderer.device_ms(), "slowest_ms": whole.last(), "shared": shared,
+        "step_ms": quantile(&mut moved, 0.5).unwrap_or(0.0), "hand_over_ms": quantile(&mut handed, 0.5).unwrap_or(0.0),
+        "draw_ms": quantile(&mut drawn, 0.5).unwrap_or(0.0), "device_ms": renderer.device_ms(), "slowest_ms": whole.last(), "shared": shared,
         "uploaded_bytes_per_frame": uploaded, "backend": backend.name(),
         "threads": backend.threads(), "detail": offscreen.device_name(),
     }))

@@ -9,9 +9,9 @@
 //! neighbours of some voxels, against their values.
 
 use super::bench::Choice;
-use super::bench_tracking::median;
 use crate::compute::{Backend, Control};
 use crate::data::Grid;
+use crate::data::statistics::quantile;
 use crate::phantom::folds;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
@@ -225,7 +225,7 @@ fn drag(
             kernels.extend(kernel_s);
         }
     }
-    let (field_s, kernel) = (median(&mut solved), median(&mut kernels));
+    let (field_s, kernel) = (quantile(&mut solved, 0.5), quantile(&mut kernels, 0.5));
     let best = kernel.or(field_s).unwrap_or(f64::NAN);
     let words = ["one end moved", "both ends moved"][count - 1];
     Ok(json!({
@@ -233,9 +233,9 @@ fn drag(
         "size": {"voxels": metric.len(), "fields": count},
         "rate": (metric.len() * count) as f64 / best,
         "unit": "voxels_per_s",
-        "wall_s": median(&mut walls),
+        "wall_s": quantile(&mut walls, 0.5),
         "field_s": field_s,
-        "trace_s": median(&mut traces),
+        "trace_s": quantile(&mut traces, 0.5),
         "path_points": points,
         "kernel_s": kernel,
         "backend": backend.name(),
@@ -275,7 +275,7 @@ fn measure(
             kernels.extend(fields.first().and_then(|f| f.kernel_s));
         }
     }
-    let (wall, kernel) = (median(&mut walls), median(&mut kernels));
+    let (wall, kernel) = (quantile(&mut walls, 0.5), quantile(&mut kernels, 0.5));
     let best = kernel.or(wall).unwrap_or(f64::NAN);
     let values = || fields.iter().flat_map(|f| f.values.iter());
     let reached = values().filter(|v| v.is_finite()).count();

@@ -2,6 +2,8 @@
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
+use crate::data::random::Stream;
+use crate::data::statistics::quantile;
 use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
 use crate::solvers::tensor_fit::{self, Error, Method, Params};
 use glam::{DMat3, DVec3};
@@ -90,8 +92,7 @@ fn median_s(repeats: usize, work: impl Fn() -> Result<(), Error>) -> Result<f64,
         work()?;
         walls.push(begin.elapsed().as_secs_f64());
     }
-    walls.sort_by(f64::total_cmp);
-    Ok(walls[repeats / 2])
+    Ok(quantile(&mut walls, 0.5).unwrap_or(f64::NAN))
 }
 
 /// An ellipsoid of curved bundles with FA from 0.1 to 0.8, S0 1000 and noise of 1/30 of it.
@@ -106,7 +107,7 @@ fn scan(shape: [usize; 3]) -> (Volume, Gradients, Mask) {
         (voxel - (half - 0.5)) / half
     };
     let inside: Vec<u8> = (0..n).map(|i| u8::from(place(i).length() <= 0.9)).collect();
-    let mut noise = Noise(1);
+    let mut noise = Noise(Stream::new(1, 0));
     let mut values = vec![0.0; n * gradients.len()];
     for voxel in (0..n).filter(|v| inside[*v] != 0) {
         let d = tensor(place(voxel));
@@ -151,21 +152,13 @@ fn tensor(p: DVec3) -> DMat3 {
     DMat3::IDENTITY * radial + outer * (axial - radial)
 }
 
-/// Pairs of standard normal numbers (Box and Muller 1958) from SplitMix64 (Steele et al. 2014).
-struct Noise(u64);
+/// Pairs of standard normal numbers (Box and Muller 1958).
+struct Noise(Stream);
 
 impl Noise {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn pair(&mut self) -> (f64, f64) {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * self.unit()).sin_cos();
+        let radius = (-2.0 * (1.0 - self.0.uniform()).ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * self.0.uniform()).sin_cos();
         (radius * cos, radius * sin)
     }
 }

@@ -6,8 +6,9 @@
 //! algorithm is measured beside ours.
 
 use super::bench::Choice;
-use super::bench_tracking::{field, median, prolate, seed};
+use super::bench_tracking::{field, prolate, seed};
 use crate::compute::{Backend, Control};
+use crate::data::statistics::quantile;
 use crate::data::{Region, Role, Shape, TensorField};
 use crate::phantom;
 use crate::solvers::geodesic::{
@@ -15,7 +16,6 @@ use crate::solvers::geodesic::{
 };
 use crate::solvers::tensor_fit;
 use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
-use crate::state::defaults;
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -122,7 +122,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
         }
     }
-    let (wall, kernel) = (median(&mut walls), median(&mut kernels));
+    let (wall, kernel) = (quantile(&mut walls, 0.5), quantile(&mut kernels, 0.5));
     let voxels = size.pow(3);
     json!({
         "workload": workload,
@@ -176,7 +176,7 @@ fn head(backend: &Backend) -> Result<Case, String> {
         &demo.dwi,
         &demo.gradients,
         &demo.mask,
-        &defaults::fit(),
+        &tensor_fit::Params::defaults(),
         backend,
         &control,
     );
@@ -350,8 +350,8 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
             Err(error) => return json!({"workload": workload, "error": error.to_string()}),
         }
     }
-    let wall = median(&mut walls).unwrap_or(f64::NAN);
-    let (kernel, gather) = (median(&mut kernels), median(&mut gathers));
+    let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
+    let (kernel, gather) = (quantile(&mut kernels, 0.5), quantile(&mut gathers, 0.5));
     let (rays, points, steps) = size;
     let per_core = match backend.devices() {
         [] => Some(steps as f64 / wall / backend.threads() as f64),

@@ -8,12 +8,12 @@
 
 use super::bench::Choice;
 use super::bench_drawn;
-use super::bench_tracking::median;
 use crate::compute::{Backend, Control};
+use crate::data::statistics::quantile;
 use crate::data::{Grid, Mask, Volume};
 use crate::solvers::Error;
+use crate::solvers::level_set;
 use crate::solvers::level_set::{Evolution, Inputs, Layout, Params, Sphere, Start};
-use crate::state::defaults;
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
@@ -61,7 +61,7 @@ impl Case {
     fn run(&self, backend: &Backend) -> Result<Evolution, Error> {
         let params = Params {
             smoothness: 0.2,
-            ..defaults::level_set(1.0, 0.5)
+            ..level_set::Params::defaults_for(1.0, 0.5)
         };
         let inputs = backend.install(|| Inputs::new(&self.image, 0));
         let inputs = inputs.map_err(Error::Input)?;
@@ -140,7 +140,7 @@ fn measure(
         made.measure(steps, backend, &control)?;
         walls.push(begun.elapsed().as_secs_f64() / steps as f64);
     }
-    let step_s = median(&mut walls).unwrap_or(f64::NAN);
+    let step_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let size = made.size();
     let voxels = made.near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
     Ok(json!({

@@ -8,6 +8,7 @@
 use super::bench::Choice;
 use crate::compute::Backend;
 use crate::data::Tractogram;
+use crate::data::statistics::quantile;
 use crate::render::offscreen::Offscreen;
 use crate::render::{PaneId, Renderer};
 use crate::scene::draw_list::{ById, LineColour, LineStyle, Lines, ScenePane};
@@ -98,7 +99,7 @@ pub(super) fn orbit(
             encode.push(renderer.encode_ms());
         }
         // The first find out how coarse the rest must be.
-        [whole, device, encode].map(|mut ms| median(&mut ms[frames / 4..]))
+        [whole, device, encode].map(|mut ms| quantile(&mut ms[frames / 4..], 0.5).unwrap_or(0.0))
     };
     let [frame_ms, device_ms, encode_ms] = draw(renderer, frames, true);
     // In full, however long it takes.
@@ -111,11 +112,6 @@ pub(super) fn orbit(
         "first_picture_s": first_s, "loaded_s": loaded_s,
         "wall_s": started.elapsed().as_secs_f64(),
     })
-}
-
-pub(super) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn scene(

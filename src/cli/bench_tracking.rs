@@ -7,6 +7,7 @@
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
+use crate::data::statistics::quantile;
 use crate::data::{Grid, Region, Role, Shape, Tensor, TensorField};
 use crate::solvers::tracking::{Integrator, Interpolation, Params, Seeding, track};
 use glam::DVec3;
@@ -117,8 +118,8 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
             }
         }
     }
-    let wall = median(&mut walls).unwrap_or(f64::NAN);
-    let kernel = median(&mut kernels);
+    let wall = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
+    let kernel = quantile(&mut kernels, 0.5);
     let (seeds, kept, steps) = size;
     json!({
         "workload": format!("tracking {name}"),
@@ -131,12 +132,6 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         "detail": backend.detail(),
         "threads": backend.threads(),
     })
-}
-
-/// The middle one, where there is any.
-pub fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 pub fn seed(shape: Shape) -> Region {

@@ -12,13 +12,14 @@ use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
 use crate::jobs::{Committed, FitCommit, Output, Request, StartFrom, Without};
+use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::{Intra, Zeppelin};
 use crate::solvers::commit::operator::{Precision, Way};
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
-use crate::state::defaults;
+use crate::solvers::tensor_fit;
 use crate::state::filter::WEIGHT;
 use crate::state::words::count;
 use clap::ValueEnum as _;
@@ -138,7 +139,7 @@ pub struct Options {
     #[arg(long)]
     pub raw_kernels: bool,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value_t = defaults::COMMIT_ITERATIONS, allow_negative_numbers = true, value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = commit::DEFAULT_ITERATIONS, allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub iterations: u32,
     /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
     /// the end, or the optimality (KKT) is below a tenth of it
@@ -285,7 +286,7 @@ impl Options {
     }
 
     fn params(&self, samples: Option<&Samples>) -> Params {
-        let mut params = defaults::commit(samples.map_or(1, |s| s.shells.len()));
+        let mut params = commit::Params::defaults_for(samples.map_or(1, |s| s.shells.len()));
         let along = self.along.unwrap_or(1.7e-3);
         let model = &mut params.model;
         model.intra = match self.model {
@@ -293,14 +294,14 @@ impl Options {
             Inside::Cylinder => Intra::Cylinders {
                 along,
                 radii_um: match self.radii.as_slice() {
-                    [] => defaults::COMMIT_RADII_UM.to_vec(),
+                    [] => commit::DEFAULT_RADII_UM.to_vec(),
                     radii => radii.to_vec(),
                 },
             },
             Inside::GammaCylinder => Intra::GammaCylinders {
                 along,
                 radii: match self.gamma.as_slice() {
-                    [] => vec![defaults::COMMIT_GAMMA],
+                    [] => vec![commit::DEFAULT_GAMMA],
                     all => all.to_vec(),
                 },
             },
@@ -392,10 +393,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let start = options.start(&tractogram, runner)?;
     let opened = options.open(runner)?;
     let timing = options.timing(opened.gradients.as_deref())?;
-    let samples = opened
-        .gradients
-        .as_ref()
-        .and_then(|gradients| Samples::new(gradients, &timing, &defaults::commit(1).switches).ok());
+    let samples = opened.gradients.as_ref().and_then(|gradients| {
+        Samples::new(
+            gradients,
+            &timing,
+            &commit::Params::defaults_for(1).switches,
+        )
+        .ok()
+    });
     let params = options.params(samples.as_ref());
     // Before the fit, which takes a while; without --force-model it is refused.
     let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
@@ -410,7 +415,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         Some(path) => Some(noted_volume(path, runner)?.0),
         None => None,
     };
-    let tensors = defaults::fit_of(opened.gradients.as_deref());
+    let tensors = tensor_fit::Params::defaults_for(opened.gradients.as_deref());
     let request = Request::Commit(Box::new(FitCommit {
         tractogram: tractogram.clone(),
         scan: opened.scan,

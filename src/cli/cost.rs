@@ -12,8 +12,8 @@ use crate::jobs::{
 };
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
+use crate::solvers::pathway;
 use crate::solvers::pathway::{MOST_PAIRS, Params};
-use crate::state::defaults;
 use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
@@ -90,7 +90,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "hybrid")]
     pub local_solver: LocalName,
     /// How much more than the least the pathway's voxels may cost
-    #[arg(long, value_name = "X", default_value_t = defaults::EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
+    #[arg(long, value_name = "X", default_value_t = pathway::DEFAULT_EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub epsilon: f64,
     /// Compare with the paths between PAIRS random pairs of regions of this head (0: none); it takes
     /// about as long as the pathway itself
@@ -127,7 +127,7 @@ impl Options {
 
     fn least_fa(&self) -> f64 {
         let default = if self.domain.within.is_empty() {
-            defaults::pathway().min_fa
+            pathway::Params::defaults().min_fa
         } else {
             0.0
         };
@@ -154,7 +154,7 @@ impl Options {
             cost: self.cost(),
             local: self.local(),
             min_fa: self.least_fa(),
-            ..defaults::pathway()
+            ..pathway::Params::defaults()
         }
     }
 

@@ -6,6 +6,7 @@ use super::track::{self, CurveOptions, Tracked, key};
 use crate::data::Role;
 use crate::data::words::{agreed, counted};
 use crate::jobs::{Output, Request, Shoot, Shot};
+use crate::solvers::geodesic;
 use crate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::recipe::{self, MediumRecipe};
 use crate::state::words::{self, count};
@@ -169,7 +170,7 @@ fn cut(text: &str) -> Result<Cut, String> {
 
 impl Options {
     fn params(&self) -> Params {
-        let default = defaults::geodesic();
+        let default = geodesic::Params::defaults();
         let mut walk = self.curves.track.params_or(default.walk);
         walk.both_ways = self.rays.both_ways;
         Params {
@@ -186,7 +187,7 @@ impl Options {
 
     fn medium(&self) -> MediumRecipe {
         MediumRecipe {
-            sharpening: self.rays.sharpen.unwrap_or_else(defaults::sharpening),
+            sharpening: self.rays.sharpen.unwrap_or(geodesic::DEFAULT_SHARPENING),
             precision: match self.rays.precision {
                 PrecisionName::F16 => Precision::Half,
                 PrecisionName::F32 => Precision::Single,

@@ -8,8 +8,9 @@ use crate::data::turn::Turn;
 use crate::io;
 use crate::io::words::counted;
 use crate::jobs::{Output, Request};
+use crate::solvers::gradient_check;
 use crate::solvers::gradient_check::Verdict;
-use crate::state::defaults;
+use crate::solvers::tensor_check;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -47,10 +48,10 @@ pub struct CheckOptions {
     #[command(flatten)]
     pub fit: FitOptions,
     /// Fibres to start with each of them
-    #[arg(long, value_name = "N", default_value_t = defaults::gradient_check().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = gradient_check::Params::defaults().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub seeds: usize,
     /// Fibres start at this FA
-    #[arg(long, value_name = "FA", default_value_t = defaults::gradient_check().min_fa, value_parser = positive)]
+    #[arg(long, value_name = "FA", default_value_t = gradient_check::Params::defaults().min_fa, value_parser = positive)]
     pub fa: f64,
     /// Write NAME.bval and NAME.bvec with the axes that are best
     #[arg(long, value_name = "NAME")]
@@ -139,7 +140,7 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
     }
     let request = Request::CompareTensors {
         volume: image,
-        params: defaults::tensor_check(),
+        params: tensor_check::Params::defaults(),
     };
     let (Output::TensorsCompared { output, .. }, wall_ms) = runner.run(request)? else {
         return Err(Failure::new("The orders were not compared"));
@@ -190,7 +191,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
         params: crate::solvers::gradient_check::Params {
             seeds: options.seeds.max(1),
             min_fa: options.fa,
-            ..defaults::gradient_check()
+            ..gradient_check::Params::defaults()
         },
     };
     let (Output::GradientsChecked { output, .. }, wall_ms) = runner.run(request)? else {

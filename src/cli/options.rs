@@ -15,7 +15,6 @@ use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Remark, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport, Method};
-use crate::state::defaults;
 use crate::state::recipe::{FitRecipe, Source};
 use crate::state::words::mask;
 use std::path::{Path, PathBuf};
@@ -498,7 +497,7 @@ impl FitOptions {
     }
 
     fn params(&self, gradients: Option<&Gradients>) -> tensor_fit::Params {
-        let default = defaults::fit();
+        let default = tensor_fit::Params::defaults();
         tensor_fit::Params {
             method: match self.method {
                 MethodName::Ols => Method::Ols,
@@ -509,7 +508,7 @@ impl FitOptions {
             },
             b_range_s_per_mm2: self
                 .b_range
-                .or_else(|| gradients.map(defaults::fit_b_range))
+                .or_else(|| gradients.map(tensor_fit::Params::default_b_range))
                 .unwrap_or(default.b_range_s_per_mm2),
             min_eigenvalue_mm2_per_s: self
                 .min_eigenvalue

@@ -8,6 +8,7 @@ use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
+use crate::solvers::level_set;
 use crate::solvers::level_set::{
     Edge, LayerSpeed, Layout, Mode, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
@@ -15,7 +16,7 @@ use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
 use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
-use crate::state::{Document, LayerId, defaults};
+use crate::state::{Document, LayerId};
 use glam::DVec3;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -229,7 +230,7 @@ impl Options {
 
     fn params(&self, image: &Volume, runner: &Runner) -> Result<Params, Failure> {
         let (target, tolerance) = self.target(image, runner)?;
-        let usual = defaults::level_set(target, tolerance);
+        let usual = level_set::Params::defaults_for(target, tolerance);
         let layer = self.layer_range.map(|(low, high)| LayerSpeed {
             weight: self.layer_weight.unwrap_or(1.0),
             low,

@@ -11,7 +11,7 @@ use crate::solvers::tracking::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
 use crate::state::words::{self, count};
-use crate::state::{Recipe, defaults, recipe};
+use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -233,7 +233,7 @@ fn seeding(text: &str) -> Result<Seeding, String> {
 
 impl TrackOptions {
     pub fn params(&self) -> tracking::Params {
-        self.params_or(defaults::track())
+        self.params_or(tracking::Params::defaults())
     }
 
     /// `default` where nothing was said.

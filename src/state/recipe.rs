@@ -377,7 +377,7 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
 
 /// The options of `arcuate track` that stand for the defaults.
 pub fn track_defaults() -> String {
-    track_arguments(&defaults::track())
+    track_arguments(&tracking::Params::defaults())
 }
 
 /// The options of `arcuate geodesic` that stand for the defaults.

@@ -70,7 +70,7 @@ pub struct Paths {
 
 impl Default for Paths {
     fn default() -> Self {
-        let track = defaults::track();
+        let track = tracking::Params::defaults();
         Self {
             streamlines: match track.seeding {
                 Seeding::Random { count } => count,
@@ -141,7 +141,7 @@ impl Settings {
             min_fa: paths.min_fa,
             min_length_mm: paths.length_mm.0,
             max_length_mm: Some(paths.length_mm.1),
-            ..defaults::track()
+            ..tracking::Params::defaults()
         }
     }
 

@@ -123,7 +123,8 @@ struct Filtered {
 impl Filtered {
     fn of(document: &Document) -> Self {
         let filter = &document.filter;
-        let usual = |p: &commit::Params| *p == defaults::commit(document.filter_shells());
+        let usual =
+            |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
         Self {
             params: filter.params.clone().filter(|p| !usual(p)),
             mask: filter.mask,

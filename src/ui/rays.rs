@@ -1,8 +1,8 @@
 //! What the Track panel says about rays: measures per bin, medians of each target, and why none came.
 
 use super::format;
-use super::tracks::median;
 use super::widgets::charts::BINS;
+use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::solvers::tracking::Fate;

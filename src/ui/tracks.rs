@@ -3,6 +3,7 @@
 use super::format;
 use super::widgets::charts::{BINS, Part};
 use crate::data::appearance::ColourMap;
+use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 use crate::state::Live;
@@ -173,19 +174,6 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
         median,
         per_target,
     })
-}
-
-/// 0 of nothing; of an even number the two in the middle share.
-pub fn median(values: &mut [f32]) -> f32 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let (even, middle) = (values.len().is_multiple_of(2), values.len() / 2);
-    let (lower, upper, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
-    match lower.iter().copied().max_by(f32::total_cmp) {
-        Some(below) if even => (below + *upper) / 2.0,
-        _ => *upper,
-    }
 }
 
 fn fate(output: &Output, fate: Fate) -> u64 {

@@ -5,6 +5,7 @@
 
 use arcuate_tests as support;
 
+mod caps;
 mod planted;
 mod rules;
 #[cfg(unix)]
@@ -15,6 +16,7 @@ mod tables;
 fn main() {
     support::run([
         rules::tests(),
+        caps::tests(),
         #[cfg(unix)]
         setup::tests(),
     ])

@@ -40,7 +40,7 @@ pub struct File {
 }
 
 /// Every Rust, WGSL and CUDA file of the repository.
-fn tree() -> Vec<File> {
+pub fn tree() -> Vec<File> {
     let root = crate::support::root();
     let read = |path: String| File {
         text: std::fs::read_to_string(root.join(&path)).unwrap(),

@@ -11,10 +11,10 @@ use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
     BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
 };
+use arcuate::solvers::tracking;
 use arcuate::solvers::tracking::profile::Profile;
 use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn tracking(seeds: usize) -> Request {
     let fa = Volume::scalar(grid.clone(), vec![0.8; grid.voxel_count()]);
     let params = Params {
         seeding: Seeding::Random { count: seeds },
-        ..defaults::track()
+        ..tracking::Params::defaults()
     };
     Request::Track {
         field,
@@ -262,7 +262,7 @@ fn gradients_beside_and_named() {
     // What a command that cannot do without gradients ends with.
     let refused = gradients_refused.expect("the reason");
     assert!(
-        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bval"),
+        refused.contains("Found 3 b-values") && refused.ends_with("dwi.bvec"),
         "{refused}"
     );
     assert!(matches!(

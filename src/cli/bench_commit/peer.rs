@@ -4,6 +4,7 @@ use super::times;
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
 use crate::io::{self, Opened, arrays};
+use crate::solvers::commit;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{Dictionary, Foreign, Options};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
@@ -11,7 +12,6 @@ use crate::solvers::commit::operator::dense::Table;
 use crate::solvers::commit::operator::{Operator, Way};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{Curve, Metric, Penalty, Problem, Stop, solve};
-use crate::state::defaults;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
@@ -120,7 +120,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     };
     let usual = Stop {
         iterations: 20_000,
-        ..defaults::commit(2).stop
+        ..commit::Params::defaults_for(2).stop
     };
     let curve = Curve::default();
     let rested = solve(&problem, None, &usual, &curve, &Control::new())?;

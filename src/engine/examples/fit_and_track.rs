@@ -6,8 +6,8 @@ use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Role, Shape};
 use arcuate_engine::io::fibres;
 use arcuate_engine::phantom::{Head, scan_grid, scan_options, suggestions};
-use arcuate_engine::solvers::tensor_fit::{self, Method, fit};
-use arcuate_engine::solvers::tracking::{self, Integrator, Interpolation, Match, Seeding, track};
+use arcuate_engine::solvers::tensor_fit::{self, fit};
+use arcuate_engine::solvers::tracking::{self, track};
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,11 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .install(|| head.brain_mask(&grid, &control))
         .map_err(|_| "cancelled")?;
 
-    let params = tensor_fit::Params {
-        method: Method::Iwls { iterations: 2 },
-        b_range_s_per_mm2: (0.0, f64::INFINITY),
-        min_eigenvalue_mm2_per_s: 1e-5,
-    };
+    let params = tensor_fit::Params::defaults_for(Some(&gradients));
     let tensors = fit(&dwi, &gradients, &mask, &params, &backend, &control)?;
 
     let bundle = suggestions(&head)
@@ -45,25 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         colour: None,
         visible: true,
     });
-    let params = tracking::Params {
-        integrator: Integrator::Rk4,
-        interpolation: Interpolation::Trilinear,
-        seeding: Seeding::Random { count: 2000 },
-        random_seed: 1,
-        step_mm: 0.5,
-        max_angle_rad: Some(45f64.to_radians()),
-        min_fa: Some(0.15),
-        min_length_mm: 30.0,
-        max_length_mm: Some(300.0),
-        max_steps: 10_000,
-        targets: Match::Any,
-        includes: Match::All,
-        both_ways: true,
-        deflection: None,
-        repetitions: None,
-    };
     let regions: Vec<Region> = regions.collect();
     assert!(regions.iter().any(|r| r.role == Role::Seed));
+    let params = tracking::Params::defaults();
     let tracked = track(&tensors.field, &regions, &params, &backend, &control)?;
     let path = Path::new("corticospinal.trk");
     fibres::save(path, &tracked.kept, "fit_and_track", &control)?;

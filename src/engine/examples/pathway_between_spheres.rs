@@ -5,10 +5,10 @@ use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
 use arcuate_engine::data::{Region, Shape};
 use arcuate_engine::phantom::{Head, Placement, scan_grid, scan_options, suggestions};
-use arcuate_engine::solvers::eikonal::{self, LocalSolver, Prepared, Source, solve};
-use arcuate_engine::solvers::metric::{Cost, Metric};
-use arcuate_engine::solvers::pathway::Pathway;
-use arcuate_engine::solvers::tensor_fit::{self, Method, fit};
+use arcuate_engine::solvers::eikonal::{self, Prepared, Source, solve};
+use arcuate_engine::solvers::metric::Metric;
+use arcuate_engine::solvers::pathway::{self, Pathway};
+use arcuate_engine::solvers::tensor_fit::{self, fit};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -21,16 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mask = backend
         .install(|| head.brain_mask(&grid, &control))
         .map_err(|_| "cancelled")?;
-    let params = tensor_fit::Params {
-        method: Method::Ols,
-        b_range_s_per_mm2: (0.0, f64::INFINITY),
-        min_eigenvalue_mm2_per_s: 1e-5,
-    };
+    let params = tensor_fit::Params::defaults_for(Some(&gradients));
     let tensors = fit(&dwi, &gradients, &mask, &params, &backend, &control)?;
 
-    let cost = Cost::Sharpened { alpha: 3.0 };
-    let metric = Metric::new(&tensors.field, cost, None, &backend, &control)?;
-    let prepared = Prepared::new(&metric, LocalSolver::Hybrid, &backend, &control)?;
+    let params = pathway::Params::defaults();
+    let metric = Metric::new(&tensors.field, params.cost, None, &backend, &control)?;
+    let prepared = Prepared::new(&metric, params.local, &backend, &control)?;
     let source = |placed: &Placement| {
         let (centre, radius_mm) = (placed.centre, placed.radius_mm);
         let region = Region {
@@ -48,24 +44,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         source(&bundle.placements[0])?,
         source(&bundle.placements[1])?,
     ];
-    let params = eikonal::Params {
-        tolerance: 1e-6,
+    let solver_params = eikonal::Params {
+        tolerance: params.tolerance,
         schedule: None,
     };
-    let mut fields = solve(&prepared, &sources, &params, &backend, &control)?;
+    let mut fields = solve(&prepared, &sources, &solver_params, &backend, &control)?;
     let (second, first) = (
         fields.pop().ok_or("a field")?,
         fields.pop().ok_or("a field")?,
     );
     let pathway = Pathway::new(first, second)?;
     let path = pathway.minimal().ok_or("no path")?;
-    let inside = pathway.mask(0.2).count();
+    let inside = pathway.mask(pathway::DEFAULT_EPSILON).count();
     println!(
         "{}: cost {:.1} along {:.1} mm",
         bundle.bundle,
         pathway.least,
         path.total_mm()
     );
-    println!("{inside} voxels lie on paths that cost at most 20 % more");
+    println!("{inside} voxels lie on paths that cost little more");
     Ok(())
 }

@@ -5,7 +5,7 @@ use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::Shape;
 use arcuate_engine::phantom::{Head, Imaging, Weighting, WholeHead, scan_grid};
 use arcuate_engine::solvers::level_set::{
-    Evolution, Inputs, Layout, Mode, Params, Probe, Sphere, Start, agreement,
+    Evolution, Inputs, Layout, Params, Probe, Sphere, Start, agreement,
 };
 use glam::DVec3;
 use std::error::Error;
@@ -32,19 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     .mask_on(&grid);
     let voxels: Vec<usize> = ball.voxels_inside().map(|v| grid.index(v)).collect();
     let probe = backend.install(|| Probe::new(&image, 0, &voxels))?;
-    let params = Params {
-        mode: Mode::Scaled,
-        target: probe.target,
-        tolerance: probe.tolerance,
-        smoothness: 0.15,
-        intensity: 1.0,
-        region: 0.0,
-        edge: None,
-        layer: None,
-        bias: 1.0,
-        rescaling: 0.1,
-        redistance_every: 20,
-    };
+    let params = Params::defaults_for(probe.target, probe.tolerance);
     let sphere = Sphere {
         add: true,
         centre,

@@ -4,7 +4,7 @@
 //! Half of the arcs lie in 40 bundles (the same curve moved by a normal of 3 mm), the others have a place,
 //! direction and curvature of their own. Steps of 1 mm, 40 to 110 mm long, curvature up to 1/33 mm.
 
-use super::random::Random;
+use crate::data::random::Random;
 use crate::data::{Grid, Mask, Tractogram, Volume, VolumeKind};
 use glam::DVec3;
 use rayon::prelude::*;

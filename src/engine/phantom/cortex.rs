@@ -8,8 +8,8 @@
 //! and sides.
 
 use super::implicit::{Chain, Surface, bump, hypot, profile, ramp};
-use super::random::Random;
 use super::waves::Waves;
+use crate::data::random::Random;
 use glam::DVec3;
 use std::f64::consts::PI;
 

@@ -4,9 +4,9 @@ use super::cortex::tent_height;
 use super::implicit::{
     Chain, Surface, bump, cone, ellipsoid, hypot, outside_box, ramp, turned_ellipsoid,
 };
-use super::random::Random;
 use super::tissue::{Layers, Tissue};
 use super::waves::Waves;
+use crate::data::random::Random;
 use glam::DVec3;
 
 fn v(x: f64, y: f64, z: f64) -> DVec3 {

@@ -4,12 +4,12 @@ use super::bundles::Bundle;
 use super::cortex::Cortex;
 use super::deep::{Cerebellum, Deep, SKULL_SEAM_MM, cavity};
 use super::implicit::{Surface, bump, cover, ramp};
-use super::random::Random;
 use super::shell::Shell;
 use super::tissue::{Fractions, Layers, Tissue};
 use super::tracts::{self, Locator};
 use super::waves::Waves;
 use crate::data::Tractogram;
+use crate::data::random::Random;
 use crate::data::tensor_field::dyad;
 use glam::DVec3;
 

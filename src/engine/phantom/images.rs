@@ -2,11 +2,11 @@
 
 use super::head::Head;
 use super::implicit::{bump, ramp};
-use super::random::Random;
 use super::scan::Row;
 use super::tissue::{Fractions, Tissue};
 use super::waves::Waves;
 use crate::compute::{Cancelled, Control};
+use crate::data::random::Random;
 use crate::data::{Grid, Mask, Volume};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use rayon::prelude::*;

@@ -20,7 +20,6 @@ pub mod folds;
 mod head;
 mod images;
 mod implicit;
-mod random;
 mod scan;
 mod shell;
 mod tissue;

@@ -6,9 +6,9 @@
 
 use super::directions::half_sphere;
 use super::head::Head;
-use super::random::Random;
 use super::tissue::{Fractions, Tissue};
 use crate::compute::{Cancelled, Control};
+use crate::data::random::Random;
 use crate::data::tensor_field::dyad;
 use crate::data::{Gradients, Grid, Mask, Volume, VolumeKind};
 use glam::DVec3;

@@ -1,9 +1,9 @@
 //! What surrounds the brain: skull, scalp, eyes, sinuses, face and neck.
 
 use super::implicit::{Chain, Surface, cone, ellipsoid, ramp};
-use super::random::Random;
 use super::tissue::{Layers, Tissue};
 use super::waves::Waves;
+use crate::data::random::Random;
 use glam::DVec3;
 
 fn v(x: f64, y: f64, z: f64) -> DVec3 {

@@ -1,6 +1,6 @@
 //! Smooth random fields of one wavelength: what tells one head from the next.
 
-use super::random::{Random, sine};
+use crate::data::random::{Random, sine};
 use glam::{DVec3, Vec3};
 
 /// A sum of `N` plane waves with random directions and phases: mean 0, variance 1, and a spectrum

@@ -3,11 +3,11 @@
 
 use super::head::Head;
 use super::images::t1_intensity;
-use super::random::Random;
 use super::scan::Row;
 use super::tissue::Tissue;
 use super::waves::Waves;
 use crate::compute::{Cancelled, Control};
+use crate::data::random::Random;
 use crate::data::{Grid, Mask, Volume};
 use glam::DVec3;
 use rayon::prelude::*;

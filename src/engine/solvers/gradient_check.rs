@@ -31,6 +31,18 @@ pub struct Params {
     pub random_seed: u64,
 }
 
+impl Params {
+    /// Enough fibres to make the mean length steady to a few percent, in a second or two.
+    pub fn defaults() -> Self {
+        Self {
+            seeds: 3_000,
+            min_fa: 0.2,
+            max_angle_rad: 45f64.to_radians(),
+            random_seed: 1,
+        }
+    }
+}
+
 /// One of the 24.
 #[derive(Clone, Debug)]
 pub struct Candidate {

@@ -14,7 +14,6 @@ pub mod gradient_check;
 pub mod level_set;
 pub mod metric;
 pub mod pathway;
-mod random;
 pub mod region;
 pub mod tensor_check;
 pub mod tensor_fit;

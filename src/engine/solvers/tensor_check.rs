@@ -21,6 +21,18 @@ pub struct Params {
     pub picture: usize,
 }
 
+impl Params {
+    /// The comparison of gradient axes, with the least repair of tensors.
+    pub fn defaults() -> Self {
+        Self {
+            fit: tensor_fit::Params::defaults(),
+            tracking: gradient_check::Params::defaults(),
+            // Twice its size on a usual screen.
+            picture: 150,
+        }
+    }
+}
+
 /// One of the six.
 #[derive(Clone, Debug)]
 pub struct Candidate {

@@ -2,13 +2,14 @@
 
 use super::{ByWeight, FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
+use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
 use crate::state::bundle::{Column, Limit, Sieve, Use, lines_of};
 use crate::state::document::{Content, Document, Layer, LayerId};
-use crate::state::{Recipe, State, defaults};
+use crate::state::{Recipe, State};
 use std::sync::Arc;
 
 /// A scan, what was measured, and its gradients.
@@ -104,7 +105,7 @@ impl Document {
     }
 
     fn filter_samples(&self) -> Option<Samples> {
-        let usual = defaults::commit(1).switches;
+        let usual = commit::Params::defaults_for(1).switches;
         let (_, _, gradients) = self.explained()?;
         Samples::new(gradients?, &[], &usual).ok()
     }
@@ -116,7 +117,7 @@ impl Document {
     }
 
     pub fn filter_params(&self) -> Params {
-        let usual = || defaults::commit(self.filter_shells());
+        let usual = || commit::Params::defaults_for(self.filter_shells());
         self.filter.params.clone().unwrap_or_else(usual)
     }
 

@@ -1,10 +1,10 @@
 //! A fit of weights, and the command that makes it.
 
 use super::{Recipe, Source, path, streamlines};
+use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::operator::{Precision, Way};
-use crate::state::defaults;
 use crate::state::filter::Times;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ impl CommitRecipe {
 
     /// What is not as usual is said.
     fn of_params(&self) -> String {
-        let (p, usual) = (&self.params, defaults::commit(self.shells));
+        let (p, usual) = (&self.params, commit::Params::defaults_for(self.shells));
         let mut text = String::new();
         let list = |values: &mut dyn Iterator<Item = f64>| {
             let each: Vec<String> = values.map(|v| v.to_string()).collect();
@@ -85,7 +85,7 @@ impl CommitRecipe {
         }
         match &p.model.intra {
             Intra::Cylinders { radii_um, .. } => {
-                if *radii_um != defaults::COMMIT_RADII_UM {
+                if *radii_um != commit::DEFAULT_RADII_UM {
                     let _ = write!(text, " --radii {}", list(&mut radii_um.iter().copied()));
                 }
             }

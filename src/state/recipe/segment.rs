@@ -2,8 +2,8 @@
 
 use super::{ShapeSpec, path};
 use crate::io::quoted;
+use crate::solvers::level_set;
 use crate::solvers::level_set::{Mode, Params, Script, Sphere};
-use crate::state::defaults;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl SegmentScript {
 
 /// What is not as usual is said, and in Lefohn's form only what it has.
 fn of_params(p: &Params) -> String {
-    let usual = defaults::level_set(p.target, p.tolerance);
+    let usual = level_set::Params::defaults_for(p.target, p.tolerance);
     let mut text = format!(
         " --target {} --tolerance {} --smoothness {}",
         p.target, p.tolerance, p.smoothness

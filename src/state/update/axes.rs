@@ -7,7 +7,7 @@ use crate::jobs::Request;
 use crate::solvers::gradient_check;
 use crate::state::document::Content;
 use crate::state::session::Severity;
-use crate::state::{Effect, State, defaults};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
@@ -19,7 +19,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Submit(Request::CheckGradients {
                 scan: dwi.id(),
                 field: tensors.field.clone(),
-                params: defaults::gradient_check(),
+                params: gradient_check::Params::defaults(),
             }));
         }
         _ => state.session.say(

@@ -5,7 +5,7 @@ use crate::data::{DataId, TensorLayout};
 use crate::jobs::Request;
 use crate::solvers::tensor_check;
 use crate::state::document::{Content, LayerId};
-use crate::state::{Effect, Recipe, State, Told, defaults};
+use crate::state::{Effect, Recipe, State, Told};
 use std::sync::Arc;
 
 /// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
@@ -26,7 +26,7 @@ pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     };
     effects.push(Effect::Submit(Request::CompareTensors {
         volume: dwi.clone(),
-        params: defaults::tensor_check(),
+        params: tensor_check::Params::defaults(),
     }));
 }
 

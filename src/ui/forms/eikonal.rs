@@ -11,6 +11,7 @@ use super::{tracking, walk};
 use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
+use crate::solvers::pathway;
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::session::GuideStep;
 use crate::state::{Action, Phase, State, defaults};
@@ -124,7 +125,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     let row = SliderRow::new(name, epsilon * 100.0, 0.5..=50.0)
         .logarithmic()
         .decimals(1)
-        .default(defaults::EPSILON * 100.0)
+        .default(pathway::DEFAULT_EPSILON * 100.0)
         .limits(0.0..=100.0)
         .unit("%")
         .marked(from, &words)

@@ -6,9 +6,10 @@ pub mod measures;
 
 use super::display::{segment_row, segment_row_but};
 use super::walk;
+use crate::solvers::geodesic;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::solvers::tracking::{self, Interpolation};
-use crate::state::{Action, Phase, Rays, Severity, State, defaults};
+use crate::state::{Action, Phase, Rays, Severity, State};
 use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::note::Note;
@@ -93,7 +94,7 @@ fn strength(ui: &mut Ui, rays: &Rays, set: &mut Set) {
         Sharpening::Power { alpha } => {
             let row = SliderRow::new("Sharpening α", alpha, 1.0..=SHARPEST)
                 .decimals(1)
-                .default(defaults::RAYS_ALPHA)
+                .default(geodesic::DEFAULT_ALPHA)
                 .limits(0.1..=16.0)
                 .help(
                     "1 is the plain tensor, whose rays mostly run beside real fibres; more follows the \

@@ -11,6 +11,7 @@ pub use results::{STARTING, rate};
 use super::display::{extent, select_row, short_unit};
 use super::walk;
 use crate::data::Role;
+use crate::solvers::level_set;
 use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
@@ -165,7 +166,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let settings = &state.document.segment.settings;
     let params = &settings.params;
     let usual = Settings {
-        params: defaults::level_set(params.target, params.tolerance),
+        params: level_set::Params::defaults_for(params.target, params.tolerance),
         told: settings.told,
         shown: settings.shown,
         ..defaults::segment()

@@ -9,9 +9,10 @@ mod overlap;
 use super::display::{controls, select_row};
 use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
+use crate::solvers::tensor_fit;
 use crate::solvers::tensor_fit::{Method, Params};
 use crate::state::words::{counted, mask};
-use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State, defaults};
+use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
@@ -309,7 +310,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
         let most = (most / 100.0).ceil() * 100.0;
         let (low, high) = params.b_range_s_per_mm2;
-        let usual = defaults::fit_b_range(&gradients);
+        let usual = tensor_fit::Params::default_b_range(&gradients);
         let row = RangeRow {
             name: "b range",
             values: (low, high.min(most)),

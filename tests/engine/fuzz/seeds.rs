@@ -9,8 +9,9 @@ use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
 use arcuate::io::{self, convert, fibres, nifti};
+use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{Layout, Mode, Params, Script};
-use arcuate::state::{Settings, defaults};
+use arcuate::state::Settings;
 use glam::{DAffine3, DVec3};
 use serde_json::Value;
 use std::path::Path;
@@ -132,7 +133,7 @@ fn scripts() -> Seeds {
         .map(|(name, mode)| {
             let params = Params {
                 mode,
-                ..defaults::level_set(100.0, 20.0)
+                ..level_set::Params::defaults_for(100.0, 20.0)
             };
             let run = Script {
                 params,

@@ -9,12 +9,12 @@ use arcuate::compute::{Backend, Control, cuda};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::Error;
+use arcuate::solvers::commit;
 use arcuate::solvers::commit::dictionary::{Dictionary, Options};
 use arcuate::solvers::commit::operator::{Operator, Precision};
 use arcuate::solvers::commit::samples::Switches;
 use arcuate::solvers::commit::solver::{Curve, Ended, Stop};
 use arcuate::solvers::commit::{Fit, Inputs, Params, Prepared};
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ impl Scan {
                 kkt: 1e-5,
                 target: 0.0,
             },
-            ..defaults::commit(2)
+            ..commit::Params::defaults_for(2)
         };
         let n = arcs.grid.voxel_count();
         let ones = vec![1.0; n * gradients.len()];
@@ -272,7 +272,7 @@ fn full(cuda: Backend) {
     let scan = Scan {
         params: Params {
             model: only(stick()),
-            ..defaults::commit(2)
+            ..commit::Params::defaults_for(2)
         },
         ..Scan::new(&mut Random::fresh("parity commit full"))
     };

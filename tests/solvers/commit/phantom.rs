@@ -14,7 +14,7 @@ use arcuate::solvers::commit::solver::{Curve, Stop};
 use arcuate::solvers::commit::{Fit, Inputs, Params, Prepared};
 use arcuate::solvers::density::Walk;
 use arcuate::solvers::tensor_fit;
-use arcuate::state::defaults;
+use arcuate::solvers::tracking;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -195,7 +195,7 @@ fn real(path: PathBuf) {
         &scan,
         &table.gradients,
         &mask,
-        &defaults::fit(),
+        &tensor_fit::Params::defaults(),
         &backend(2),
         &control,
     );
@@ -203,7 +203,7 @@ fn real(path: PathBuf) {
     let peaks = tensor_fit::maps(&fit.field, &backend(2), &control)
         .unwrap()
         .direction;
-    let mut track = defaults::track();
+    let mut track = tracking::Params::defaults();
     track.seeding = arcuate::solvers::tracking::Seeding::Random { count: 160_000 };
     let tracked =
         arcuate::solvers::tracking::track(&fit.field, &[], &track, &backend(2), &control).unwrap();

@@ -6,10 +6,10 @@ use crate::support::{lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Mask, Tractogram, Volume, VolumeKind};
 use arcuate::io;
+use arcuate::solvers::commit;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::{Intra, Model};
 use arcuate::solvers::commit::{Inputs, Params, Prepared};
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Setup {
             memory: None,
             params: Params {
                 model: model(stick()),
-                ..defaults::commit(2)
+                ..commit::Params::defaults_for(2)
             },
         }
     }

@@ -6,12 +6,12 @@ use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, Control};
 use arcuate::phantom::Arcs;
+use arcuate::solvers::commit;
 use arcuate::solvers::commit::model::Model;
 use arcuate::solvers::commit::operator::Operator;
 use arcuate::solvers::commit::solver::{
     Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve, solve_plainly,
 };
-use arcuate::state::defaults;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -373,7 +373,7 @@ pub fn warm(place: &Backend) {
 /// after each round of the second phase, say less.
 pub fn usual_stop(place: &Backend) {
     let mut random = Random::fresh("commit usual stop");
-    let usual = defaults::commit(2).stop;
+    let usual = commit::Params::defaults_for(2).stop;
     let mut early = 0;
     for (count, m, noise) in [
         (200, model(stick()), 0.05),

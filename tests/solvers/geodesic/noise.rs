@@ -10,6 +10,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
+use arcuate::solvers::geodesic;
 use arcuate::solvers::geodesic::{Cut, Directions, Medium, Params, Precision, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tracking::{self, Seeding};
@@ -55,7 +56,7 @@ fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
     let mask = backend
         .install(|| head.brain_mask(&grid, &control))
         .unwrap();
-    let params = defaults::fit();
+    let params = tensor_fit::Params::defaults();
     let fit = tensor_fit::fit(&dwi, &gradients, &mask, &params, &backend, &control);
     fit.unwrap().field
 }
@@ -63,7 +64,7 @@ fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
 /// Single precision: the eigenvalues' ratio becomes its `alpha`th power, of which half precision
 /// would round the smaller ones away.
 fn sharpened(field: &TensorField, alpha: f64) -> Medium {
-    let interpolation = defaults::geodesic().walk.interpolation;
+    let interpolation = geodesic::Params::defaults().walk.interpolation;
     super::sharpened(field, alpha, interpolation, Precision::Single)
 }
 
@@ -160,7 +161,7 @@ fn arcuate() {
         }
         let seeding = Seeding::Random { count: SEEDS };
         let random_seed = random.bits();
-        let mut params = defaults::geodesic();
+        let mut params = geodesic::Params::defaults();
         let Directions::Cone { count, .. } = &mut params.directions else {
             panic!("the program starts with a cone");
         };
@@ -173,7 +174,7 @@ fn arcuate() {
         let lines = tracking::Params {
             seeding,
             random_seed,
-            ..defaults::track()
+            ..tracking::Params::defaults()
         };
         let lines = Reached::new(bundle, &track(&field, &regions, &lines).kept);
         let all = run(&medium, &regions, &params).rays.kept.clone();
@@ -287,11 +288,11 @@ fn crossing() {
         min_length_mm: 0.0,
         ..walk
     };
-    let streamline = track(&field, &regions, &one(defaults::track()));
+    let streamline = track(&field, &regions, &one(tracking::Params::defaults()));
     let params = Params {
-        walk: one(defaults::geodesic().walk),
+        walk: one(geodesic::Params::defaults().walk),
         directions: Directions::Sphere { count: DIRECTIONS },
-        ..defaults::geodesic()
+        ..geodesic::Params::defaults()
     };
     let straight = ends.map(|end| {
         let sine = TARGET_MM / at(end).distance(seed);

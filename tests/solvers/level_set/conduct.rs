@@ -5,11 +5,11 @@ use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{BrickImage, Mask, Shape, Surface, Volume};
+use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Mode, Params, Probe, Sphere, Start, agreement, measures,
     surface,
 };
-use arcuate::state::defaults;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::f64::consts::PI;
@@ -39,7 +39,7 @@ fn drawn() {
             brick,
             ..Layout::BEST
         };
-        let params = defaults::level_set(1.0, 0.5);
+        let params = level_set::Params::defaults_for(1.0, 0.5);
         let mut made = begin(&image, &[place], &params, layout);
         let (backend, control) = (backend(2), Control::new());
         for _ in 0..4 {
@@ -399,7 +399,7 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let near = near.mask_on(&grid);
         let near: Vec<usize> = near.voxels_inside().map(|v| grid.index(v)).collect();
         let probe = backend(2).install(|| Probe::new(&image, 0, &near)).unwrap();
-        let params = defaults::level_set(probe.target, probe.tolerance);
+        let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
         // Where noise is half the contrast, some of the background lies in the range and the alarm pauses the run
         // before it has reached the border. The alarm has tests of its own.
@@ -445,7 +445,7 @@ pub fn in_noise(random: &mut Random) -> (Volume, Sphere) {
 fn at_rest() {
     let mut random = Random::fresh("level set at rest");
     let (image, place) = in_noise(&mut random);
-    let usual = defaults::level_set(1.0, 0.5);
+    let usual = level_set::Params::defaults_for(1.0, 0.5);
     let every = |redistance_every, rescaling| Params {
         redistance_every,
         rescaling,

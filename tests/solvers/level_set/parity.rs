@@ -12,10 +12,10 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{BrickImage, LendImage, Mask};
 use arcuate::render::offscreen::Offscreen;
 use arcuate::scene::draw_list::{BrickSurface, ById, ScenePane};
+use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Mode, Params, Sphere, Start, What,
 };
-use arcuate::state::defaults;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 
@@ -36,7 +36,7 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: LendImage) {
     let (image, place) = in_noise(&mut Random::fresh("level set pictures without a copy"));
     let control = Control::new();
     let inputs = cuda.install(|| Inputs::new(&image, 0)).unwrap();
-    let params = defaults::level_set(1.0, 0.5);
+    let params = level_set::Params::defaults_for(1.0, 0.5);
     let start = start(&[place]);
     let new = Evolution::new(&inputs, &start, &params, Layout::BEST, &cuda, &control);
     let mut made = new.unwrap();
@@ -324,7 +324,7 @@ fn conduct(cuda: Backend) {
     let (image, place) = in_noise(&mut Random::fresh("parity level set at rest"));
     let fields = [&backend(4), &cuda].map(|backend| {
         let inputs = backend.install(|| Inputs::new(&image, 0)).unwrap();
-        let params = defaults::level_set(1.0, 0.5);
+        let params = level_set::Params::defaults_for(1.0, 0.5);
         let new = Evolution::new(
             &inputs,
             &start(&[place]),

@@ -7,10 +7,10 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Shape, Volume};
 use arcuate::phantom::{Head, Imaging, PictureOptions, Weighting, WholeHead, scan_grid};
+use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{
     Cause, Ended, Evolution, Layout, Params, Probe, Start, agreement,
 };
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::OnceLock;
@@ -67,7 +67,7 @@ pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
     let probe = backend(2)
         .install(|| Probe::new(image, 0, &voxels))
         .expect("a probe");
-    let params = defaults::level_set(probe.target, probe.tolerance);
+    let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
     let run = begin(image, &[sphere(at, 3.0)], &params, Layout::BEST);
     (params, run)
 }

@@ -11,10 +11,10 @@ use arcuate::phantom::{
 };
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
+use arcuate::solvers::pathway;
 use arcuate::solvers::pathway::{Domain, Pathway};
 use arcuate::solvers::tensor_fit::{self, Output};
 use arcuate::solvers::tracking::{Params as TrackParams, Seeding};
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ pub(super) fn fitted(head: &Head, grid: &Arc<Grid>, snr: f64, noise_seed: u64) -
     let scan = backend.install(|| head.diffusion_scan(&options, &control));
     let (dwi, gradients) = scan.unwrap();
     let mask = backend.install(|| head.brain_mask(grid, &control)).unwrap();
-    let params = defaults::fit();
+    let params = tensor_fit::Params::defaults();
     tensor_fit::fit(&dwi, &gradients, &mask, &params, &backend, &control).unwrap()
 }
 
@@ -74,7 +74,7 @@ fn bundles() {
     let head = Head::new(random.bits());
     let grid = scan_grid(2.5).unwrap();
     let (backend, control) = (backend(2), Control::new());
-    let asked = defaults::pathway();
+    let asked = pathway::Params::defaults();
     let mut fractions = Vec::new();
     for snr in SNR {
         let fit = fitted(&head, &grid, snr, random.bits());

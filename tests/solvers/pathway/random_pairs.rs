@@ -8,9 +8,9 @@ use arcuate::data::{Mask, Region, Role, TensorField, Volume};
 use arcuate::phantom::{Head, scan_grid};
 use arcuate::solvers::eikonal::Prepared;
 use arcuate::solvers::metric::{Metric, halved};
+use arcuate::solvers::pathway;
 use arcuate::solvers::pathway::{Domain, Ends, RandomPairs, Rates};
 use arcuate::solvers::tensor_fit;
-use arcuate::state::defaults;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::OnceLock;
@@ -51,7 +51,7 @@ fn scene() -> &'static Scene {
 
 fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
     let (backend, control) = (backend(2), Control::new());
-    let asked = defaults::pathway();
+    let asked = pathway::Params::defaults();
     let (field, mask) = backend.install(|| halved(&scene.field, mask)).unwrap();
     let metric = Metric::new(&field, asked.cost, Some(&mask), &backend, &control).unwrap();
     let prepared = Prepared::new(&metric, asked.local, &backend, &control).unwrap();
@@ -61,7 +61,7 @@ fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
 fn domain(scene: &Scene, regions: &[Region]) -> Mask {
     let domain = Domain {
         fa: &scene.fa,
-        min_fa: defaults::pathway().min_fa,
+        min_fa: pathway::Params::defaults().min_fa,
         regions,
     };
     backend(2).install(|| domain.mask()).unwrap()
@@ -74,7 +74,7 @@ fn random_pairs(scene: &Scene, mask: &Mask, pairs: usize, threads: usize) -> Ran
         &field,
         [VOLUME_MM3; 2],
         pairs,
-        defaults::pathway().tolerance,
+        pathway::Params::defaults().tolerance,
         &backend(threads),
         &Control::new(),
     )
@@ -89,7 +89,7 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
     ];
     let domain = Domain {
         fa: &scene.fa,
-        min_fa: defaults::pathway().min_fa,
+        min_fa: pathway::Params::defaults().min_fa,
         regions: &regions,
     };
     let backend = backend(2);

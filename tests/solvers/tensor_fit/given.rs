@@ -12,7 +12,6 @@ use arcuate::io::{self, Opened, Told, nifti};
 use arcuate::phantom::{Head, scan_grid, scan_options};
 use arcuate::solvers::tensor_check;
 use arcuate::solvers::tensor_fit::{Error, Method, Output, fit, given, given_mask};
-use arcuate::state::defaults;
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -213,7 +212,7 @@ fn found() {
     let world: Vec<DMat3> = field.tensors.iter().map(|t| t.matrix()).collect();
     for planted in TensorLayout::all() {
         let volume = image(&field.grid, &world, planted, axes);
-        let params = defaults::tensor_check();
+        let params = tensor_check::Params::defaults();
         let output = tensor_check::compare(&volume, &params, &backend(2), &Control::new());
         let output = output.expect("compared");
         println!("{}: {}", planted.words(), output.sentence());
@@ -229,7 +228,7 @@ fn found() {
         VolumeKind::Scalar,
         noise.collect::<Vec<_>>(),
     );
-    let params = defaults::tensor_check();
+    let params = tensor_check::Params::defaults();
     let output = tensor_check::compare(&noise, &params, &backend(2), &Control::new());
     assert_eq!(output.expect("compared").found(), None);
 }

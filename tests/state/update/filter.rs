@@ -6,15 +6,15 @@ use super::{Window, file};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::Loaded;
-use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
+use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::bundle::{Column, How, Limit, Sieve, lines_of};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{
     Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
-use arcuate::state::{Action, BundleAction, Layer, Phase, Task, defaults};
+use arcuate::state::{Action, BundleAction, Layer, Phase, Task};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -268,7 +268,7 @@ fn refused() {
     set(&mut window, |p| {
         p.model.intra = Intra::Cylinders {
             along: 1.7e-3,
-            radii_um: defaults::COMMIT_RADII_UM.to_vec(),
+            radii_um: commit::DEFAULT_RADII_UM.to_vec(),
         };
     });
     let why = window.state.cannot_filter().expect("no timing");

@@ -4,7 +4,8 @@ use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::{Loaded, Outcome, Output, Request};
-use arcuate::state::{Action, Effect, LayerId, Severity, State, defaults, update, words};
+use arcuate::solvers::tensor_fit;
+use arcuate::state::{Action, Effect, LayerId, Severity, State, update, words};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -205,7 +206,7 @@ fn shells() {
         (vec![(0.0, 4), (700.0, 5), (2000.0, 5)], false),
         (vec![(0.0, 1), (3000.0, 30)], false),
     ] {
-        let (_, high) = defaults::fit_b_range(&table(&shells));
+        let (_, high) = tensor_fit::Params::default_b_range(&table(&shells));
         assert_eq!(high < 2000.0, high_left_out, "{shells:?}");
     }
     let gradients = table(&[(0.0, 1), (1000.0, 16), (2500.0, 3)]);

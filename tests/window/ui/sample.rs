@@ -5,6 +5,7 @@ use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
 use arcuate::jobs::{FitKey, Kept};
+use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
@@ -76,7 +77,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let fit = FitRecipe {
         source,
         mask: None,
-        params: defaults::fit(),
+        params: tensor_fit::Params::defaults(),
     };
     let map = |name: &str| Recipe::Fit {
         fit: fit.clone(),

@@ -6,9 +6,10 @@ use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::tensor_fit::MaskReport;
+use arcuate::solvers::tracking;
 use arcuate::solvers::tracking::{Fate, Starts, StopReason};
 use arcuate::state::session::GuideStep;
-use arcuate::state::{defaults, words};
+use arcuate::state::words;
 use arcuate::ui::tracks::Remedy;
 use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe, tracks};
@@ -250,7 +251,8 @@ fn none_kept() {
             min_fa: Some(0.15),
             ..Starts::default()
         });
-        words::none_kept(&output, &defaults::track(), "the automatic mask").map(|(text, _)| text)
+        words::none_kept(&output, &tracking::Params::defaults(), "the automatic mask")
+            .map(|(text, _)| text)
     };
     let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
     assert_eq!(told(9, 0, 0), "No streamline reaches a target");
@@ -344,7 +346,7 @@ fn told() {
         assert!(dropped.contains(n), "{dropped}");
     }
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-    let parts = tracks::stops(&output, &defaults::track(), None);
+    let parts = tracks::stops(&output, &tracking::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All but the ends that are seeds by wish.
     let all: u64 = output.stops.iter().sum();
@@ -366,12 +368,13 @@ fn told() {
     ] {
         output.fates = [0; 6];
         output.fates[fate as usize] = 5;
-        let (text, _) = tracks::nothing_kept(&output, &defaults::track(), "the mask").unwrap();
+        let (text, _) =
+            tracks::nothing_kept(&output, &tracking::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
     output.fates = [1, 5, 0, 0, 0, 0];
     assert_eq!(
-        tracks::nothing_kept(&output, &defaults::track(), "the mask"),
+        tracks::nothing_kept(&output, &tracking::Params::defaults(), "the mask"),
         None
     );
 }
@@ -425,7 +428,8 @@ fn no_start() {
         let mut output = sample::output(0);
         output.fates = [0, 0, 0, 0, 0, 9];
         output.starts = Some(starts);
-        let (text, way_out) = tracks::nothing_kept(&output, &defaults::track(), mask).unwrap();
+        let (text, way_out) =
+            tracks::nothing_kept(&output, &tracking::Params::defaults(), mask).unwrap();
         assert_eq!(text, format!("No streamline starts: {told}"));
         if starts != no_metric {
             assert_eq!(way_out, remedy, "{told}");

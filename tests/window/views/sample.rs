@@ -3,6 +3,7 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
+use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
@@ -82,7 +83,7 @@ pub fn state_with(source: AffineSource) -> State {
     let fit = FitRecipe {
         source,
         mask: None,
-        params: defaults::fit(),
+        params: tensor_fit::Params::defaults(),
     };
     state.document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), vec![along_y; grid.voxel_count()]),

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::level::{BINS, Level};
-use crate::solvers::random::Stream;
+use crate::data::random::Stream;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 

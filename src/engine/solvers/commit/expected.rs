@@ -3,7 +3,8 @@
 use super::cuda::Load;
 use super::model::Intra;
 use super::operator::{Counted, Way, Work};
-use super::prepare::{Demand, Inputs, Params};
+use super::parameters::Params;
+use super::prepare::{Demand, Inputs};
 use super::samples::Samples;
 use crate::compute::Backend;
 use crate::data::Mask;

@@ -1,7 +1,8 @@
 //! Weights of what was prepared.
 
 use super::maps::Maps;
-use super::prepare::{Params, Prepared};
+use super::parameters::Params;
+use super::prepare::Prepared;
 use super::solver::{Curve, Ended, Group, Penalty, Problem, Solution, solve};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;

@@ -3,10 +3,11 @@
 use super::cuda::OnCards;
 use super::cylinder::Timing;
 use super::dictionary::{Dictionary, Options, estimate};
-use super::model::{Intra, Model, Responses};
-use super::operator::{Operator, Precision, Shape, Way};
+use super::model::{Intra, Responses};
+use super::operator::{Operator, Shape, Way};
+use super::parameters::Params;
 use super::samples::{Samples, Switches, anisotropic};
-use super::solver::{Metric, Stop};
+use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, memory};
 use crate::data::words::counted;
@@ -15,28 +16,7 @@ use crate::solvers::Error;
 use crate::solvers::tracking::words;
 use glam::DVec3;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    pub model: Model,
-    pub switches: Switches,
-    /// Spreads each streamline over a disc of this radius, mm.
-    pub blur_mm: Option<f64>,
-    /// λ as a share of the smallest that leaves no streamline, 0 for none.
-    pub lasso: f32,
-    /// The penalty of groups of streamlines, each times the root of their number.
-    pub group: f32,
-    pub stop: Stop,
-    /// `None`: whichever takes less work.
-    pub way: Option<Way>,
-    /// On a graphics card.
-    pub precision: Precision,
-    /// Fits a model that the scan does not determine.
-    #[serde(default)]
-    pub force_model: bool,
-}
 
 /// What a fit is of.
 #[derive(Clone, Copy)]

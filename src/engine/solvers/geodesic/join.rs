@@ -15,8 +15,7 @@ const MISSED_EVERY: usize = 7;
 /// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
 /// scattered over it, so that no direction of the fan is preferred.
 fn is_shown(ray: usize) -> bool {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    let scattered = (ray as u64).wrapping_mul(GOLDEN) >> 32;
+    let scattered = (ray as u64).wrapping_mul(crate::data::random::GOLDEN) >> 32;
     scattered.is_multiple_of(MISSED_EVERY as u64)
 }
 

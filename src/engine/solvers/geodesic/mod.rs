@@ -42,11 +42,13 @@ mod join;
 mod journey;
 mod medium;
 mod paper;
+mod parameters;
 mod rank;
 mod start;
 
 pub use medium::{Medium, Precision, Sharpening};
 pub use paper::{PAIRS, christoffel};
+pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params};
 pub use rank::{Cut, rank};
 
 use super::tracking::{self, Interpolation};
@@ -89,20 +91,6 @@ pub enum Directions {
     Cone { count: usize, half_angle_rad: f64 },
     /// Corners of an icosahedron whose faces were cut in four this many times: 10·4ⁿ + 2.
     Icosphere { level: usize },
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    /// Seeds, steps, integrator and reasons to stop, as for streamlines. The FA is that of the
-    /// tensors before sharpening; length and step limits hold for each half. With `both_ways` every
-    /// ray goes on behind its seed with −p: one curve through it.
-    pub walk: tracking::Params,
-    pub form: Form,
-    pub directions: Directions,
-    /// One point in this many steps is kept, and the last.
-    pub keep_every: usize,
-    /// Stops rays that circle on the spot.
-    pub loop_guard: bool,
 }
 
 impl Params {

@@ -10,7 +10,7 @@ mod tables;
 
 use super::Count;
 use super::bricks::{Field, INSIDE, OUTSIDE, counts};
-use super::params::Mode;
+use super::parameters::Mode;
 use super::stencil::{Kind, Stencil};
 use crate::compute::cuda::Device;
 use crate::compute::kernels;

@@ -3,7 +3,7 @@
 use super::bricks::Field;
 use super::cpu::Bricks;
 use super::cuda;
-use super::params::Layout;
+use super::parameters::Layout;
 use super::stencil::Stencil;
 use crate::compute::Backend;
 use crate::data::{BrickImage, LendImage};

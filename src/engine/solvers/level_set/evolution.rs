@@ -10,7 +10,7 @@ use super::bricks::Field;
 use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
-use super::params::{Layout, Mode, Params};
+use super::parameters::{Layout, Mode, Params};
 use super::script::{Ended, Script, What};
 use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start};

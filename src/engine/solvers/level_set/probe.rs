@@ -2,6 +2,7 @@
 
 use super::background::Background;
 use crate::data::Volume;
+use crate::data::statistics::quantile;
 use glam::DVec3;
 
 /// Target T and tolerance ε, and what they were chosen by.
@@ -253,11 +254,4 @@ impl Around<'_> {
         let brighter = nearest(BESIDE, &|d| d > 0.0).map(|d| self.mean + d);
         (nearest(ENDING, &|_| true), [darker, brighter])
     }
-}
-
-/// The value below which a share of the values lies.
-pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    Some(values[(share * last as f64).round() as usize])
 }

@@ -3,7 +3,7 @@
 use super::background::Background;
 use super::bricks::{counts, origin};
 use super::painted::Painted;
-use super::params::{Layout, Mode, Params};
+use super::parameters::{Layout, Mode, Params};
 use super::row::KEPT_OUT;
 use super::start::Sphere;
 use super::stencil::Stencil;

@@ -1,7 +1,7 @@
 //! Where the surface begins, and what a hand adds or cuts away.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
-use super::params::Layout;
+use super::parameters::Layout;
 use super::stencil::{Stencil, distance};
 use crate::data::{Grid, Mask};
 use glam::DVec3;

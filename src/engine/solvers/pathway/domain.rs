@@ -2,43 +2,11 @@
 
 use crate::data::{Grid, Mask, Region, Role, Shape, Volume};
 use crate::solvers::Error;
-use crate::solvers::eikonal::{LocalSolver, Source};
-use crate::solvers::metric::{Cost, Metric};
+use crate::solvers::eikonal::Source;
+use crate::solvers::metric::Metric;
 use glam::DVec3;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// What a pathway depends on beside tensors and regions.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    pub cost: Cost,
-    pub local: LocalSolver,
-    /// Paths run where the FA is at least this.
-    pub min_fa: f64,
-    /// A value that fell by less than this share of itself is left as it is.
-    pub tolerance: f32,
-}
-
-impl Params {
-    /// An error is one sentence.
-    pub fn check(&self) -> Result<(), String> {
-        self.cost.check()?;
-        if !(0.0..=1.0).contains(&self.min_fa) {
-            return Err(format!(
-                "Found a Domain FA (--min-fa) of {}, expected a number from 0 to 1; choose for example 0.15",
-                self.min_fa
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether a region of this role has a part in pathways: seeds and targets are their ends, masks
-    /// hold them, exclusions keep them out.
-    pub fn takes_part(role: Role) -> bool {
-        matches!(role, Role::Seed | Role::Target | Role::Mask | Role::Exclude)
-    }
-}
 
 /// Where paths may run: voxels of an FA of at least `min_fa`, inside one of the masks where there are any,
 /// in no excluded region. Its functions are to be called on the backend's threads.

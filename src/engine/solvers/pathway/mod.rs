@@ -11,11 +11,13 @@
 
 mod cuda;
 mod domain;
+mod parameters;
 mod random_pairs;
 mod trace;
 
 pub use cuda::excess as excess_on_card;
-pub use domain::{Domain, Params};
+pub use domain::Domain;
+pub use parameters::{DEFAULT_EPSILON, Params};
 pub use random_pairs::{Ends, MOST_PAIRS, RandomPairs, Rates, STRETCH_MM};
 pub use trace::{Path, trace};
 

@@ -8,11 +8,11 @@
 use super::trace::{Path, trace};
 use crate::compute::{Backend, Control};
 use crate::data::TensorField;
+use crate::data::random::Stream;
 use crate::data::words::count;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{self, CostField, Prepared, Source, solve};
 use crate::solvers::metric::Metric;
-use crate::solvers::random::Stream;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -23,12 +23,14 @@ mod doubts;
 pub mod eigen;
 mod given;
 mod maps;
+mod parameters;
 mod wild;
 
 pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MOST_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use given::{given, given_mask};
+pub use parameters::{Method, Params};
 pub use wild::Residuals;
 
 pub use super::Error;
@@ -37,43 +39,7 @@ use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Gradients, Grid, Mask, Tensor, TensorField, Volume};
 use design::{Design, Selection};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Method {
-    /// Ordinary least squares on log signal.
-    Ols,
-    /// OLS, then one solve with weights from its predicted signal's square (as DIPY's WLS).
-    Wls,
-    /// WLS, then `iterations` more solves with weights from the predicted signal.
-    Iwls { iterations: u32 },
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    pub method: Method,
-    /// Volumes with b inside this range (s/mm², inclusive) take part; b = 0 volumes always do.
-    #[serde(with = "range")]
-    pub b_range_s_per_mm2: (f64, f64),
-    /// Eigenvalues below this are raised to it, mm²/s; 1e-8..=1e-3.
-    pub min_eigenvalue_mm2_per_s: f64,
-}
-
-/// Text formats such as JSON know no infinity: an end that is open is nothing there.
-mod range {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(range: &(f64, f64), to: S) -> Result<S::Ok, S::Error> {
-        let high = Some(range.1).filter(|v| v.is_finite());
-        (range.0, high).serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(f64, f64), D::Error> {
-        let (low, high) = <(f64, Option<f64>)>::deserialize(from)?;
-        Ok((low, high.unwrap_or(f64::INFINITY)))
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct Output {

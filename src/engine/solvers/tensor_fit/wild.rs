@@ -19,8 +19,8 @@ use super::cpu::{
 use super::design::{Design, UNKNOWNS};
 use super::unshared;
 use crate::compute::{Cancelled, Control, Lanes, simd, zeroed};
+use crate::data::random::Stream;
 use crate::data::{Grid, Mask, TensorField, Volume};
-use crate::solvers::random::Stream;
 use rayon::prelude::*;
 use std::sync::Arc;
 

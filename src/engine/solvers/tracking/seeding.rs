@@ -1,8 +1,8 @@
 //! Where streamlines start.
 
-use super::random::Stream;
 use super::{Error, Params, Seeding, words};
 use crate::compute::Control;
+use crate::data::random::Stream;
 use crate::data::words::number;
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
 use glam::DVec3;

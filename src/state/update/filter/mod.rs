@@ -15,6 +15,7 @@ use crate::jobs::{
 };
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
+use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, LayerId};
@@ -23,7 +24,7 @@ use crate::state::filter::{
     WeightMap,
 };
 use crate::state::session::{Exports, GuideStep, Severity};
-use crate::state::{Document, Effect, State, Task, defaults};
+use crate::state::{Document, Effect, State, Task};
 use std::path::PathBuf;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
@@ -154,7 +155,9 @@ pub fn key(state: &State) -> Option<FilterKey> {
             Vec::new()
         },
         params,
-        tensors: defaults::fit_of(document.explained().and_then(|(_, _, g)| g.map(|g| &**g))),
+        tensors: tensor_fit::Params::defaults_for(
+            document.explained().and_then(|(_, _, g)| g.map(|g| &**g)),
+        ),
     })
 }
 

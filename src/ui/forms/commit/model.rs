@@ -1,12 +1,13 @@
 //! What a fibre, its surround and free water look like, and how the fit goes; what it will take.
 
 use super::act;
+use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::Gamma;
 use crate::solvers::commit::model::{Intra, Zeppelin};
 use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::FilterAction;
-use crate::state::{Action, CommitNeeds, Phase, Severity, State, defaults};
+use crate::state::{Action, CommitNeeds, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::walk;
@@ -33,7 +34,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         changed = Some((None, Phase::Done));
     }
     let shells = state.document.filter_shells();
-    let (params, usual) = (state.document.filter_params(), defaults::commit(shells));
+    let (params, usual) = (
+        state.document.filter_params(),
+        commit::Params::defaults_for(shells),
+    );
     let set: &mut Set = &mut |params: Params, phase| changed = Some((Some(params), phase));
     fibres(ui, &params, &usual, set);
     let density = params.model.intra == Intra::Density;
@@ -76,14 +80,14 @@ fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
             "Cylinders",
             Intra::Cylinders {
                 along,
-                radii_um: defaults::COMMIT_RADII_UM.to_vec(),
+                radii_um: commit::DEFAULT_RADII_UM.to_vec(),
             },
         ),
         (
             "Gamma cylinders",
             Intra::GammaCylinders {
                 along,
-                radii: vec![defaults::COMMIT_GAMMA],
+                radii: vec![commit::DEFAULT_GAMMA],
             },
         ),
         ("Streamline density", Intra::Density),
@@ -143,7 +147,7 @@ fn along_of(intra: &Intra) -> Option<f64> {
 }
 
 fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Set) {
-    let first = radii.first().copied().unwrap_or(defaults::COMMIT_GAMMA);
+    let first = radii.first().copied().unwrap_or(commit::DEFAULT_GAMMA);
     let mut to = |gamma: Gamma, phase: Phase| {
         let mut params = params.clone();
         let others = radii.iter().skip(1).copied();
@@ -154,14 +158,14 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
         set(params, phase);
     };
     let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
-        .default(defaults::COMMIT_GAMMA.shape)
+        .default(commit::DEFAULT_GAMMA.shape)
         .limits(0.05..=100.0)
         .help("Of the gamma distribution of radii");
     if let Some((shape, phase)) = row.value(ui) {
         to(Gamma { shape, ..first }, phase);
     }
     let row = SliderRow::new("Scale", first.scale_um, 0.05..=2.0)
-        .default(defaults::COMMIT_GAMMA.scale_um)
+        .default(commit::DEFAULT_GAMMA.scale_um)
         .limits(0.01..=50.0)
         .unit("µm")
         .help("Of the gamma distribution: the mean radius is shape times scale");
@@ -213,7 +217,7 @@ fn surround(ui: &mut Ui, params: &Params, usual: &Params, shells: usize, set: &m
         params.force_model &= i == 1;
         params.model.free = match i {
             0 => Vec::new(),
-            _ => defaults::commit(2).model.free,
+            _ => commit::Params::defaults_for(2).model.free,
         };
         set(params, Phase::Done);
     }

@@ -1,8 +1,9 @@
 //! What each kind of directions and of sharpening was last set to, so that choosing another kind and
 //! going back loses nothing.
 
+use crate::solvers::geodesic;
 use crate::solvers::geodesic::{Directions, Sharpening};
-use crate::state::{Rays, defaults};
+use crate::state::Rays;
 
 pub struct Kinds {
     /// Half angle of the cone.
@@ -22,7 +23,7 @@ impl Default for Kinds {
             cone_rad: std::f64::consts::FRAC_PI_4,
             fan: super::directions::USUAL,
             icosphere: 1,
-            power: defaults::sharpening(),
+            power: geodesic::DEFAULT_SHARPENING,
             paper: Sharpening::Paper {
                 power: 2,
                 below_fa: 0.5,

@@ -2,9 +2,10 @@
 
 use super::act;
 use crate::data::region::RegionId;
+use crate::solvers::level_set;
 use crate::solvers::level_set::{Edge, Mode, Params};
 use crate::state::segment::{SegmentAction, Settings, scalar};
-use crate::state::{Action, Phase, State, defaults};
+use crate::state::{Action, Phase, State};
 use crate::ui::Memory;
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::volume::fade_row;
@@ -57,7 +58,7 @@ fn weight(
 fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let settings = &state.document.segment.settings;
     let params = &settings.params;
-    let usual = defaults::level_set(params.target, params.tolerance);
+    let usual = level_set::Params::defaults_for(params.target, params.tolerance);
     let paper = params.mode == Mode::Paper;
     let none = paper.then_some("not in Paper");
     let mut chosen: Option<(Params, Phase)> = None;

@@ -24,9 +24,9 @@
 
 use super::super::bricks::Field;
 use super::super::measure::area_mm2;
-use super::super::probe::quantile;
 use super::super::surface::surface;
 use crate::data::Mask;
+use crate::data::statistics::quantile;
 
 /// A value is alike where it is nearer to the middle than this share of the way to the range's end on its side.
 const NEAR: f64 = 1.0 / 3.0;

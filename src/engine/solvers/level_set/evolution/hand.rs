@@ -3,7 +3,7 @@
 use super::{Engine, Evolution, Field};
 use crate::compute::Backend;
 use crate::solvers::Error;
-use crate::solvers::level_set::params::Params;
+use crate::solvers::level_set::parameters::Params;
 use crate::solvers::level_set::script::{Event, What};
 use crate::solvers::level_set::speed::{Inputs, Speeds};
 use crate::solvers::level_set::start::{Sphere, edited};

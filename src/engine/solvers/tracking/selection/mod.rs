@@ -14,9 +14,9 @@ pub use edit::{Edit, Runs, Said, apply, copied, moved};
 pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
 use super::StopReason;
-use super::random::Stream;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::pieces::Pieces;
+use crate::data::random::Stream;
 use crate::data::words::counted;
 use crate::data::{Region, Tractogram};
 use meeting::Met;

@@ -54,6 +54,25 @@ pub struct Params {
 }
 
 impl Params {
+    /// Smooth enough for noise of a third of the contrast, rough enough to follow gyri and the horns of
+    /// ventricles, which a surface of 0.25 and more does not enter; redistanced before speeds of opposite sign
+    /// have squeezed the band.
+    pub fn defaults_for(target: f32, tolerance: f32) -> Self {
+        Self {
+            mode: Mode::Scaled,
+            target,
+            tolerance,
+            smoothness: 0.15,
+            intensity: 1.0,
+            region: 0.0,
+            edge: None,
+            layer: None,
+            bias: 1.0,
+            rescaling: 0.1,
+            redistance_every: 20,
+        }
+    }
+
     /// a.
     pub fn advection(&self) -> f32 {
         1.0 - self.smoothness

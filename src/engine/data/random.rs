@@ -1,6 +1,10 @@
-//! Random numbers counted by place, not by order: the same bytes on any number of threads.
+//! Random numbers: by index ([`Random`]), so that any thread finds each without the others, or in a row ([`Stream`]), one
+//! row for each seed point or voxel. Both give the same bytes on any number of threads.
 
 use glam::DVec3;
+
+/// Step of the counters: 2⁶⁴ divided by the golden ratio, odd.
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A stream of numbers named by a seed; every number has an index and is found without the others.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +14,7 @@ pub struct Random {
 
 /// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits in which
 /// every input bit reaches every output bit.
+#[inline(always)]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -19,7 +24,7 @@ fn mix(mut z: u64) -> u64 {
 impl Random {
     pub fn new(seed: u64) -> Self {
         Self {
-            key: mix(seed.wrapping_add(0x9E37_79B9_7F4A_7C15)),
+            key: mix(seed.wrapping_add(GOLDEN)),
         }
     }
 
@@ -31,9 +36,7 @@ impl Random {
     }
 
     pub fn bits(self, index: u64) -> u64 {
-        mix(self
-            .key
-            .wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
     /// Uniform in `0..1`, never 0 or 1.
@@ -74,9 +77,33 @@ impl Random {
     }
 }
 
+/// The numbers of one seed point or voxel, in a row.
+pub struct Stream(u64);
+
+impl Stream {
+    /// The stream of number `index` under `seed`; hashed twice so that neighbouring seeds and
+    /// neighbouring indices share no stretch of numbers.
+    #[inline(always)]
+    pub fn new(seed: u64, index: u64) -> Self {
+        Self(mix(mix(seed.wrapping_add(GOLDEN)) ^ mix(!index)))
+    }
+
+    /// Uniform in `0..1`, 53 bits.
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// 64 random bits.
+    #[inline(always)]
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
+    }
+}
+
 /// sin(2π turns) to 1e-5 for |turns| < 2²¹, in plain arithmetic so that loops around it become
 /// vector code (the library's sine does not).
-pub(super) fn sine(turns: f32) -> f32 {
+pub fn sine(turns: f32) -> f32 {
     // Adding and taking away 1.5 · 2²³ rounds to the nearest integer.
     const ROUND: f32 = 12_582_912.0;
     let turns = turns - 0.25;

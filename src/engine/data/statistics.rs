@@ -1,0 +1,21 @@
+//! Order statistics.
+
+/// The middle value, of an even number the mean of the two in the middle; 0 of none. Reorders the values.
+pub fn median(values: &mut [f32]) -> f32 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let (even, middle) = (values.len().is_multiple_of(2), values.len() / 2);
+    let (lower, upper, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
+    match lower.iter().copied().max_by(f32::total_cmp) {
+        Some(below) if even => (below + *upper) / 2.0,
+        _ => *upper,
+    }
+}
+
+/// The value below which a share (0 to 1) of the values lies, without interpolation; `None` of none. Sorts the values.
+pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some(values[(share * last as f64).round() as usize])
+}

@@ -1,0 +1,167 @@
+//! How large functions and structs may be, and how often words may stand that the glossary retires.
+
+use crate::rules::{File, report, tree};
+use crate::source::{Token, tokens};
+use crate::support::test;
+use crate::tables::{LONG_FUNCTIONS, MAX_FIELDS, MAX_FUNCTION, RETIRED, WIDE_STRUCTS};
+use libtest_mimic::Trial;
+use std::collections::BTreeMap;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("architecture::function lengths", || {
+            let found = sizes(functions);
+            report(beyond(&found, MAX_FUNCTION, LONG_FUNCTIONS, "lines"));
+        }),
+        test("architecture::struct fields", || {
+            let found = sizes(structs);
+            report(beyond(&found, MAX_FIELDS, WIDE_STRUCTS, "fields"));
+        }),
+        test("architecture::retired words", || {
+            report(retired(&tree(), RETIRED));
+        }),
+        test("architecture::planted sizes", planted_sizes),
+        test("architecture::planted words", planted_words),
+    ]
+}
+
+/// `path name` of each item of src, and its size.
+fn sizes(of: fn(&[Token]) -> Vec<(String, usize)>) -> Vec<(String, usize)> {
+    let sources = tree().into_iter().filter(|f| f.path.starts_with("src/"));
+    let items = sources.flat_map(|file| {
+        let items = of(&tokens(&file.text));
+        let named = move |(name, size)| (format!("{} {name}", file.path), size);
+        items.into_iter().map(named)
+    });
+    items.collect()
+}
+
+/// Items larger than `most` that are no exception, or larger than their exception; and exceptions that are not needed.
+fn beyond(
+    found: &[(String, usize)],
+    most: usize,
+    exceptions: &[(&str, usize)],
+    unit: &str,
+) -> Vec<String> {
+    let allowed = |name: &str| exceptions.iter().find(|(known, _)| *known == name);
+    let mut wrong: Vec<String> = found
+        .iter()
+        .filter(|(name, size)| *size > allowed(name).map_or(most, |(_, size)| *size))
+        .map(|(name, size)| format!("{name}: {size} {unit}, at most {most}"))
+        .collect();
+    for (name, _) in exceptions {
+        let is_needed = found
+            .iter()
+            .any(|(known, size)| known == name && *size > most);
+        if !is_needed {
+            wrong.push(format!("{name}: needs no exception any more"));
+        }
+    }
+    wrong
+}
+
+/// Functions with a body, and their lines from `fn` to the last brace.
+fn functions(tokens: &[Token]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Some(name) = tokens.get(i + 1).filter(|_| token.text == "fn") else {
+            continue;
+        };
+        if let Some((_, close)) = body(tokens, i)
+            && name.text != "("
+        {
+            found.push((name.text.clone(), tokens[close].line - token.line + 1));
+        }
+    }
+    found
+}
+
+/// Structs with named fields, and how many they have.
+fn structs(tokens: &[Token]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Some(name) = tokens.get(i + 1).filter(|_| token.text == "struct") else {
+            continue;
+        };
+        let Some((open, close)) = body(tokens, i) else {
+            continue;
+        };
+        let (mut depth, mut fields) = (0, 0);
+        for token in &tokens[open..close] {
+            match token.text.as_str() {
+                "{" | "(" | "[" => depth += 1,
+                "}" | ")" | "]" => depth -= 1,
+                ":" if depth == 1 => fields += 1,
+                _ => {}
+            }
+        }
+        found.push((name.text.clone(), fields));
+    }
+    found
+}
+
+/// The braces of the item that begins at token `from`; `None` where it ends without any.
+fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
+    let mut depth = 0;
+    let mut open = None;
+    for (i, token) in tokens.iter().enumerate().skip(from) {
+        match token.text.as_str() {
+            ";" if depth == 0 => return None,
+            "{" => {
+                if depth == 0 {
+                    open = Some(i);
+                }
+                depth += 1;
+            }
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth -= 1,
+            "}" => {
+                depth -= 1;
+                if depth == 0 {
+                    return open.map(|open| (open, i));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Retired words that stand in src more often than the table allows.
+fn retired(files: &[File], allowed: &[(&str, usize)]) -> Vec<String> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for file in files.iter().filter(|f| f.path.starts_with("src/")) {
+        for token in tokens(&file.text) {
+            *counts.entry(token.text).or_default() += 1;
+        }
+    }
+    let beyond = |&(word, most): &(&str, usize)| {
+        let count = counts.get(word).copied().unwrap_or(0);
+        (count > most).then(|| format!("{word}: {count} times, at most {most}: see the glossary"))
+    };
+    allowed.iter().filter_map(beyond).collect()
+}
+
+fn planted_sizes() {
+    let text = "fn short() {}\nfn long<T: Copy>(a: [T; 2])\nwhere\n    T: Clone,\n{\n    if a {\n    }\n}\ntrait A {\n    fn none(&self);\n}\nfn type_of(f: fn(u8)) {\n}\n";
+    let expected = [("short", 1), ("long", 7), ("type_of", 2)];
+    let expected = expected.map(|(name, lines)| (name.to_owned(), lines));
+    assert_eq!(functions(&tokens(text)), expected);
+    let text = "struct Unit;\nstruct Pair(u8, u8);\nstruct Wide<T: Copy> {\n    /// a: b\n    pub a: std::sync::Arc<T>,\n    b: fn(x: u8) -> u8,\n    c: [u8; 3],\n}\n";
+    assert_eq!(structs(&tokens(text)), [("Wide".to_owned(), 3)]);
+    let found = [("a f".to_owned(), 12), ("a g".to_owned(), 9)];
+    assert_eq!(beyond(&found, 10, &[], "lines").len(), 1);
+    assert_eq!(beyond(&found, 10, &[("a f", 12)], "lines").len(), 0);
+    assert_eq!(beyond(&found, 10, &[("a f", 11)], "lines").len(), 1);
+    assert_eq!(beyond(&found, 12, &[("a f", 12)], "lines").len(), 1);
+}
+
+fn planted_words() {
+    let file = |path: &str| File {
+        path: path.to_owned(),
+        text: "struct Voice; // Voice\nfn f(v: Voice) { \"Voice\" }".to_owned(),
+    };
+    let files = [file("src/a.rs"), file("tests/a.rs")];
+    assert_eq!(retired(&files, &[("Voice", 2)]).len(), 0);
+    assert_eq!(retired(&files, &[("Voice", 1)]).len(), 1);
+}
