@@ -12,13 +12,11 @@ use crate::jobs::{
 };
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
-use crate::solvers::pathway;
-use crate::solvers::pathway::{MOST_PAIRS, Params};
+use crate::solvers::pathway::{self, LEAST_PAIRS, MOST_PAIRS, Params};
 use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
-use crate::state::words::{count, took};
-use glam::DVec3;
+use crate::state::words::took;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,9 +90,9 @@ pub struct Options {
     /// How much more than the least the pathway's voxels may cost
     #[arg(long, value_name = "X", default_value_t = pathway::DEFAULT_EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
     pub epsilon: f64,
-    /// Compare with the paths between PAIRS random pairs of regions of this head (0: none); it takes
+    /// Compare with the paths between PAIRS random pairs of regions of this head, 20 or more (0: none); it takes
     /// about as long as the pathway itself
-    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = super::options::whole_from(0, MOST_PAIRS))]
+    #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
     /// Folder for the results
     #[arg(long, value_name = "FOLDER")]
@@ -317,8 +315,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     if found.limited > 0 {
         text += &format!(
-            "The anisotropy of {} costs was limited: sharpening raises it above {MOST_ANISOTROPY}\n",
-            count(found.limited)
+            "The anisotropy of {} was limited: sharpening raises it above {MOST_ANISOTROPY}\n",
+            counted(found.limited as usize, "cost")
         );
     }
     for file in &files {
@@ -326,6 +324,17 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.report(&value, &text);
     Ok(())
+}
+
+/// Parses a number of random pairs: none, or as many as give a percentile.
+fn pairs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|n| *n == 0 || (LEAST_PAIRS..=MOST_PAIRS).contains(n));
+    number.ok_or_else(|| {
+        format!(
+            "expected 0, or a whole number from {LEAST_PAIRS} to {MOST_PAIRS}, found \"{text}\""
+        )
+    })
 }
 
 fn random_pairs(compared: &Compared) -> Value {
@@ -349,26 +358,29 @@ fn domain_words(min_fa: f64) -> String {
 }
 
 fn compared_with(compared: &Compared) -> String {
-    let joined = count(compared.known.pairs.rates.len() as u64);
+    let joined = compared.known.pairs.rates.len();
     let wall = took(compared.wall_ms);
     match AmongPairs::of(compared) {
         Some(among) => format!(
             "{} (compared in {wall}); a path exists between almost any two regions\n",
             among.words()
         ),
-        None => format!(
-            "Not compared: {joined} random pairs of this domain are joined, or the regions are not on double \
-             voxels; widen it\n"
+        None if compared.known.pairs.too_few() => format!(
+            "Not compared: found {} of this domain that a path joins, expected at least {LEAST_PAIRS}; widen the \
+             domain (--min-fa, --within)\n",
+            counted(joined, "random pair")
         ),
+        None => {
+            "Not compared: on voxels of twice the size the path hardly leaves the regions, or none joins them; \
+             move them apart, or widen the domain (--min-fa, --within)\n"
+                .to_owned()
+        }
     }
 }
 
 fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
     let (pathway, path) = (&found.pathway, &found.path);
-    let weak = found.weakest.as_ref();
-    let (part_mm, weakest, times_mean, middle) = weak.map_or((0.0, 0.0, 0.0, DVec3::ZERO), |w| {
-        (w.length_mm, w.cost_per_mm, w.times_mean(), w.at)
-    });
+    let weakest = found.weakest.as_ref();
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
     let value = json!({
@@ -381,23 +393,32 @@ fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
         "path": {
             "cost": cost, "length_mm": length_mm, "cost_per_mm": rate,
             "along": { "length_mm": path.length_mm[1..], "cost_per_mm": path.cost_per_mm() },
-            "weakest": {
-                "cost_per_mm": weakest,
-                "times_mean": times_mean,
-                "at": middle.to_array(),
-                "length_mm": part_mm,
-            },
+            "weakest": weakest.map(|w| json!({
+                "cost_per_mm": w.cost_per_mm,
+                "times_mean": w.times_mean(),
+                "at": w.at.to_array(),
+                "length_mm": w.length_mm,
+            })),
         },
     });
+    let stretch = weakest.map_or(
+        "No weakest stretch: the path hardly leaves the regions".to_owned(),
+        |w| {
+            format!(
+                "Weakest {:.0} mm: {:.3} a mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
+                w.length_mm,
+                w.cost_per_mm,
+                w.times_mean(),
+                w.at.x,
+                w.at.y,
+                w.at.z
+            )
+        },
+    );
     let text = format!(
-        "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n\
-         Weakest {part_mm:.0} mm: {weakest:.3} a mm, {times_mean:.1} times the mean between the ends, around \
-         {:.1}, {:.1}, {:.1}\n\
+        "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n{stretch}\n\
          Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.least,
-        middle.x,
-        middle.y,
-        middle.z,
         number(epsilon),
         counted(set.count(), "voxel"),
         set.volume_ml(),

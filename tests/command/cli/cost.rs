@@ -117,6 +117,30 @@ pub fn costs() {
     said(here, &value);
     refused(here);
     nothing_starts(here);
+    ends_close_together(here);
+}
+
+/// A path that hardly leaves its regions has no weakest stretch, and no number is given for one.
+fn ends_close_together(here: &Path) {
+    let ends = [
+        "--from",
+        "sphere:-24,-18,8,3",
+        "--to",
+        "sphere:-24,-11,11,3",
+    ];
+    let rest = ["--null", "20", "--out", "close", "--force"];
+    let line = [&["cost", "head/dwi.nii.gz"][..], &ends, &rest].concat();
+    assert!(json(&line, here)["path"]["weakest"].is_null());
+    let output = arcuate(&line, here);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("\nNo weakest stretch: "), "{text}");
+    assert!(!text.contains("0.0 times the mean"), "{text}");
+    // The pairs are there: what is lacking is said.
+    let why = "the path hardly leaves the regions, or none joins them";
+    assert!(
+        text.contains(why) && !text.contains("random pair"),
+        "{text}"
+    );
 }
 
 /// Defaults are those of the window, and what is said is what the numbers say.

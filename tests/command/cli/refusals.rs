@@ -80,8 +80,9 @@ fn wrong_rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ends = ["--from", "sphere:0,0,0,2", "--to", "sphere:9,0,0,2"];
     let pairs = [&ends[..], &["--null", "99999999999"]].concat();
+    let few = [&ends[..], &["--null", "19"]].concat();
     let width = [&ends[..], &["--epsilon", "1e300"]].concat();
-    let cases: [(&str, &[&str], &str); 23] = [
+    let cases: [(&str, &[&str], &str); 24] = [
         ("geodesic", &["--directions", "cone:20,200"], "at most 180°"),
         ("geodesic", &["--directions", "cone:0,30"], "0 directions"),
         ("geodesic", &["--directions", "cone:20,0"], "more than 0°"),
@@ -95,7 +96,8 @@ fn wrong_rays() {
             "largest length, 40 mm",
         ),
         ("track", &["--min-length", "301"], "largest length, 300 mm"),
-        ("cost", &pairs, "from 0 to 100000"),
+        ("cost", &pairs, "from 20 to 100000"),
+        ("cost", &few, "expected 0, or a whole number from 20"),
         ("cost", &width, "Found --epsilon 1e300"),
         ("track", &["--step", "1e-30"], "The step is 1e-30 mm"),
         ("geodesic", &["--step", "1e-30"], "The step is 1e-30 mm"),

@@ -30,7 +30,7 @@ const MOST_SOURCES: usize = 3;
 /// Draws of a target until it lies far enough from its source.
 const DRAWS: usize = 40;
 /// Fewer pairs give no share.
-const LEAST_PAIRS: usize = 20;
+pub const LEAST_PAIRS: usize = 20;
 const RANDOM_SEED: u64 = 1;
 
 /// Costs per mm along a path.
@@ -195,6 +195,11 @@ impl RandomPairs {
         Ok(way.and_then(|way| Rates::of(&way, metric, ends.holds)))
     }
 
+    /// Whether fewer are joined than give a share.
+    pub fn too_few(&self) -> bool {
+        self.rates.len() < LEAST_PAIRS
+    }
+
     /// The share of the pairs that cost less a mm: on the whole path, on the weakest stretch. `None` of too
     /// few pairs.
     pub fn shares(&self, of: Rates) -> Option<Rates> {
@@ -210,7 +215,7 @@ impl RandomPairs {
                 });
             below.sum::<f64>() / self.rates.len() as f64
         };
-        (self.rates.len() >= LEAST_PAIRS).then(|| Rates {
+        (!self.too_few()).then(|| Rates {
             mean: share(|r| r.mean),
             weakest: share(|r| r.weakest),
         })
