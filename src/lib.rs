@@ -1,7 +1,7 @@
 //! Arcuate: touch the wiring of a brain.
 //!
-//! Each module answers one question; which others it may import is a table in
-//! `tests/architecture/tables.rs`, checked by a test.
+//! Each module answers one question; `ARCHITECTURE.md` says which, and a table in `tests/architecture/tables.rs`, checked by
+//! a test, which others it may import.
 
 pub mod app;
 pub mod cli;

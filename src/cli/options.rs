@@ -508,7 +508,7 @@ impl FitOptions {
             },
             b_range_s_per_mm2: self
                 .b_range
-                .or_else(|| gradients.map(tensor_fit::default_b_range))
+                .or_else(|| gradients.map(tensor_fit::Params::default_b_range))
                 .unwrap_or(default.b_range_s_per_mm2),
             min_eigenvalue_mm2_per_s: self
                 .min_eigenvalue

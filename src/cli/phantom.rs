@@ -51,12 +51,17 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Snr(Option<f64>);
 
+/// White matter far below its noise; no scanner has less.
+const LEAST_SNR: f64 = 0.001;
+
 fn snr(text: &str) -> Result<Snr, String> {
     if text == "off" {
-        Ok(Snr(None))
-    } else {
-        positive(text).map(|v| Snr(Some(v)))
+        return Ok(Snr(None));
     }
+    // Noise of more than this leaves single precision at last, and every voxel infinite.
+    let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
+    let wrong = || format!("expected a number of at least {LEAST_SNR} or off, found \"{text}\"");
+    found.map(|v| Snr(Some(v))).ok_or_else(wrong)
 }
 
 fn shell(text: &str) -> Result<(f64, usize), String> {

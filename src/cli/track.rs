@@ -3,7 +3,7 @@
 use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::counted;
+use crate::data::words::{counted, number};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Kept, Output, Request, Resample, Values};
@@ -181,7 +181,8 @@ fn angle(text: &str) -> Result<Limit, String> {
     let limit = or_off(text)?;
     match limit.0 {
         Some(degrees) if !(degrees > 0.0 && degrees <= 180.0) => Err(format!(
-            "expected more than 0 and at most 180 degrees or off, found {degrees}"
+            "expected more than 0 and at most 180 degrees or off, found {}",
+            number(degrees)
         )),
         _ => Ok(limit),
     }

@@ -9,6 +9,7 @@ use super::stored::{Acquisition, Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
+use crate::data::words::counted;
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use std::path::Path;
@@ -80,7 +81,7 @@ fn begin(path: &Path, control: &Control) -> Result<Begun, Error> {
     let mut header = Header([0; HEADER_BYTES]);
     let found = source.read(&mut header.0)?;
     if found < HEADER_BYTES {
-        let found = format!("{found} bytes, which is no FreeSurfer volume");
+        let found = format!("{}, which is no FreeSurfer volume", counted(found, "byte"));
         return Err(Error::foreign(
             path,
             found,

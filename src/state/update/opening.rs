@@ -49,7 +49,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
     state.session.guide = guide;
     state.view.task = task.unwrap_or(state.view.task);
     "Demo head".clone_into(&mut state.document.name);
-    state.document.fit.b_range_s_per_mm2 = tensor_fit::default_b_range(&gradients);
+    state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
     let scan = Content::Scan {
         dwi,
         gradients: Some(gradients),
@@ -112,7 +112,9 @@ pub fn opened(
             gradients,
             gradient_files,
         } => {
-            b_range = gradients.as_deref().map(tensor_fit::default_b_range);
+            b_range = gradients
+                .as_deref()
+                .map(tensor_fit::Params::default_b_range);
             state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
             recipe = recipe.with_gradients(&path, gradient_files);
             Content::Scan { dwi, gradients }

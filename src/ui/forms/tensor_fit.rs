@@ -310,7 +310,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
         let most = (most / 100.0).ceil() * 100.0;
         let (low, high) = params.b_range_s_per_mm2;
-        let usual = tensor_fit::default_b_range(&gradients);
+        let usual = tensor_fit::Params::default_b_range(&gradients);
         let row = RangeRow {
             name: "b range",
             values: (low, high.min(most)),

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::results_of_one_and_of_nothing", few),
         test("cli::gradients_of_a_killed_program_are_warned_of", half),
         test("cli::a_unit_that_was_converted_is_a_note", unit),
+        test("cli::numbers_out_of_range_are_written_short", out_of_range),
     ]
 }
 
@@ -295,4 +296,40 @@ fn few() {
             .is_some_and(|w| w.contains("1 streamline is kept"))
     );
     assert!(text(&["info", "none.tck", "t.tck"]).contains("streamlines 1, 2 points"));
+}
+
+/// A number far out of range is written as a power of ten, not with its 309 digits.
+fn out_of_range() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("10", 6, 1, here);
+    std::fs::write(here.join("one.nii"), "x").expect("written");
+    let convert = ["convert", "head/fibres.tck", "f.trx"];
+    let output = arcuate(&convert, here);
+    assert!(output.status.success(), "{output:?}");
+    let track = "track head/dwi.nii.gz --seeds random:5 --out t.tck --angle 1e308";
+    let rays =
+        "geodesic head/dwi.nii.gz --seed sphere:0,0,0,5 --out r.tck --directions cone:9,1e200";
+    let region =
+        "region --image head/brain_mask.nii.gz --threshold 0.5..2 --out r.nii.gz --grow 1e308";
+    let commit = "commit f.trx head/dwi.nii.gz --out w --model cylinder --between 43 --pulse 1e308";
+    let noise = "phantom --scan-only --spacing 10 --out p --snr 1e-308";
+    let cases = [
+        (track, 2, "1e308"),
+        (rays, 2, "e200"),
+        (region, 1, "1e308"),
+        (commit, 1, "1e308"),
+        (noise, 2, "at least 0.001 or off"),
+        ("info one.nii", 1, "Found 1 byte,"),
+    ];
+    for (line, code, words) in cases {
+        let line: Vec<&str> = line.split(' ').collect();
+        let (object, [.., errors]) = said(&line, code, here);
+        assert_eq!(errors, 1, "{object}");
+        let [sentence] = &in_json(&object, "errors")[..] else {
+            panic!("{object}");
+        };
+        assert!(sentence.contains(words), "{line:?}: {sentence}");
+        assert!(sentence.chars().count() < 250, "{line:?}: {sentence}");
+    }
 }

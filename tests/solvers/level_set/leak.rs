@@ -20,6 +20,10 @@ pub fn tests() -> Vec<Trial> {
             contacts,
         ),
         test("level_set::a leak leads back to before a drag", drags),
+        test(
+            "level_set::a seed that shrinks first is not at rest",
+            shrinks,
+        ),
     ]
 }
 
@@ -414,4 +418,30 @@ fn contacts() {
         let leak = alarm.leak().expect("a leak");
         assert_eq!((leak.from, leak.noticed), (from, 150), "{change:?}");
     }
+}
+
+/// Voxels at every tenth step from a sphere of 4 mm at the rim of a ventricle (T1, ε = 35 of 108): it shrinks, follows
+/// the ventricle's rim and ends at 603 voxels.
+fn shrinks() {
+    let shrinking = [
+        272, 236, 215, 216, 205, 211, 210, 219, 209, 216, 212, 225, 224, 228, 230, 236, 237,
+    ];
+    let later = (17..70).map(|window| 237 + 7 * (window - 16));
+    let mut alarm = Alarm::new(272, Contact::default());
+    let windows: Vec<u64> = shrinking.into_iter().chain(later).collect();
+    for pair in windows.windows(2) {
+        for n in 1..=10 {
+            alarm.record((pair[0] * (10 - n) + pair[1] * n) / 10);
+        }
+        assert_eq!(alarm.leak(), None, "{pair:?}");
+    }
+    // A small surface at rest breathes by some voxels; what then runs out is a leak.
+    for n in 0..400 {
+        alarm.record(603 + n % 20 / 10 * 4);
+    }
+    assert!(alarm.rests() && alarm.leak().is_none());
+    for n in 0..60 {
+        alarm.record(603 + 3 * n);
+    }
+    assert_eq!(alarm.leak().map(|leak| leak.cause), Some(Cause::Growth));
 }

@@ -6,9 +6,8 @@ use super::{Window, file};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::Loaded;
-use arcuate::solvers::commit;
-use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
+use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::bundle::{Column, How, Limit, Sieve, lines_of};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{

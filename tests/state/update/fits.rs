@@ -206,7 +206,7 @@ fn shells() {
         (vec![(0.0, 4), (700.0, 5), (2000.0, 5)], false),
         (vec![(0.0, 1), (3000.0, 30)], false),
     ] {
-        let (_, high) = tensor_fit::default_b_range(&table(&shells));
+        let (_, high) = tensor_fit::Params::default_b_range(&table(&shells));
         assert_eq!(high < 2000.0, high_left_out, "{shells:?}");
     }
     let gradients = table(&[(0.0, 1), (1000.0, 16), (2500.0, 3)]);

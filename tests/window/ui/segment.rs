@@ -277,13 +277,8 @@ pub fn leaked() -> support::Window {
 
 fn leak() {
     let driven = leaked();
-    let live = driven
-        .state
-        .session
-        .segment
-        .live
-        .clone()
-        .expect("a surface");
+    let live = driven.state.session.segment.live.clone();
+    let live = live.expect("a surface");
     let from = live.leak.expect("a leak").leak.from;
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut window = window(driven.state.clone(), size);
@@ -419,7 +414,7 @@ fn after_change() {
 
 /// The plot marks a leak's steps only for the live branch: another branch passes the same steps without a leak.
 fn span() {
-    let state = leaked().state;
+    let mut state = leaked().state;
     let spans = |state: &arcuate::state::State| {
         let window = window(state.clone(), [1920.0, 1080.0]);
         let amber = theme::DARK.warning.gamma_multiply(0.16);
@@ -428,15 +423,23 @@ fn span() {
         filled.count()
     };
     assert_eq!(spans(&state), 1);
-    let mut state = state;
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
     let leak = live.leak.take().expect("a leak").leak.from;
     state.session.segment.left = vec![Left {
         growth: live.growth.clone(),
         leak: Some(leak),
     }];
-    state.session.segment.live = Some(Arc::new(live));
+    state.session.segment.live = Some(Arc::new(live.clone()));
     assert_eq!(spans(&state), 0);
+    let marked = |state: &arcuate::state::State| {
+        let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
+        texts.iter().any(|(words, _)| words == "leak")
+    };
+    assert!(marked(&state), "the other branch is in the plot");
+    // Gone back: the branch that leaked begins where the plot ends.
+    live.growth.retain(|(step, _)| *step <= leak);
+    state.session.segment.live = Some(Arc::new(live));
+    assert!(!marked(&state));
 }
 
 /// All painted texts with their rectangles.

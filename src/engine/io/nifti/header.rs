@@ -3,6 +3,7 @@
 
 use super::TAIL_LIMIT;
 use super::rest::{EXTENSIONS_LIMIT, Rest};
+use crate::data::words::counted;
 use crate::io::Error;
 use crate::io::numbers::Type;
 use crate::io::source::Source;
@@ -206,7 +207,7 @@ impl Header {
         if found < BYTES_1 {
             return Err(Error::foreign(
                 &path,
-                format!("{found} bytes, which is no NIfTI file"),
+                format!("{}, which is no NIfTI file", counted(found, "byte")),
                 &format!("at least a header of {BYTES_1} bytes"),
             ));
         }

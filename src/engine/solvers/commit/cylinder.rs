@@ -7,6 +7,7 @@
 //!
 //! with R α_n the zeros of J₁′, and −b D cos²θ along the axis; (γ G δ)² (Δ − δ/3) = b.
 
+use crate::data::words::number;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
@@ -32,7 +33,8 @@ impl Timing {
         Err(format!(
             "The gradient timing is δ = {} ms and Δ = {} ms, expected {least} ≤ δ ≤ Δ ≤ {most}; take both from \
              the scan's protocol",
-            self.pulse_ms, self.between_ms
+            number(self.pulse_ms),
+            number(self.between_ms)
         ))
     }
 }

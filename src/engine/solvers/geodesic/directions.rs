@@ -1,7 +1,7 @@
 //! The fan of directions at a seed point.
 
 use super::{Directions, MAX_DIRECTIONS};
-use crate::data::words::counted;
+use crate::data::words::{counted, number};
 use glam::DVec3;
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ impl Directions {
             return Err(format!(
                 "The cone's half angle is {}°, expected more than 0° and at most 180°; choose for \
                  example 30°",
-                (half_angle_rad.to_degrees() * 1e9).round() / 1e9
+                number((half_angle_rad.to_degrees() * 1e9).round() / 1e9)
             ));
         }
         if let Self::Towards { direction } = self

@@ -31,6 +31,7 @@ pub use values::{Found, Numbers, label, numbers, threshold};
 use super::Error;
 use crate::compute::Control;
 use crate::data::mask::Block;
+use crate::data::words::number;
 use crate::data::{Grid, Mask, Shape};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,8 @@ pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, E
     for (mm, what) in [(grow_mm.abs(), "distance"), (smooth_mm, "width")] {
         if !(0.0..=500.0).contains(&mm) {
             return Err(Error::Input(format!(
-                "The {what} is {mm} mm, expected at most 500 mm; choose for example 2 mm"
+                "The {what} is {} mm, expected at most 500 mm; choose for example 2 mm",
+                number(mm)
             )));
         }
     }

@@ -30,7 +30,7 @@ pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MOST_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use given::{given, given_mask};
-pub use parameters::{Method, Params, default_b_range};
+pub use parameters::{Method, Params};
 pub use wild::Residuals;
 
 pub use super::Error;

@@ -35,32 +35,33 @@ impl Params {
         }
     }
 
+    /// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such volumes are
+    /// left out wherever the lower ones determine tensors well by themselves.
+    pub fn default_b_range(gradients: &Gradients) -> (f64, f64) {
+        const LINEAR_UP_TO: f64 = 1550.0;
+        // Six solve for a tensor but leave noise as it is; twice the seven unknowns average it.
+        const WELL: usize = 15;
+        const AT_LEAST: usize = 6;
+        let weighted =
+            (0..gradients.len()).filter(|&v| gradients.weighting(v) == Weighting::Diffusion);
+        let (low, high): (Vec<usize>, Vec<usize>) =
+            weighted.partition(|&v| gradients.b_s_per_mm2[v] <= LINEAR_UP_TO);
+        // A few low volumes beside many high ones are there for other models than the tensor: without
+        // the high ones the noise would weigh more than the curvature.
+        if low.len() >= WELL || (low.len() >= AT_LEAST && low.len() >= high.len()) {
+            (0.0, LINEAR_UP_TO)
+        } else {
+            (0.0, f64::INFINITY)
+        }
+    }
+
     /// For a scan with these gradients.
     pub fn defaults_for(gradients: Option<&Gradients>) -> Self {
         let defaults = Self::defaults();
         Self {
-            b_range_s_per_mm2: gradients.map_or(defaults.b_range_s_per_mm2, default_b_range),
+            b_range_s_per_mm2: gradients.map_or(defaults.b_range_s_per_mm2, Self::default_b_range),
             ..defaults
         }
-    }
-}
-
-/// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such volumes are
-/// left out wherever the lower ones determine tensors well by themselves.
-pub fn default_b_range(gradients: &Gradients) -> (f64, f64) {
-    const LINEAR_UP_TO: f64 = 1550.0;
-    // Six solve for a tensor but leave noise as it is; twice the seven unknowns average it.
-    const WELL: usize = 15;
-    const AT_LEAST: usize = 6;
-    let weighted = (0..gradients.len()).filter(|&v| gradients.weighting(v) == Weighting::Diffusion);
-    let (low, high): (Vec<usize>, Vec<usize>) =
-        weighted.partition(|&v| gradients.b_s_per_mm2[v] <= LINEAR_UP_TO);
-    // A few low volumes beside many high ones are there for other models than the tensor: without
-    // the high ones the noise would weigh more than the curvature.
-    if low.len() >= WELL || (low.len() >= AT_LEAST && low.len() >= high.len()) {
-        (0.0, LINEAR_UP_TO)
-    } else {
-        (0.0, f64::INFINITY)
     }
 }
 

@@ -129,7 +129,7 @@ impl Params {
         {
             return Err(format!(
                 "The largest angle is {}°, expected more than 0° and at most 180°; choose for example 45°",
-                (angle.to_degrees() * 1e6).round() / 1e6
+                number((angle.to_degrees() * 1e6).round() / 1e6)
             ));
         }
         if let Some(fa) = self.min_fa.filter(|fa| !(0.0..=1.0).contains(fa)) {

@@ -87,7 +87,9 @@ pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
     paint::left(painter, texts, "0", font.clone(), p.t3);
     let steps = counted(last as usize, "step");
     paint::right(painter, texts, &steps, font.clone(), p.t3);
-    let froms = left.iter().filter_map(|l| l.leak).chain(leak);
+    // One that was gone back from by the end of the plot has no trace in it.
+    let gone = left.iter().filter_map(|l| l.leak);
+    let froms = gone.filter(|from| *from < last).chain(leak);
     let xs = froms
         .filter(|from| *from <= last)
         .map(|from| at((from, 0)).x);

@@ -151,13 +151,26 @@ impl Rest {
             return false;
         };
         let [before, now] = [self.inside[before], self.inside[self.last()]];
-        now.abs_diff(before) <= FEW.max((REST * before as f64) as u64)
+        now.abs_diff(before) as f64 <= Self::breath(before)
     }
 
-    /// The change of the voxels inside in `REST_WINDOWS`, as a share.
-    fn change(&self) -> Option<f64> {
-        let before = self.inside[self.last().checked_sub(REST_WINDOWS)?] as f64;
-        Some((self.inside[self.last()] as f64 - before) / before.max(1.0))
+    /// By how much a surface of this volume may change within `REST_WINDOWS` though it stands.
+    fn breath(inside: u64) -> f64 {
+        (REST * inside as f64).max(FEW as f64)
+    }
+
+    /// Whether it has stopped growing. A seed that shrinks before it grows has not.
+    fn rests(&self) -> bool {
+        let Some(first) = self.last().checked_sub(REST_WINDOWS) else {
+            return false;
+        };
+        let windows = &self.inside[first..];
+        let [before, now] = [windows[0], windows[REST_WINDOWS]];
+        let spread = windows.iter().max().zip(windows.iter().min());
+        let wanders = spread.is_none_or(|(most, least)| {
+            (most - least) as f64 > (NOTICED * before as f64).max(FEW as f64)
+        });
+        !wanders && (now as f64 - before as f64) < REST * before as f64
     }
 
     /// The step before growth set in again; asked at the end of a window.
@@ -165,7 +178,7 @@ impl Rest {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
         let Some(rested) = self.from else {
-            if self.change().is_some_and(|change| change < REST) {
+            if self.rests() {
                 self.from = Some(last);
             }
             return None;
@@ -179,7 +192,7 @@ impl Rest {
         recent.sort_by(f64::total_cmp);
         let median = recent.get(recent.len() / 2).copied().unwrap_or(0.0);
         // Growth at which the surface rests is rest, however small its median.
-        let rest = REST / REST_WINDOWS as f64 * self.inside[last - 1] as f64;
+        let rest = Self::breath(self.inside[last - 1]) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {
             self.over += 1;
         } else {
