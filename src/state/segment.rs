@@ -251,6 +251,11 @@ pub struct Working {
     /// Why there is no result.
     pub failed: Option<String>,
     pub left: Vec<Left>,
+    /// The known steps at which the user began to change what steers the surface; a drag is one change, however many
+    /// of its values act on the way.
+    pub changes: Vec<u64>,
+    /// A drag was in progress when the surface was last looked after.
+    pub dragged: bool,
     /// To be kept as soon as it rests.
     pub keeps: bool,
     /// The voxels that it is to begin with are being counted.
@@ -278,6 +283,8 @@ impl Default for Working {
             speed: None,
             failed: None,
             left: Vec::new(),
+            changes: Vec::new(),
+            dragged: false,
             keeps: false,
             begins: false,
             sample: None,

@@ -12,6 +12,10 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     vec![
         test("update::segment::parameters_go_back_too", parameters),
+        test(
+            "update::segment::a_drag_is_one_change_of_the_way_back",
+            drag,
+        ),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
         test("update::segment::undo_stays_to_be_read_at_rest", undone),
         test(
@@ -19,6 +23,34 @@ pub fn tests() -> Vec<Trial> {
             doubted,
         ),
     ]
+}
+
+/// Values of a drag act while the surface moves: the button goes to before all of them, and from there to before the
+/// change that came before the drag.
+fn drag() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    for smoothness in [0.2, 0.25, 0.3] {
+        let phase = Phase::Live;
+        set(&mut window, phase, |s| s.params.smoothness = smoothness);
+        act(&mut window, SegmentAction::Step);
+    }
+    // What lets go may bring the last value once more, or a new one.
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.35);
+    act(&mut window, SegmentAction::Step);
+    let earlier = |window: &Window| window.state.session.segment.earlier();
+    assert_eq!((live(&window).step, earlier(&window)), (60, 20));
+    // A later change is one of its own.
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.4);
+    act(&mut window, SegmentAction::Step);
+    let smoothness = |window: &Window| window.state.document.segment.settings.params.smoothness;
+    for (step, before) in [(60, 0.35), (20, 0.15), (10, 0.15), (0, 0.15)] {
+        assert_eq!(earlier(&window), step);
+        act(&mut window, SegmentAction::Rewind(step));
+        assert_eq!((live(&window).step, smoothness(&window)), (step, before));
+    }
 }
 
 /// The way back leads to the parameters of that step, and says what has changed; undo says it with values.

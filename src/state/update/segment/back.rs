@@ -1,10 +1,10 @@
 //! The way back of a surface, with what steered it there.
 
 use super::{changed, wanted};
-use crate::jobs::{Back, Play, Surfaced};
+use crate::jobs::{Back, Play, Steer, Surfaced};
 use crate::state::State;
 use crate::state::document::LayerId;
-use crate::state::segment::{Left, Segmentation};
+use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
 use crate::state::words::count;
 
@@ -84,4 +84,43 @@ pub(super) fn stay(state: &mut State, live: &Surfaced) {
     edit(state, "Spheres of the surface", false, |d| {
         d.segment.spheres = spheres;
     });
+}
+
+impl Working {
+    /// Notes where a change of what steers the surface begins; `dragged`: it belongs to the drag that was asked for
+    /// last.
+    pub(super) fn begins_change(&mut self, wanted: &Steer, dragged: bool) {
+        let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
+            return;
+        };
+        let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
+        let steers = asked.params != wanted.params
+            || asked.beside != wanted.beside
+            || asked.spheres != wanted.spheres;
+        if same_run && steers && !dragged {
+            let step = live.step;
+            self.changes.retain(|before| *before < step);
+            self.changes.push(step);
+        }
+    }
+
+    /// The earlier state that the button goes back to: before the leak, else before the last change by
+    /// hand, else the start.
+    pub fn earlier(&self) -> u64 {
+        let Some(live) = &self.live else { return 0 };
+        if let Some(leaked) = live.leak {
+            return leaked.leak.from;
+        }
+        let events = live.script.events.iter().map(|e| e.step);
+        let events = events.filter(|step| *step < live.step);
+        let last = events.clone().last().unwrap_or(0);
+        let begun = self.changes.iter().rfind(|step| **step <= last);
+        // A drag acts first at or after the step that is known when it begins.
+        begun.map_or(last, |begun| {
+            events
+                .into_iter()
+                .find(|step| step >= begun)
+                .unwrap_or(last)
+        })
+    }
 }

@@ -209,6 +209,7 @@ fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     (working.play, working.back) = (Play::Rest, None);
     working.begins = false;
     working.left.clear();
+    working.changes.clear();
 }
 
 fn clear(state: &mut State) {
@@ -379,7 +380,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let begins =
         !matches!(wanted.origin, Origin::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+    let drags = state.history.is_open();
     let working = &mut state.session.segment;
+    let dragged = std::mem::replace(&mut working.dragged, drags);
     if !(begins || wanted.speed || working.live.is_some()) {
         return;
     }
@@ -388,6 +391,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     working.failed = None;
     working.running = true;
+    working.begins_change(&wanted, dragged);
     working.asked = Some(Box::new(wanted.clone()));
     effects.push(Effect::Submit(Request::Steer(Box::new(wanted))));
 }
@@ -560,19 +564,5 @@ impl Working {
             beside: live.beside.clone(),
             leak: live.leak,
         }))
-    }
-
-    /// The earlier state that the button goes back to: before the leak, else before the last change by
-    /// hand, else the start.
-    pub fn earlier(&self) -> u64 {
-        let Some(live) = &self.live else { return 0 };
-        if let Some(leaked) = live.leak {
-            return leaked.leak.from;
-        }
-        let events = live.script.events.iter().rev().map(|e| e.step);
-        events
-            .into_iter()
-            .find(|step| *step < live.step)
-            .unwrap_or(0)
     }
 }
