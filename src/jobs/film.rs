@@ -16,6 +16,8 @@ const TICK: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Bytes of what it says that are remembered.
 const REMEMBERED: usize = 4096;
+/// Characters of a line of it that a sentence quotes.
+const QUOTED: usize = 200;
 /// Its last output arrives within this time after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -190,7 +192,13 @@ impl Heard {
         let last = lines()
             .find(known)
             .or_else(|| lines().find(|line| !line.is_empty()));
-        last.unwrap_or_default().to_owned()
+        let mut line = last.unwrap_or_default().to_owned();
+        // A line without an end would fill the screen.
+        if let Some((end, _)) = line.char_indices().nth(QUOTED) {
+            line.truncate(end);
+            line.push('…');
+        }
+        line
     }
 
     /// Whether one thread in place of many may mend what it complains of.

@@ -14,6 +14,10 @@ pub fn tests() -> Vec<Trial> {
     }
     vec![
         test("jobs::films of an ffmpeg that talks", talks),
+        test(
+            "jobs::films of an ffmpeg that complains without end",
+            long_line,
+        ),
         test("jobs::films of an ffmpeg that stands still", stands_still),
         test("jobs::films where threads are few", few_threads),
         test("jobs::films on a full disk are tried once", full_disk),
@@ -43,6 +47,18 @@ fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {
     let frame = path.with_file_name("frame.png");
     std::fs::write(&frame, "a picture").expect("written");
     ffmpeg.save(path, &[frame.clone(), frame], 25, control)
+}
+
+/// A line of many thousand characters is quoted in part.
+fn long_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.mp4");
+    let script = "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 3";
+    let ffmpeg = in_place(folder.path(), script, PATIENCE);
+    let error = save(&ffmpeg, &path, &Control::new()).expect_err("refused");
+    let sentence = error.to_string();
+    assert!(sentence.contains("xxx…"), "{sentence}");
+    assert_eq!(sentence.matches('x').count() / 100, 2, "{sentence}");
 }
 
 /// ffmpeg would end a film before a missing picture, and report success.
