@@ -113,7 +113,7 @@ impl Working {
         }
         let events = live.script.events.iter().map(|e| e.step);
         let events = events.filter(|step| *step < live.step);
-        let last = events.clone().last().unwrap_or(0);
+        let last = events.clone().next_back().unwrap_or(0);
         let begun = self.changes.iter().rfind(|step| **step <= last);
         // A drag acts first at or after the step that is known when it begins.
         begun.map_or(last, |begun| {
