@@ -152,8 +152,8 @@ fn surface(state: &State) -> Vec<Reading> {
     // Between two looks at it the distance is that of an earlier step: none is better.
     let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
         let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
-        // Beyond the band only the side is known.
-        (phi.abs() < f64::from(l.field.clamp)).then(|| {
+        // At the band's end φ levels off before the clamp, and beyond it only the side is known: neither is a distance.
+        (phi.abs() < 0.8 * f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);
             reading(PHI, format::with_unit(&mm, "mm"))
         })

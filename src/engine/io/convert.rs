@@ -37,7 +37,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
         .ok_or_else(|| {
             Error::unsupported(
                 output,
-                "a name whose ending is that of no format to write",
+                "a name without the ending of a format that can be written",
                 format!(
                     "end it in one of {}, in .nii.gz, .nii or .nrrd for images, or in one of {} for surfaces of masks",
                     Format::streamline_endings(),

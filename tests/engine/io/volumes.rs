@@ -556,7 +556,7 @@ fn converted() {
     for (from, to, words) in [
         ("a.mgh", "a.tck", "an image"),
         ("a.mgh", "a.ply", "no mask"),
-        ("a.mgh", "a.mgz", "nothing can be converted to"),
+        ("a.mgh", "a.mgz", "a format that can be written"),
     ] {
         let error = go(from, to).expect_err(words);
         assert!(sentence(&error).contains(words), "{error}");
