@@ -1,6 +1,6 @@
 // φ in bricks as a level set's solver has it: of each brick a table says that all of it is outside or
 // inside, or which page holds its voxels, x fastest. A voxel beyond the grid it has the border's value
-// and is outside, which closes a surface that reaches the border (src/solvers/level_set/surface.rs).
+// and is outside, which closes a surface that reaches the border (src/engine/solvers/level_set/surface.rs).
 //
 // Who includes this binds `page_of`, the table, and `pages`, and sets the private variables.
 

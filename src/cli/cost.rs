@@ -371,7 +371,7 @@ fn compared_with(compared: &Compared) -> String {
             counted(joined, "random pair")
         ),
         None => {
-            "Not compared: on voxels of twice the size the path hardly leaves the regions, or none joins them; \
+            "Not compared: on voxels of twice the size the path hardly leaves the regions, or no path joins them; \
              move them apart, or widen the domain (--min-fa, --within)\n"
                 .to_owned()
         }

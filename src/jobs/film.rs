@@ -188,7 +188,8 @@ impl Heard {
     fn complaint(&self) -> String {
         let text = self.text();
         let lines = || text.lines().rev().map(str::trim);
-        let known = |line: &&str| REASONS.iter().chain(&LACKS).any(|why| line.contains(why));
+        // ffmpeg ends a line with the system's reason; paths that hold such words stand before it.
+        let known = |line: &&str| REASONS.iter().chain(&LACKS).any(|why| gives(line, why));
         let last = lines()
             .find(known)
             .or_else(|| lines().find(|line| !line.is_empty()));
@@ -204,8 +205,8 @@ impl Heard {
     /// Whether one thread in place of many may mend what it complains of.
     fn lacks_threads(&self) -> bool {
         let text = self.text();
-        let says = |why: &&str| text.contains(*why);
-        LACKS.iter().any(says) || says(&NOT_OPENED) && !REASONS.iter().any(says)
+        let says = |why: &&str| text.lines().any(|line| gives(line, why));
+        LACKS.iter().any(says) || text.contains(NOT_OPENED) && !REASONS.iter().any(says)
     }
 
     /// How many frames are done, from the output of `-progress`.
@@ -214,6 +215,11 @@ impl Heard {
         let mut told = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
         told.find_map(|n| n.trim().parse().ok()).unwrap_or(0)
     }
+}
+
+/// Whether a line of ffmpeg's ends with this reason of the system; names of files stand before it.
+fn gives(line: &str, why: &str) -> bool {
+    line.trim().trim_end_matches(['.', '!']).ends_with(why)
 }
 
 /// A program at work; it ends with this, and when this process is told to end.

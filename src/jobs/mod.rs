@@ -25,7 +25,6 @@ mod shoot;
 mod steer;
 mod trace;
 
-pub use crate::io::Remark;
 /// For what the window keeps for itself.
 pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.

@@ -44,7 +44,9 @@ impl Camera {
     /// Whether a picture can be drawn from here: a file may hold any numbers.
     pub fn is_sound(&self) -> bool {
         let angles = [self.azimuth, self.elevation];
-        self.focus.abs().max_element() <= FARTHEST_MM
+        // The largest element of a vector may leave out what is no number.
+        self.focus.is_finite()
+            && self.focus.abs().max_element() <= FARTHEST_MM
             && self.distance_mm > 0.0
             && self.distance_mm.is_finite()
             && angles.iter().all(|v| v.is_finite())

@@ -170,9 +170,9 @@ fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<
         let percent = f64::from(share) * 100.0;
         // What takes minutes moves by less than a percent for a while.
         let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);
-        // Rounded down: 100 % is said of what has ended.
+        // Rounded down, and never 100 %: what is counted may be done before the job is.
         let unit = 10f64.powi(decimals as i32);
-        let percent = (percent * unit + 1e-3).floor() / unit;
+        let percent = ((percent * unit + 1e-3).floor() / unit).min(99.0);
         let percent = format::with_unit(&format::fixed(percent, decimals), "%");
         words = format!("{words} · {percent}");
         let (stage, done) = match progress.part {

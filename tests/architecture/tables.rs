@@ -68,6 +68,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
                     "Content",
                     "DISCLAIMER",
                     "Format",
+                    "Remark",
                     "Space",
                     "Told",
                     "ToldAffine",

@@ -134,10 +134,12 @@ fn of_numbers(
             let before = beside
                 .as_ref()
                 .and_then(|table| atomic::before(path, table));
-            if let (Some(_), Some(table)) = (&before, &beside) {
+            let was_replaced = before.is_some();
+            let table = beside.clone();
+            let labels = before.or(beside).and_then(|table| read(&table).ok());
+            if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
                 info.warnings.push(atomic::says_before(&[table]));
             }
-            let labels = before.or(beside).and_then(|table| read(&table).ok());
             let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }

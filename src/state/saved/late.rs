@@ -5,7 +5,7 @@ use super::read::{edits, item, put_edits, restore};
 use super::write::result_name;
 use super::{Absent, Origin, not_what_it_was};
 use super::{moved_of, regions_of, segments_of, weights_of};
-use crate::jobs::Remark;
+use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
 use crate::state::Document;
 use crate::state::document::LayerId;

@@ -13,9 +13,10 @@ use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
 use crate::data::turn::Turn;
+use crate::io::Remark;
 use crate::io::Told;
+use crate::jobs::Loaded;
 use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
-use crate::jobs::{Loaded, Remark};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;

@@ -4,7 +4,7 @@
 use super::read::{self, Items, Missing};
 use super::write::Lists;
 use super::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
-use crate::jobs::Remark;
+use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::comparing::Snapshot;
 use crate::state::document::{Content as Held, Layer, LayerId};

@@ -2,8 +2,9 @@
 
 use super::{edit, fitting, tensors};
 use crate::data::{AffineSource, Gradients, Mask, Volume};
+use crate::io::Remark;
 use crate::io::Told;
-use crate::jobs::{Folder, Loaded, Remark, Request, Slot};
+use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, RecentKind, Severity};

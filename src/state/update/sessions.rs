@@ -4,10 +4,11 @@ mod checked;
 mod later;
 
 use super::{edit, fitting, opening};
+use crate::io::Remark;
 use crate::jobs::session::{
     Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
-use crate::jobs::{Remark, Request, Slot};
+use crate::jobs::{Request, Slot};
 use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};

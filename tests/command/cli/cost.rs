@@ -136,7 +136,7 @@ fn ends_close_together(here: &Path) {
     assert!(text.contains("\nNo weakest stretch: "), "{text}");
     assert!(!text.contains("0.0 times the mean"), "{text}");
     // The pairs are there: what is lacking is said.
-    let why = "the path hardly leaves the regions, or none joins them";
+    let why = "the path hardly leaves the regions, or no path joins them";
     assert!(
         text.contains(why) && !text.contains("random pair"),
         "{text}"

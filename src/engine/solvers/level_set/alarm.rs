@@ -227,8 +227,8 @@ impl Alarm {
         }
     }
 
-    /// Drops a suspicion of a run that is done again: the first time it went on from there, or the user knows of the leak.
-    /// A judgement now would compare with a much older surface.
+    /// Drops an open suspicion where a run is replayed: the first run went on past this step, or its leak was reported
+    /// already. A judgement now would compare with a much older surface.
     pub fn passes(&mut self) {
         if self.suspected.is_some() {
             self.goes_on();

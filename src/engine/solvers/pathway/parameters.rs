@@ -48,5 +48,5 @@ impl Params {
 }
 
 /// On voxels of 2 mm the sets of most pathways join from ε = 10 to 20 %, and up to there lie within
-/// their bundle (tests/pathway/phantom.rs).
+/// their bundle (tests/solvers/pathway/phantom.rs).
 pub const DEFAULT_EPSILON: f64 = 0.2;

@@ -23,6 +23,8 @@ pub(super) fn rewind(state: &mut State, step: u64) {
     }
     let number = working.back.map_or(1, |b| b.number + 1);
     working.back = Some(Back { number, step });
+    // Changes of the branch that is left are none of the one that goes on.
+    working.changes.retain(|change| *change < step);
     working.play = Play::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
@@ -98,7 +100,9 @@ impl Working {
             || asked.beside != wanted.beside
             || asked.spheres != wanted.spheres;
         if same_run && steers && !dragged {
-            let step = live.step;
+            // On its way back the surface is still shown at the step that it leaves.
+            let back = self.back.filter(|back| live.back < back.number);
+            let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
             self.changes.push(step);
         }

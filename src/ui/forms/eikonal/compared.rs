@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         None if compared.is_some_and(|c| c.known.pairs.too_few()) => {
             "too few pairs are joined".to_owned()
         }
-        // On double voxels the path hardly leaves the regions, or none joins them.
+        // On double voxels the path hardly leaves the regions, or no path joins them.
         None if compared.is_some() => "no path to compare".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
