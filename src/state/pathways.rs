@@ -448,7 +448,9 @@ impl super::State {
 
     /// The live pathway beside random pairs; `None` until it is compared as it is.
     pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
-        let live = self.session.pathways.live.as_ref()?;
+        // The figures of random pairs belong to the full result of the same regions and parameters.
+        let live = self.session.pathways.live.as_ref();
+        let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.known();
         known
             .filter(|(asked, _)| **asked == Asked::of(live))

@@ -227,6 +227,10 @@ fn compared() {
     window.act(Action::SelectTask(Task::Pathways));
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
+    // They belong to the full result: a coarse one of the same request has none.
+    let live = window.state.session.pathways.live.as_mut();
+    Arc::make_mut(live.expect("a pathway")).coarse = true;
+    assert!(known(&window).is_none());
 }
 
 fn interrupted() {
