@@ -1,5 +1,5 @@
 //! Fits tensors to a made-up scan and follows streamlines along the corticospinal tract:
-//! `cargo run --release -p arcuate-engine --example fit_and_track`.
+//! `cargo run --release --example fit_and_track`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let bundle = suggestions(&head)
         .into_iter()
-        .find(|s| s.bundle == "Corticospinal tract");
+        .find(|s| s.bundle.starts_with("Corticospinal tract"));
     let placements = bundle.ok_or("no such bundle")?.placements;
     let regions = placements.iter().enumerate().map(|(i, placed)| Region {
         id: RegionId(i as u64),
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(regions.iter().any(|r| r.role == Role::Seed));
     let params = tracking::Params::defaults();
     let tracked = track(&tensors.field, &regions, &params, &backend, &control)?;
-    let path = Path::new("corticospinal.trk");
+    let path = Path::new("corticospinal.tck");
     fibres::save(path, &tracked.kept, "fit_and_track", &control)?;
     println!("{} streamlines in {}", tracked.kept.len(), path.display());
     Ok(())

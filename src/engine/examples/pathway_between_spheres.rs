@@ -1,5 +1,5 @@
 //! The cheapest path between two spheres, and what it costs, in the tensors of a made-up head:
-//! `cargo run --release -p arcuate-engine --example pathway_between_spheres`.
+//! `cargo run --release --example pathway_between_spheres`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::region::RegionId;

@@ -1,5 +1,5 @@
-//! A level set grows from a sphere into the ventricle of a made-up head:
-//! `cargo run --release -p arcuate-engine --example segment_phantom`.
+//! A level set grows from a sphere into the lateral ventricles of a made-up head:
+//! `cargo run --release --example segment_phantom`.
 
 use arcuate_engine::compute::{Backend, BackendChoice, Control};
 use arcuate_engine::data::Shape;
@@ -44,13 +44,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let inputs = backend.install(|| Inputs::new(&image, 0))?;
     let mut run = Evolution::new(&inputs, &start, &params, Layout::BEST, &backend, &control)?;
-    let ended = run.run(1000, &backend, &control)?;
+    let ended = run.run(4000, &backend, &control)?;
 
     let found = run.field()?.mask();
-    let agreement = agreement(&found, &whole.ventricle(centre))?;
+    let agreement = agreement(&found, &whole.ventricles)?;
     println!("{ended:?} after {} steps", run.step());
     println!(
-        "{:.1} ml, Dice with the true ventricle {:.3}",
+        "{:.1} ml, Dice with all ventricles {:.3}",
         found.volume_ml(),
         agreement.dice
     );
