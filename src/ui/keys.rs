@@ -57,6 +57,8 @@ pub fn handle(
                 memory.typing = true;
                 break;
             }
+        } else if key == Key::F1 {
+            memory.help.shown = !memory.help.shown;
         } else if key == Key::F6 {
             focus::go(ui, modifiers.shift);
         } else if key == Key::Escape {
@@ -112,8 +114,10 @@ fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     if let Some(focused) = ui.memory(|m| m.focused()) {
         ui.memory_mut(|m| m.surrender_focus(focused));
     }
-    if memory.shortcuts {
-        memory.shortcuts = false;
+    if memory.help.keys {
+        memory.help.keys = false;
+    } else if memory.help.shown {
+        memory.help.shown = false;
     } else if memory.list.is_some() {
         memory.list = None;
     } else {
@@ -212,7 +216,7 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
 
 fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if key == Key::Questionmark {
-        memory.shortcuts = !memory.shortcuts;
+        memory.help.keys = !memory.help.keys;
         return;
     }
     if state.document.is_empty() {

@@ -198,10 +198,12 @@ fn cancelled() {
     let control = Control::new();
     let other = control.clone();
     let begun = Instant::now();
-    let stops = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        other.cancel();
-    });
+    let stops = std::thread::Builder::new()
+        .spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            other.cancel();
+        })
+        .expect("a thread");
     assert_eq!(save(&ffmpeg, &path, &control), Err(Error::Cancelled));
     assert!(begun.elapsed() < PATIENCE);
     stops.join().expect("no panic");
