@@ -47,7 +47,6 @@ pub(super) mod gather;
 mod integrate;
 mod job;
 mod join;
-mod parameters;
 pub mod profile;
 pub(super) mod queue;
 pub(super) mod regions;
@@ -59,9 +58,9 @@ pub(super) mod spline;
 mod starts;
 pub(super) mod words;
 
+pub use super::curves::{DEFAULT_REPETITIONS, Deflection, Match, Params};
 pub(super) use field::cubic_weights;
 pub use integrate::{DirectionField, step};
-pub use parameters::{DEFAULT_REPETITIONS, Deflection, Match, Params};
 pub use sample::{sample, sample_frame};
 pub use seeding::MAX_SEEDS;
 pub use starts::{Starts, starts};

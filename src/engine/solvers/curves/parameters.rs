@@ -1,7 +1,7 @@
 //! What streamlines depend on besides tensors and regions, and the values it starts with.
 
-use super::{Integrator, Interpolation, Seeding, seeding, words};
 use crate::data::words::number;
+use crate::solvers::tracking::{Integrator, Interpolation, Seeding, seeding, words};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
