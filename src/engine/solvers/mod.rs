@@ -19,6 +19,7 @@ pub mod region;
 pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
+pub mod tractogram;
 
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};

@@ -1,8 +1,8 @@
 //! What streamlines depend on besides tensors and regions, and the values it starts with.
 
-use super::StopReason;
+use super::{StopReason, seeding};
 use crate::data::words::number;
-use crate::solvers::tracking::{seeding, words};
+use crate::solvers::tracking::words;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use super::medium::{FA, INSIDE, Medium, Record};
 use crate::compute::Lanes;
 use crate::compute::simd::{self, Kernel, prefetch};
-use crate::solvers::tracking::cells::Axis;
+use crate::solvers::curves::cells::Axis;
 use crate::solvers::tracking::cubic_weights;
 
 /// Rays side by side: one AVX2 register of `f32`.

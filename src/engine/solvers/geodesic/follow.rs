@@ -5,8 +5,8 @@ use super::journey::{Halves, Journey, Rules, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::tracking::queue::{Queue, senses};
-use crate::solvers::tracking::regions::Gates;
+use crate::solvers::curves::half_queue::{Queue, senses};
+use crate::solvers::curves::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 
 #[inline(always)]

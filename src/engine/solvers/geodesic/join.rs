@@ -2,12 +2,12 @@
 
 use super::journey::{Half, Halves, measure};
 use crate::compute::memory::Shortage;
-use crate::solvers::tracking::gather::{self, Kind};
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
+use crate::solvers::curves::collect::{self, Kind};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::regions::Gates;
 use crate::solvers::tracking::{Fate, Output, Params, StopReason};
 
-pub use crate::solvers::tracking::gather::Joined;
+pub use crate::solvers::curves::collect::Joined;
 
 /// One in this many of the rays that missed the targets is kept to be shown.
 const MISSED_EVERY: usize = 7;
@@ -158,5 +158,5 @@ pub fn gather(parts: Vec<Joined>, gates: &Gates) -> Result<Output, Shortage> {
         missed_every: MISSED_EVERY,
         measured: true,
     };
-    gather::gather(parts, kind)
+    collect::gather(parts, kind)
 }

@@ -2,12 +2,12 @@
 
 use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::regions::Gates;
 use crate::solvers::tracking::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
 
-pub use crate::solvers::tracking::queue::PENDING;
+pub use crate::solvers::curves::half_queue::PENDING;
 
 /// When and how a half stops, and where the world is.
 #[derive(Clone, Copy)]

@@ -3,12 +3,12 @@
 
 use super::field::Sampler;
 use super::follow::Follow;
-use super::gather::{Joined, Lines};
 use super::job::{Job, Sampled};
-use super::room::taken;
 use super::{Error, Interpolation, Output, Params, Residuals};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
+use crate::solvers::curves::collect::{Joined, Lines};
+use crate::solvers::curves::memory_budget::taken;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -5,9 +5,9 @@
 //! where it is at least one half. Tensors outside are 0, so that the interpolated tensor near the
 //! mask's surface is a scaled mean of fitted voxels: same direction, same anisotropy.
 
-use super::cells::{Axis, thick, thickened};
-use super::spline::Coefficients;
 use crate::data::{Grid, TensorField};
+use crate::solvers::curves::cells::{Axis, thick, thickened};
+use crate::solvers::curves::spline::Coefficients;
 use glam::DAffine3;
 use std::borrow::Cow;
 use std::ops::{Add, Mul};

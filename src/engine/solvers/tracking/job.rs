@@ -2,16 +2,16 @@
 
 use super::field::{Cubic, Record, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
-use super::gather::{self, Joined, Kind};
 use super::join::{Limits, MISSED_EVERY};
-use super::queue::senses;
-use super::regions::Gates;
-use super::room::Room;
-use super::seeding::Seeds;
-use super::spline::Coefficients;
 use super::{Deflection, Error, Interpolation, Output, Params};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
+use crate::solvers::curves::collect::{self, Joined, Kind};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::memory_budget::Room;
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::seeding::Seeds;
+use crate::solvers::curves::spline::Coefficients;
 use rayon::prelude::*;
 
 pub struct Job<'a> {
@@ -133,7 +133,7 @@ impl<'a> Job<'a> {
             missed_every: MISSED_EVERY,
             measured: false,
         };
-        Ok(gather::gather(parts, kind)?)
+        Ok(collect::gather(parts, kind)?)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Joins the halves of each seed and decides its fate.
 
 use super::follow::Halves;
-use super::gather::Joined;
 use super::job::Begun;
-use super::queue::senses;
-use super::regions::Gates;
 use super::{Fate, StopReason};
 use crate::data::tractogram::length_mm;
+use crate::solvers::curves::collect::Joined;
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::regions::Gates;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -37,24 +37,13 @@
 //!   first. The fate named is the first that fits in the order of [`Fate`], except that no start
 //!   comes before all.
 
-pub(super) mod cells;
 mod cpu;
-pub(super) mod cuda;
+mod cuda;
 mod direction;
-mod field;
+pub(super) mod field;
 mod follow;
-pub(super) mod gather;
-mod integrate;
 mod job;
 mod join;
-pub mod profile;
-pub(super) mod queue;
-pub(super) mod regions;
-pub(super) mod room;
-mod sample;
-pub(super) mod seeding;
-pub mod selection;
-pub(super) mod spline;
 mod starts;
 pub(super) mod words;
 
@@ -62,10 +51,9 @@ pub use super::curves::{
     DEFAULT_REPETITIONS, Deflection, Fate, Integrator, Interpolation, Match, Output, Params,
     Seeding, Starts, StopReason,
 };
+pub use super::curves::{DirectionField, MAX_SEEDS, step};
+pub use super::tractogram::{profile, sample, sample_frame, selection};
 pub(super) use field::cubic_weights;
-pub use integrate::{DirectionField, step};
-pub use sample::{sample, sample_frame};
-pub use seeding::MAX_SEEDS;
 pub use starts::starts;
 
 pub use super::Error;

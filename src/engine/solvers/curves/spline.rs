@@ -1,8 +1,8 @@
 //! Coefficients of the cubic B-splines that pass through every voxel's tensor.
 
-use super::field::{INSIDE, Record};
 use crate::compute::{Cancelled, Control};
 use crate::data::TensorField;
+use crate::solvers::tracking::field::{INSIDE, Record};
 use rayon::prelude::*;
 
 /// Layers around the mask that get tensors from their neighbours before the filter: its response

@@ -1,6 +1,6 @@
 //! Cells of eight samples, and positions in them, axis by axis.
 
-use super::field::Record;
+use crate::solvers::tracking::field::Record;
 use std::borrow::Cow;
 
 /// One axis of a lattice of samples.

@@ -1,10 +1,12 @@
 //! Where streamlines start.
 
-use super::{Error, Params, Seeding, words};
+use super::{Params, Seeding};
 use crate::compute::Control;
 use crate::data::random::Stream;
 use crate::data::words::number;
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
+use crate::solvers::Error;
+use crate::solvers::tracking::words;
 use glam::DVec3;
 use rayon::prelude::*;
 

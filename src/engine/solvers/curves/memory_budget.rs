@@ -1,9 +1,10 @@
 //! Whether results fit in the host's memory, asked while they come.
 
-use super::gather::{Joined, Lines};
-use super::{Error, words};
+use super::collect::{Joined, Lines};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
+use crate::solvers::Error;
+use crate::solvers::tracking::words;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
