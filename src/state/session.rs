@@ -19,8 +19,8 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
 use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
+use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut, Medium};
-use crate::solvers::tracking;
 use crate::solvers::{gradient_check, tensor_check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub struct Stranded {
 /// The streamlines of the regions as they are now; kept only on request.
 #[derive(Clone, Debug)]
 pub struct Live {
-    pub output: Arc<tracking::Output>,
+    pub output: Arc<curves::Output>,
     /// Fewer seeds while something is dragged.
     pub coarse: bool,
     /// Seeds asked for.
@@ -106,7 +106,7 @@ pub struct Live {
 pub struct StopKey {
     /// Kept and missed curves that they are from.
     pub of: [DataId; 2],
-    pub reason: tracking::StopReason,
+    pub reason: curves::StopReason,
 }
 
 /// Live curves through the crosshair's voxel.
@@ -158,7 +158,7 @@ pub struct Asked {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Curves {
-    Streamlines(tracking::Params),
+    Streamlines(curves::Params),
     Rays(MediumRecipe, geodesic::Params),
 }
 

@@ -12,7 +12,7 @@ use crate::jobs::FoundPathway;
 use crate::jobs::session::{
     Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
-use crate::solvers::tracking::selection::{Edit, Within};
+use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::filter::WEIGHT;
 use crate::state::moved::How;

@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::data::tractogram::key_line;
 use arcuate::io::scalars::Beside;
 use arcuate::io::{self, fibres, scalars, tck};
-use arcuate::solvers::tracking::StopReason;
+use arcuate::solvers::curves::StopReason;
 use libtest_mimic::Trial;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use crate::support::fields::{
 };
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Grid, TensorField};
-use arcuate::solvers::tracking::{
+use arcuate::solvers::curves::{
     DirectionField, Integrator, Interpolation, Params, StopReason, step,
 };
 use glam::{DAffine3, DMat3, DVec3};
@@ -245,7 +245,7 @@ fn equivariant() {
     ];
     // Random within voxels, so that the seeds turn along.
     let params = Params {
-        seeding: arcuate::solvers::tracking::Seeding::PerVoxel { count: 1 },
+        seeding: arcuate::solvers::curves::Seeding::PerVoxel { count: 1 },
         max_angle_rad: Some(0.5),
         min_fa: Some(0.3),
         ..params()

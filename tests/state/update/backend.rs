@@ -4,7 +4,7 @@ use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
-use arcuate::solvers::tracking::Params;
+use arcuate::solvers::curves::Params;
 use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;

@@ -7,7 +7,7 @@ use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::half_queue::{Queue, senses};
 use crate::solvers::curves::regions::Gates;
-use crate::solvers::tracking::{Integrator, StopReason};
+use crate::solvers::curves::{Integrator, StopReason};
 
 #[inline(always)]
 fn dot<const FMA: bool>(a: &Vector<FMA>, b: &Vector<FMA>) -> Lane<FMA> {

@@ -5,7 +5,7 @@ use crate::compute::memory::Shortage;
 use crate::solvers::curves::collect::{self, Kind};
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::regions::Gates;
-use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use crate::solvers::curves::{Fate, Output, Params, StopReason};
 
 pub use crate::solvers::curves::collect::Joined;
 

@@ -4,7 +4,7 @@ use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::regions::Gates;
-use crate::solvers::tracking::{Integrator, StopReason};
+use crate::solvers::curves::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
 
 pub use crate::solvers::curves::half_queue::PENDING;

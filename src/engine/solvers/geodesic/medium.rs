@@ -1,13 +1,14 @@
 //! What rays run through: the tensors sharpened, scaled, in voxel axes.
 
-use super::{Error, cuda};
+use super::cuda;
 use crate::compute::{Backend, Cancelled, Control, DataId, memory};
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::Interpolation;
 use crate::solvers::curves::cells::{thick, thickened};
 use crate::solvers::curves::spline;
 use crate::solvers::tensor_fit::eigen_symmetric;
-use crate::solvers::tracking::Interpolation;
 use glam::{DMat3, DVec3};
 use half::f16;
 use rayon::prelude::*;

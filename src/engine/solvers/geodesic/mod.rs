@@ -51,13 +51,12 @@ pub use paper::{PAIRS, christoffel};
 pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params};
 pub use rank::{Cut, rank};
 
-use super::tracking::{self, Interpolation};
+use super::curves::{self, Interpolation};
+use super::{Error, tracking};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-pub use super::tracking::Error;
 
 /// See the guard against loops above.
 pub const LOOP_WINDOW_MM: f64 = 30.0;
@@ -107,12 +106,12 @@ impl Params {
     }
 }
 
-/// Rays as [`tracking::Output`] has streamlines; those kept have also `cm` per point (from the seed
+/// Rays as [`curves::Output`] has streamlines; those kept have also `cm` per point (from the seed
 /// to it; 1 in the seed's own point is replaced by that of its neighbour) and per streamline (of
 /// the whole curve).
 #[derive(Clone, Debug)]
 pub struct Output {
-    pub rays: Arc<tracking::Output>,
+    pub rays: Arc<curves::Output>,
     /// Seed points; each sent [`Output::directions`] rays.
     pub seeds: u64,
     pub directions: u64,

@@ -12,8 +12,8 @@ use super::journey::{End, Halves, Journey, PENDING, Rules, Step};
 use super::medium::{FA, INSIDE, Medium, Record};
 use super::start::Start;
 use crate::compute::{Cancelled, Control};
+use crate::solvers::curves::StopReason;
 use crate::solvers::curves::regions::Gates;
-use crate::solvers::tracking::StopReason;
 use rayon::prelude::*;
 
 /// A symmetric matrix: xx xy xz yy yz zz.

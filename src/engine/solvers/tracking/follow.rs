@@ -2,12 +2,12 @@
 
 use super::direction::{deflected, deviator, principal};
 use super::field::{INSIDE, LANES, Lane, Points, Sampler};
-use super::{Integrator, StopReason};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::half_queue::{PENDING, Queue, senses};
 use crate::solvers::curves::regions::{Cut, Gates};
 use crate::solvers::curves::{DirectionField, step};
+use crate::solvers::curves::{Integrator, StopReason};
 use bytemuck::{Pod, Zeroable};
 
 /// When and how a half stops.

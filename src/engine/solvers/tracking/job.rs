@@ -3,15 +3,16 @@
 use super::field::{Cubic, Record, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
 use super::join::{Limits, MISSED_EVERY};
-use super::{Deflection, Error, Interpolation, Output, Params};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
+use crate::solvers::Error;
 use crate::solvers::curves::collect::{self, Joined, Kind};
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::memory_budget::Room;
 use crate::solvers::curves::regions::Gates;
 use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::spline::Coefficients;
+use crate::solvers::curves::{Deflection, Interpolation, Output, Params};
 use rayon::prelude::*;
 
 pub struct Job<'a> {

@@ -2,11 +2,11 @@
 
 use super::follow::Halves;
 use super::job::Begun;
-use super::{Fate, StopReason};
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::Joined;
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Fate, StopReason};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -47,16 +47,11 @@ mod join;
 mod starts;
 pub(super) mod words;
 
-pub use super::curves::{
-    DEFAULT_REPETITIONS, Deflection, Fate, Integrator, Interpolation, Match, Output, Params,
-    Seeding, Starts, StopReason,
-};
-pub use super::curves::{DirectionField, MAX_SEEDS, step};
-pub use super::tractogram::{profile, sample, sample_frame, selection};
 pub(super) use field::cubic_weights;
 pub use starts::starts;
 
-pub use super::Error;
+use super::Error;
+use super::curves::{Interpolation, Output, Params};
 use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control, memory};
 use crate::data::{Region, Role, Shape, Tensor, TensorField};

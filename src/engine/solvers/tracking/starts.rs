@@ -2,10 +2,11 @@
 
 use super::direction::deviator;
 use super::field::{INSIDE, LANES, Points, Sampler, Trilinear};
-use super::{Error, Fate, Output, Params, Starts};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, TensorField};
+use crate::solvers::Error;
 use crate::solvers::curves::seeding::Seeds;
+use crate::solvers::curves::{Fate, Output, Params, Starts};
 use glam::DVec3;
 
 /// At most this many seeds are looked at: enough to tell the reason.

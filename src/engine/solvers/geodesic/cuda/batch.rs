@@ -4,9 +4,9 @@
 use super::{Job, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
+use crate::solvers::Error;
 use crate::solvers::curves::collect::Lines;
 use crate::solvers::curves::cuda::{Wishes, launch, reason};
-use crate::solvers::geodesic::Error;
 use crate::solvers::geodesic::join::{self, Ends, Joined};
 use crate::solvers::geodesic::journey::{Half, PENDING};
 use bytemuck::{Pod, Zeroable};

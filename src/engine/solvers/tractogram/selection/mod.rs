@@ -9,7 +9,6 @@ mod edit;
 mod meeting;
 mod values;
 
-pub use super::pick;
 pub use edit::{Edit, Runs, Said, apply, copied, moved};
 pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
