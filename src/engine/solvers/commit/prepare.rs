@@ -10,10 +10,9 @@ use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, memory};
-use crate::data::words::counted;
+use crate::data::words::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
-use crate::solvers::tracking::words;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -53,8 +52,8 @@ impl Demand {
         input(format!(
             "{} streamlines would be about {} segments and take {} of memory, {} are free; take \
              every {every:.0}th streamline, or a mask",
-            words::count(streamlines as f64),
-            words::count(self.segments as f64),
+            large_count(streamlines as f64),
+            large_count(self.segments as f64),
             memory::size(self.bytes),
             memory::size(free)
         ))

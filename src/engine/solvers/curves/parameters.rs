@@ -1,8 +1,7 @@
-//! What streamlines depend on besides tensors and regions, and the values it starts with.
+//! What curves depend on besides tensors and regions, and the values that tracking starts with.
 
 use super::{StopReason, seeding};
-use crate::data::words::number;
-use crate::solvers::tracking::words;
+use crate::data::words::{large_count, number};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -223,6 +222,11 @@ impl Params {
         }
     }
 
+    /// Cosine of the largest turn in a step; below -1 if any will do.
+    pub(in crate::solvers) fn min_cos(&self) -> f32 {
+        self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
+    }
+
     /// Checks that the steps reach the smallest length; the error is one sentence.
     pub fn check_reach(&self) -> Result<(), String> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
@@ -233,7 +237,7 @@ impl Params {
         Err(format!(
             "{} steps of {} mm end before the smallest length, {} mm; take longer steps or more of them, or lower \
              that length",
-            words::count(self.max_steps as f64),
+            large_count(self.max_steps as f64),
             number(self.step_mm),
             number(self.min_length_mm)
         ))

@@ -14,7 +14,6 @@ mod prepare;
 use batch::Summary;
 pub use prepare::prepare;
 
-use super::join::{self, Joined};
 use super::journey::Rules;
 use super::medium::{Medium, Precision};
 use super::start::{Rays, Start};
@@ -23,6 +22,7 @@ use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
 use crate::solvers::Error;
+use crate::solvers::curves::collect::{Joined, gather};
 use crate::solvers::curves::cuda::BLOCK;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::half_queue::senses;
@@ -135,7 +135,7 @@ pub fn shoot(
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| join::gather(joined, &gates))?),
+        rays: Arc::new(backend.install(|| gather(joined, &gates, true))?),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),

@@ -29,7 +29,7 @@
 //! entered at midpoints: D and its gradient are those of the face then, and that slope only places
 //! the midpoint.
 //!
-//! Regions, masks, fates and the reasons to stop are those of [`super::tracking`], except that the
+//! Regions, masks, fates and the reasons to stop are those of [`super::curves`], except that the
 //! length limit holds for each half on its own, and for the guard against loops: a ray that in
 //! [`LOOP_WINDOW_MM`] of its path gets less than a tenth of that away from where it was.
 
@@ -51,8 +51,8 @@ pub use paper::{PAIRS, christoffel};
 pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params};
 pub use rank::{Cut, rank};
 
+use super::Error;
 use super::curves::{self, Interpolation};
-use super::{Error, tracking};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role};
 use serde::{Deserialize, Serialize};
@@ -171,7 +171,7 @@ impl Params {
 
 /// One sentence about the first thing that makes no sense.
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
-    tracking::check(&medium.field, regions, &params.walk)?;
+    curves::check(&medium.field, regions, &params.walk)?;
     params.check()?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
-use super::field::{axes, rows};
+use super::field::axes;
 use super::follow::{Halves, Start};
 use super::job::{Begun, Job, Sampled};
 use super::join;
@@ -14,6 +14,7 @@ use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
+use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::Joined;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::cuda::{Wishes, launch, reason};

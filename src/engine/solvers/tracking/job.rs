@@ -1,12 +1,13 @@
 //! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
 
-use super::field::{Cubic, Record, Sampler, Trilinear};
+use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
-use super::join::{Limits, MISSED_EVERY};
+use super::join::Limits;
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
 use crate::solvers::Error;
-use crate::solvers::curves::collect::{self, Joined, Kind};
+use crate::solvers::curves::cells::Record;
+use crate::solvers::curves::collect::{Joined, gather};
 use crate::solvers::curves::half_queue::senses;
 use crate::solvers::curves::memory_budget::Room;
 use crate::solvers::curves::regions::Gates;
@@ -62,9 +63,7 @@ impl<'a> Job<'a> {
                 integrator: params.integrator,
                 step_mm,
                 min_fa_squared: params.min_fa.map_or(-1.0, |fa| (fa * fa) as f32),
-                min_cos: params
-                    .max_angle_rad
-                    .map_or(-2.0, |angle| angle.cos() as f32),
+                min_cos: params.min_cos(),
                 max_steps: limit.steps,
                 at_max: limit.at_max,
                 deflection: params.deflection.map(|Deflection { f, g }| {
@@ -128,13 +127,7 @@ impl<'a> Job<'a> {
 
     /// One output in the order of the parts; needs the backend's threads installed.
     pub fn output(&self, parts: Vec<Joined>) -> Result<Output, Error> {
-        let kind = Kind {
-            targets: self.gates.targets,
-            cut_at_targets: self.gates.targets > 0 && !self.gates.all_targets,
-            missed_every: MISSED_EVERY,
-            measured: false,
-        };
-        Ok(collect::gather(parts, kind)?)
+        Ok(gather(parts, &self.gates, false)?)
     }
 }
 

@@ -20,41 +20,32 @@
 //! that every instruction set gives the same streamlines. Graphics cards fuse and take shorter roots:
 //! there a streamline differs by rounding, and by what rounding decides at a border.
 //!
-//! *What counts.*
-//! - The volume is the union of the voxels' boxes; between the outer voxel centres and the faces
-//!   tensors are continued as constants. The mask is where the interpolated share of fitted voxels
-//!   is at least one half. FA is that of the interpolated tensor. A streamline ends at the last
-//!   point that passes; a turn above the limit ends it at the point where it would turn.
-//! - Regions are met on the segments, not only at the points: exactly for spheres, boxes and the
-//!   voxel boxes of masks. In a target or terminate region the last point is where it was entered.
-//!   Where all targets are to be reached none of them cuts: they are met on the way, like includes.
-//!   What lies beyond a cut does not count for include and exclude. The seed is the first point of
-//!   both halves: one that lies in a target has length 0 and is too short.
+//! *What counts,* besides the rules of [`super::curves`].
+//! - FA is that of the interpolated tensor. A streamline ends at the last point that passes; a turn
+//!   above the limit ends it at the point where it would turn.
 //! - The two halves become one streamline: backward half from its end, seed, forward half; reversed
 //!   where only so it ends in its target. Where both halves reach a target both are cut, and the end
 //!   is the half in the target named first; it counts once for each of the two targets.
 //! - The length limit holds for both halves together, in whole steps: the longer half gives way
-//!   first. The fate named is the first that fits in the order of [`Fate`], except that no start
-//!   comes before all.
+//!   first.
 
 mod cpu;
 mod cuda;
 mod direction;
-pub(super) mod field;
+mod field;
 mod follow;
 mod job;
 mod join;
 mod starts;
-pub(super) mod words;
 
-pub(super) use field::cubic_weights;
 pub use starts::starts;
 
 use super::Error;
-use super::curves::{Interpolation, Output, Params};
+use super::curves::cells::Record;
+use super::curves::{Interpolation, Output, Params, check};
 use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control, memory};
-use crate::data::{Region, Role, Shape, Tensor, TensorField};
+use crate::data::{Region, Tensor, TensorField};
 
 /// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
 pub fn track(
@@ -140,7 +131,7 @@ fn claim_spline(field: &TensorField, params: &Params) -> Result<(), Error> {
         Interpolation::CubicBSpline => 2,
     };
     let what = "The interpolation by cubic splines";
-    Ok(memory::claim_for::<field::Record>(
+    Ok(memory::claim_for::<Record>(
         what,
         field.tensors.len(),
         each,
@@ -151,48 +142,4 @@ fn claim_spline(field: &TensorField, params: &Params) -> Result<(), Error> {
 /// `along`; in any sense where `along` is 0. As tracking computes it.
 pub fn principal_direction(d: [f32; 6], along: [f32; 3]) -> [f32; 3] {
     direction::principal(d, &direction::deviator(d), along)
-}
-
-/// One sentence about the first thing that makes no sense.
-pub(super) fn check(
-    field: &TensorField,
-    regions: &[Region],
-    params: &Params,
-) -> Result<(), String> {
-    // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
-    const MAX_VOXELS: usize = i32::MAX as usize;
-    params.check()?;
-    let (low, high) = field.grid.bounds();
-    let across = low.distance(high);
-    if params.step_mm > across {
-        return Err(format!(
-            "The step is {} mm, longer than the whole volume of {across:.0} mm; choose for example \
-             0.5 mm",
-            words::count(params.step_mm)
-        ));
-    }
-    if field.tensors.len() > MAX_VOXELS {
-        return Err(format!(
-            "The tensors have {} voxels, expected at most {MAX_VOXELS}; crop or resample the scan",
-            field.tensors.len()
-        ));
-    }
-    for region in regions {
-        let sound = match &*region.shape {
-            Shape::Sphere { centre, radius_mm } => {
-                centre.is_finite() && *radius_mm > 0.0 && radius_mm.is_finite()
-            }
-            Shape::Box { centre, half_mm } => {
-                centre.is_finite() && half_mm.is_finite() && half_mm.min_element() >= 0.0
-            }
-            Shape::Mask(mask) => region.role != Role::Seed || mask.inside.iter().any(|v| *v != 0),
-        };
-        if !sound {
-            return Err(format!(
-                "The region \"{}\" is empty, expected a volume; enlarge or remove it",
-                region.name
-            ));
-        }
-    }
-    Ok(())
 }

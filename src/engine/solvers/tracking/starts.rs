@@ -1,10 +1,12 @@
 //! Why seeds do not start.
 
 use super::direction::deviator;
-use super::field::{INSIDE, LANES, Points, Sampler, Trilinear};
+use super::field::{Points, Sampler, Trilinear};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, TensorField};
 use crate::solvers::Error;
+use crate::solvers::curves::cells::INSIDE;
+use crate::solvers::curves::half_queue::LANES;
 use crate::solvers::curves::seeding::Seeds;
 use crate::solvers::curves::{Fate, Output, Params, Starts};
 use glam::DVec3;

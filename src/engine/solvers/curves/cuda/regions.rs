@@ -3,8 +3,8 @@
 use crate::compute::cuda::Device;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::Error;
+use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::regions::{Effect, Gates};
-use crate::solvers::tracking::field::rows;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr};
 

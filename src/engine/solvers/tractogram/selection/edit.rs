@@ -4,9 +4,8 @@ use super::{Rules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::data::words::counted;
+use crate::data::words::{counted, large_count};
 use crate::solvers::Error;
-use crate::solvers::tracking::words;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +87,7 @@ fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error
     Err(Error::Input(format!(
         "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
          needed, or choose fewer streamlines",
-        words::count(streamlines as f64),
+        large_count(streamlines as f64),
         size(bytes),
         size(free)
     )))
