@@ -9,7 +9,7 @@ use super::parameters::Params;
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
-use crate::compute::{Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::words::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
@@ -318,9 +318,9 @@ impl Prepared {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        let devices = match backend {
-            Backend::Cpu { .. } => None,
-            Backend::Cuda { devices, .. } => Some(devices),
+        let devices = match backend.accelerator() {
+            Some(Accelerator::Cuda(devices)) => Some(devices),
+            _ => None,
         };
         let build = || Self::build(inputs, params, memory, devices, control);
         let built = backend.install(build)?;

@@ -53,7 +53,7 @@ pub use rank::{Cut, rank};
 
 use super::Error;
 use super::curves::{self, Interpolation};
-use crate::compute::{Backend, Control};
+use crate::compute::{Accelerator, Backend, Control};
 use crate::data::{Region, Role};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -143,11 +143,11 @@ pub fn shoot_within(
 ) -> Result<Output, Error> {
     check(medium, regions, params).map_err(Error::Input)?;
     control.check()?;
-    match backend {
-        Backend::Cuda { .. } => cuda::shoot(medium, regions, params, memory, backend, control),
-        Backend::Cpu { .. } => {
-            backend.install(|| cpu::shoot(medium, regions, params, memory, control))
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(_)) => {
+            cuda::shoot(medium, regions, params, memory, backend, control)
         }
+        _ => backend.install(|| cpu::shoot(medium, regions, params, memory, control)),
     }
 }
 

@@ -44,7 +44,7 @@ use super::Error;
 use super::curves::cells::Record;
 use super::curves::{Interpolation, Output, Params, check};
 use super::tensor_fit::Residuals;
-use crate::compute::{Backend, Control, memory};
+use crate::compute::{Accelerator, Backend, Control, memory};
 use crate::data::{Region, Tensor, TensorField};
 
 /// Tracks from the regions with role seed (the whole mask if none) and filters by the others.
@@ -78,15 +78,12 @@ pub fn track_within(
     }
     control.check()?;
     claim_spline(field, params)?;
-    match backend {
-        Backend::Cpu { .. } => {
-            backend.install(|| cpu::track(field, regions, params, memory, control))
-        }
+    match backend.accelerator() {
         // The kernel knows no deflection.
-        Backend::Cuda { .. } if params.deflection.is_some() => {
-            backend.install(|| cpu::track(field, regions, params, memory, control))
+        Some(Accelerator::Cuda(_)) if params.deflection.is_none() => {
+            cuda::track(field, regions, params, memory, backend, control)
         }
-        Backend::Cuda { .. } => cuda::track(field, regions, params, memory, backend, control),
+        _ => backend.install(|| cpu::track(field, regions, params, memory, control)),
     }
 }
 
