@@ -153,7 +153,7 @@ pub fn methods(state: &State) -> String {
         text,
         " Everything was computed with Arcuate {} ({}).",
         env!("CARGO_PKG_VERSION"),
-        state.session.backend
+        state.session.backend.label
     );
     let mut all = text.trim().to_owned();
     for (number, work) in (1..).zip(citations.0) {

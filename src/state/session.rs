@@ -261,12 +261,20 @@ impl GuideStep {
     }
 }
 
+/// The backend that is open.
+#[derive(Clone, Debug, Default)]
+pub struct OpenBackend {
+    /// Last field of the status line: `CPU 2 threads · AVX2`.
+    pub label: String,
+    /// Why that one: `CPU: no NVIDIA driver found`.
+    pub reason: String,
+    /// Solvers that have a kernel run on a graphics card.
+    pub on_card: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Last field of the status line: `CPU 2 threads · AVX2`.
-    pub backend: String,
-    /// Why that one: `CPU: no NVIDIA driver found`.
-    pub backend_reason: String,
+    pub backend: OpenBackend,
     /// What was asked for: by the command line, by the setting, by hand.
     pub backend_kind: BackendKind,
     /// For the next start.
@@ -361,8 +369,10 @@ pub struct Session {
 impl Session {
     pub fn new(backend: String) -> Self {
         Self {
-            backend,
-            backend_reason: String::new(),
+            backend: OpenBackend {
+                label: backend,
+                ..OpenBackend::default()
+            },
             backend_kind: BackendKind::default(),
             backend_setting: BackendKind::default(),
             wanted_setting: None,
@@ -466,7 +476,7 @@ impl Session {
 
     /// Whether solvers run on a graphics card.
     pub fn is_on_card(&self) -> bool {
-        self.backend.starts_with("CUDA")
+        self.backend.on_card
     }
 
     /// A job failed.

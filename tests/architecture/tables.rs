@@ -291,7 +291,7 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/state/document.rs Document", 33),
     ("src/state/pathways.rs Working", 21),
     ("src/state/saving.rs Saving", 23),
-    ("src/state/session.rs Session", 54),
+    ("src/state/session.rs Session", 53),
     ("src/state/view.rs View", 26),
     ("src/ui/mod.rs Memory", 33),
     ("src/ui/views/mod.rs Views", 22),
