@@ -15,11 +15,10 @@ mod gradient_check;
 mod level_set;
 mod metric;
 mod pathway;
-mod profile;
 mod region;
-mod selection;
 mod tensor_fit;
 mod tracking;
+mod tractogram;
 
 fn main() {
     support::run([
@@ -33,10 +32,9 @@ fn main() {
         level_set::tests(),
         metric::tests(),
         pathway::tests(),
-        profile::tests(),
         region::tests(),
-        selection::tests(),
         tensor_fit::tests(),
         tracking::tests(),
+        tractogram::tests(),
     ])
 }
