@@ -123,6 +123,28 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
+/// Which other solvers a solver may use. Streamlines and rays meet in `curves` alone, and questions about curves do not
+/// depend on how these were made.
+pub const SOLVERS: &[(&str, &[&str])] = &[
+    ("alignment", &[]),
+    ("commit", &["density"]),
+    ("connectivity", &["curves", "region"]),
+    ("curves", &[]),
+    ("density", &["curves"]),
+    ("eikonal", &["metric", "tensor_fit"]),
+    ("geodesic", &["curves", "tensor_fit"]),
+    // The best of the axes' turns gives the longest streamlines.
+    ("gradient_check", &["curves", "tensor_fit", "tracking"]),
+    ("level_set", &[]),
+    ("metric", &["tensor_fit"]),
+    ("pathway", &["eikonal", "metric"]),
+    ("region", &[]),
+    ("tensor_check", &["gradient_check"]),
+    ("tensor_fit", &["region"]),
+    ("tracking", &["curves", "tensor_fit"]),
+    ("tractogram", &["curves"]),
+];
+
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {
@@ -237,8 +259,10 @@ pub const WITHOUT_FORM: &[&str] = &[];
 /// the user meets it by itself.
 pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),
+    ("curves", None),
     ("tracking", Some("track")),
     ("geodesic", Some("geodesic")),
+    ("tractogram", None),
     ("region", Some("region")),
     ("density", Some("density")),
     ("alignment", Some("align")),

@@ -8,6 +8,7 @@ use arcuate_tests as support;
 mod alignment;
 mod commit;
 mod connectivity;
+mod curves;
 mod density;
 mod eikonal;
 mod geodesic;
@@ -25,6 +26,7 @@ fn main() {
         alignment::tests(),
         commit::tests(),
         connectivity::tests(),
+        curves::tests(),
         density::tests(),
         eikonal::tests(),
         geodesic::tests(),

@@ -66,12 +66,22 @@ impl StopReason {
         }
     }
 
-    /// In commands: `low-fa`.
-    pub fn key(self) -> String {
-        self.words()
-            .to_lowercase()
-            .replace(" the ", " ")
-            .replace(' ', "-")
+    /// In commands and tables.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::ReachedTarget => "reached-target",
+            Self::Terminated => "terminate-region",
+            Self::LeftVolume => "left-volume",
+            Self::LeftMask => "left-mask",
+            Self::LowFa => "low-fa",
+            Self::Angle => "angle",
+            Self::MaxLength => "longest-allowed",
+            Self::MaxSteps => "most-steps",
+            Self::Seed => "at-seed",
+            Self::Loop => "circled-on-spot",
+            Self::Indefinite => "no-metric",
+            Self::Leap => "leapt",
+        }
     }
 }
 
