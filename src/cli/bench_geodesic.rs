@@ -11,8 +11,7 @@ use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{Region, Role, Shape, TensorField};
 use crate::phantom;
-use crate::solvers::curves;
-use crate::solvers::curves::{Integrator, Interpolation, Seeding};
+use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
     Cut, Directions, Form, Medium, Params, Precision, Sharpening, rank, shoot,
 };

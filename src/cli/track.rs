@@ -7,9 +7,8 @@ use crate::data::words::{counted, number};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Kept, Output, Request, Resample, Values};
-use crate::solvers::curves;
 use crate::solvers::curves::{
-    Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
+    self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
 use crate::state::words::{self, count};
 use crate::state::{Recipe, recipe};

@@ -21,8 +21,7 @@ use crate::data::{
 };
 use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
-use crate::solvers::curves;
-use crate::solvers::curves::Seeding;
+use crate::solvers::curves::{self, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;

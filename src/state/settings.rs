@@ -3,8 +3,7 @@
 use super::defaults;
 use super::document::Rays;
 use super::view::Convention;
-use crate::solvers::curves;
-use crate::solvers::curves::Seeding;
+use crate::solvers::curves::{self, Seeding};
 use serde::{Deserialize, Serialize};
 
 /// What the mouse does on slices, as in the program a user comes from.

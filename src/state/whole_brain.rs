@@ -1,7 +1,6 @@
 //! How the whole brain is tracked: what differs from the streamlines of regions.
 
-use crate::solvers::curves;
-use crate::solvers::curves::{MAX_SEEDS, Seeding};
+use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

@@ -139,7 +139,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("metric", &["tensor_fit"]),
     ("pathway", &["eikonal", "metric"]),
     ("region", &[]),
-    ("tensor_check", &["gradient_check"]),
+    ("tensor_check", &["gradient_check", "tensor_fit"]),
     ("tensor_fit", &["region"]),
     ("tracking", &["curves", "tensor_fit"]),
     ("tractogram", &["curves"]),

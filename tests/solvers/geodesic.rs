@@ -13,8 +13,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Region, Role, TensorField};
 use arcuate::phantom::fields::Field;
 use arcuate::solvers::Error;
-use arcuate::solvers::curves;
-use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
+use arcuate::solvers::curves::{self, Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
     Directions, Form, Medium, Output, Params, Precision, Sharpening, shoot,
 };

@@ -11,8 +11,7 @@ use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
     BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
 };
-use arcuate::solvers::curves;
-use arcuate::solvers::curves::{Params, Seeding};
+use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::Rules;
 use glam::DVec3;

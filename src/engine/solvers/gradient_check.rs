@@ -11,7 +11,7 @@
 //! not change either, so that every one starts from the same seeds.
 
 use super::Error;
-use super::curves::{self, Fate, Integrator, Interpolation, Match, Seeding};
+use super::curves::{self, Integrator, Interpolation, Match, Seeding};
 use super::tensor_fit::eigen_symmetric;
 use super::tracking::{principal_direction, track};
 use crate::compute::{Backend, Control};
@@ -195,7 +195,7 @@ pub(super) fn judge(
         repetitions: None,
     };
     let out = track(field, &[], &tracking, cpu, &control.silent())?;
-    let started = out.fates.iter().sum::<u64>() - out.fates[Fate::NoStart as usize];
+    let started = out.fates.iter().sum::<u64>() - out.fates[curves::Fate::NoStart as usize];
     let streamlines = out.kept;
     let total: f64 = (0..streamlines.len())
         .map(|i| f64::from(streamlines.length_mm(i)))

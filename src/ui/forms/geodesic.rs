@@ -6,8 +6,7 @@ pub mod measures;
 
 use super::display::{segment_row, segment_row_but};
 use super::walk;
-use crate::solvers::curves;
-use crate::solvers::curves::Interpolation;
+use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
 use crate::state::{Action, Phase, Rays, Severity, State};

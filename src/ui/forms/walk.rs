@@ -2,8 +2,7 @@
 
 use super::display::{segment_row, segment_row_but};
 use crate::data::Role;
-use crate::solvers::curves;
-use crate::solvers::curves::{Integrator, Interpolation, Match, Params};
+use crate::solvers::curves::{self, Integrator, Interpolation, Match, Params};
 use crate::state::{Phase, State};
 use crate::ui::icons;
 use crate::ui::theme::{self, size};

@@ -8,8 +8,7 @@ use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::jobs::Jobs;
 use arcuate::scene::draw_list::{LineColour, SolidShape};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::curves;
-use arcuate::solvers::curves::StopReason;
+use arcuate::solvers::curves::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
 use arcuate::state::{
     Action, Convention, Display, Effect, Pane, Slot, State, Task, Tool, defaults, update,

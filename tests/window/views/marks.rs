@@ -6,8 +6,7 @@ use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::curves;
-use arcuate::solvers::curves::{Fate, StopReason};
+use arcuate::solvers::curves::{self, Fate, StopReason};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{

@@ -1,8 +1,7 @@
 //! What rays depend on besides tensors and regions, and the values that they start with.
 
 use super::{Cut, Directions, Form, Sharpening};
-use crate::solvers::curves;
-use crate::solvers::curves::{Integrator, Seeding};
+use crate::solvers::curves::{self, Integrator, Seeding};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -2,8 +2,7 @@
 
 use super::super::display::segment_row;
 use super::super::walk::Set;
-use crate::solvers::curves;
-use crate::solvers::curves::{Deflection, Integrator, Params};
+use crate::solvers::curves::{self, Deflection, Integrator, Params};
 use crate::state::{Phase, State};
 use crate::ui::widgets::rows;
 use crate::ui::widgets::slider::{Change, SliderRow};
