@@ -4,9 +4,11 @@ use crate::Random;
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField};
-use arcuate::solvers::tracking::{
-    DirectionField, Error, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
+use arcuate::solvers::Error;
+use arcuate::solvers::curves::{
+    DirectionField, Integrator, Interpolation, Output, Params, Seeding, StopReason,
 };
+use arcuate::solvers::tracking::track;
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
 
@@ -131,8 +133,8 @@ pub fn params() -> Params {
         min_length_mm: 0.0,
         max_length_mm: None,
         max_steps: 100_000,
-        targets: arcuate::solvers::tracking::Match::Any,
-        includes: arcuate::solvers::tracking::Match::All,
+        targets: arcuate::solvers::curves::Match::Any,
+        includes: arcuate::solvers::curves::Match::All,
         both_ways: true,
         deflection: None,
         repetitions: None,
@@ -161,7 +163,7 @@ pub fn try_run(field: &TensorField, regions: &[Region], params: &Params) -> Resu
 /// Tracks and checks what must hold for every output.
 pub fn run(field: &TensorField, regions: &[Region], params: &Params) -> Output {
     let output = try_run(field, regions, params).unwrap();
-    let any = params.targets == arcuate::solvers::tracking::Match::Any;
+    let any = params.targets == arcuate::solvers::curves::Match::Any;
     let (kept, cuts) = (&output.kept, any && !output.per_target.is_empty());
     let started = output.fates[..5].iter().sum::<u64>();
     assert_eq!(output.stops.iter().sum::<u64>(), 2 * started);

@@ -6,7 +6,7 @@ use crate::jobs;
 use crate::render::{
     Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
 };
-use crate::state::{Action, SessionAction, Severity, State};
+use crate::state::{Action, OpenBackend, SessionAction, Severity, State};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
@@ -134,10 +134,13 @@ fn create(
     if let Some(shortage) = backend.shortage() {
         state.session.say(Severity::Warning, shortage.to_owned());
     }
-    state.session.backend = backend.label();
-    state.session.backend_reason = backend.reason();
+    let on_card = backend.accelerator().is_some();
+    state.session.backend = OpenBackend {
+        label: backend.label(),
+        reason: backend.reason(),
+        on_card,
+    };
     state.session.backend_kind = kind;
-    let on_card = !backend.devices().is_empty();
     let first = on_card
         .then_some(Action::LoadKernels)
         .into_iter()

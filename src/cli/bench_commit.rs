@@ -15,7 +15,7 @@
 mod peer;
 
 use super::bench::Choice;
-use crate::compute::{Backend, Control};
+use crate::compute::{Accelerator, Backend, Control};
 use crate::data::Gradients;
 use crate::data::random::Stream;
 use crate::data::statistics::quantile;
@@ -119,10 +119,10 @@ const SETTLED: Stop = Stop {
 impl Case {
     /// After this many iterations, and where the objective settles.
     fn stops(&self, choice: Choice, backend: &Backend) -> [Stop; 2] {
-        let [iterations, most] = match backend {
+        let [iterations, most] = match backend.accelerator() {
             _ if choice.quick => [5, 20],
-            Backend::Cuda { .. } => [SETTLED.iterations; 2],
-            Backend::Cpu { .. } => [self.iterations, 4 * self.iterations],
+            Some(Accelerator::Cuda(_)) => [SETTLED.iterations; 2],
+            _ => [self.iterations, 4 * self.iterations],
         };
         let first = Stop {
             iterations,
@@ -238,11 +238,13 @@ enum Means {
 impl Means {
     /// Where the backend leaves a choice.
     fn all(case: &Case, backend: &Backend) -> Vec<Self> {
-        match backend {
-            Backend::Cuda { .. } => vec![Self::Card(Precision::Exact), Self::Card(Precision::Fast)],
+        match backend.accelerator() {
+            Some(Accelerator::Cuda(_)) => {
+                vec![Self::Card(Precision::Exact), Self::Card(Precision::Fast)]
+            }
             // A table of nine radii and 512 samples would take a gigabyte.
-            Backend::Cpu { .. } if case.name == "thesis" => vec![Self::Cpu(Way::Factorised)],
-            Backend::Cpu { .. } => {
+            _ if case.name == "thesis" => vec![Self::Cpu(Way::Factorised)],
+            _ => {
                 let ways = [
                     Way::Factorised,
                     Way::Dense { side: 256 },
@@ -289,12 +291,12 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let mut lines = Vec::new();
     for means in Means::all(case, backend) {
         let begun = Instant::now();
-        let operator = match (means, backend) {
-            (Means::Card(precision), Backend::Cuda { devices, .. }) => {
+        let operator = match (means, backend.accelerator()) {
+            (Means::Card(precision), Some(Accelerator::Cuda(devices))) => {
                 Operator::new_on_cards(&dictionary, &responses, &samples, precision, devices)?
             }
             (Means::Cpu(way), _) => Operator::new(&dictionary, &responses, &samples, Some(way)),
-            (Means::Card(_), Backend::Cpu { .. }) => continue,
+            (Means::Card(_), _) => continue,
         };
         let operator_s = begun.elapsed().as_secs_f64();
         let [a_x_s, at_y_s] = times(&operator, repeats)?;

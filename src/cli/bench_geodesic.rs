@@ -11,11 +11,11 @@ use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{Region, Role, Shape, TensorField};
 use crate::phantom;
+use crate::solvers::curves::{self, Integrator, Interpolation, Seeding};
 use crate::solvers::geodesic::{
     Cut, Directions, Form, Medium, Params, Precision, Sharpening, rank, shoot,
 };
 use crate::solvers::tensor_fit;
-use crate::solvers::tracking::{self, Integrator, Interpolation, Seeding};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -140,7 +140,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
 /// Half precision's usual rays: RK2, a tenth of a voxel of 1 mm a step, every eighth point kept.
 fn base() -> Params {
     Params {
-        walk: tracking::Params {
+        walk: curves::Params {
             integrator: Integrator::Rk2,
             interpolation: Interpolation::Trilinear,
             seeding: Seeding::Random { count: 4096 },
@@ -151,8 +151,8 @@ fn base() -> Params {
             min_length_mm: 0.0,
             max_length_mm: None,
             max_steps: 2048,
-            targets: tracking::Match::Any,
-            includes: tracking::Match::All,
+            targets: curves::Match::Any,
+            includes: curves::Match::All,
             both_ways: false,
             deflection: None,
             repetitions: None,

@@ -9,7 +9,7 @@ use super::bench_io::{arcs, files, streamlines};
 use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
-use crate::solvers::tracking::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{Rules, select};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::PathBuf;

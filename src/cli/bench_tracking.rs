@@ -9,7 +9,8 @@ use crate::compute::{Backend, Control};
 use crate::data::region::RegionId;
 use crate::data::statistics::quantile;
 use crate::data::{Grid, Region, Role, Shape, Tensor, TensorField};
-use crate::solvers::tracking::{Integrator, Interpolation, Params, Seeding, track};
+use crate::solvers::curves::{Integrator, Interpolation, Params, Seeding};
+use crate::solvers::tracking::track;
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -52,8 +53,8 @@ pub fn cases(seeds: usize) -> Vec<Case> {
         min_length_mm: 10.0,
         max_length_mm: Some(200.0),
         max_steps: 10_000,
-        targets: crate::solvers::tracking::Match::Any,
-        includes: crate::solvers::tracking::Match::All,
+        targets: crate::solvers::curves::Match::Any,
+        includes: crate::solvers::curves::Match::All,
         both_ways: true,
         deflection: None,
         repetitions: None,

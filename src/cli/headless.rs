@@ -42,7 +42,8 @@ fn remedy(missing: &Missing) -> &'static str {
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let mut state = State::new(runner.backend.label());
-        state.session.backend_reason = runner.backend.reason();
+        state.session.backend.reason = runner.backend.reason();
+        state.session.backend.on_card = runner.backend.accelerator().is_some();
         Self { state, runner }
     }
 

@@ -7,7 +7,7 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
 use crate::jobs::{Output, Request};
-use crate::solvers::tracking::profile::{Along, MOST_NODES, Sense, Start};
+use crate::solvers::tractogram::profile::{Along, MOST_NODES, Sense, Start};
 use crate::state::recipe::ShapeSpec;
 use serde_json::json;
 use std::path::PathBuf;

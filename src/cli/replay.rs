@@ -9,7 +9,7 @@ use crate::io::session::{self, Again, Match};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::jobs::{ForSegment, FoundPathway, Output, Request, Values};
 use crate::solvers::commit::solver::Ended;
-use crate::solvers::tracking::selection::Edit;
+use crate::solvers::tractogram::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::document::Made;
 use crate::state::saved;

@@ -11,8 +11,8 @@ use crate::data::words::counted;
 use crate::data::words::plural;
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::{Counting, OnImage, Reason, Rules, Within};
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, Within};
 use crate::state::edits::{self, Choice};
 use crate::state::recipe::RegionSpec;
 use serde_json::{Map, Value, json};
@@ -146,7 +146,7 @@ fn length_within(low: f32, high: f32) -> Within {
 fn stop(text: &str) -> Result<StopReason, String> {
     let known = || StopReason::ALL.into_iter();
     known().find(|reason| reason.key() == text).ok_or_else(|| {
-        let keys: Vec<String> = known().map(StopReason::key).collect();
+        let keys: Vec<&str> = known().map(StopReason::key).collect();
         format!("expected one of {}, found \"{text}\"", keys.join(", "))
     })
 }

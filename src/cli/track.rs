@@ -7,7 +7,7 @@ use crate::data::words::{counted, number};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::{Kept, Output, Request, Resample, Values};
-use crate::solvers::tracking::{
+use crate::solvers::curves::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
 use crate::state::words::{self, count};
@@ -232,14 +232,14 @@ fn seeding(text: &str) -> Result<Seeding, String> {
 }
 
 impl TrackOptions {
-    pub fn params(&self) -> tracking::Params {
-        self.params_or(tracking::Params::defaults())
+    pub fn params(&self) -> curves::Params {
+        self.params_or(curves::Params::defaults())
     }
 
     /// `default` where nothing was said.
-    pub fn params_or(&self, default: tracking::Params) -> tracking::Params {
+    pub fn params_or(&self, default: curves::Params) -> curves::Params {
         let limit = |given: Option<Limit>, default| given.map_or(default, |l| l.0);
-        tracking::Params {
+        curves::Params {
             integrator: self.integrator.map_or(default.integrator, |i| match i {
                 IntegratorName::Euler => Integrator::Euler,
                 IntegratorName::Rk2 => Integrator::Rk2,
@@ -273,14 +273,14 @@ impl TrackOptions {
 
 /// A finished tracking with the recipe that repeats it.
 pub struct Tracked {
-    pub output: Arc<tracking::Output>,
+    pub output: Arc<curves::Output>,
     pub regions: Vec<Region>,
     pub recipe: Recipe,
     pub wall_ms: f64,
 }
 
 impl Options {
-    pub fn params(&self) -> tracking::Params {
+    pub fn params(&self) -> curves::Params {
         let mut params = self.curves.track.params();
         params.deflection = self.lines.deflect;
         params.repetitions = self.lines.bootstrap;
@@ -431,7 +431,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 }
 
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
-fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &tracking::Params) -> Option<String> {
+fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
     let (mut why, _) = words::none_kept(&tracked.output, params, &mask)?;
     let grid = &fitted.fit.field.grid;

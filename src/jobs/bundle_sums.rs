@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::solvers::commit::dictionary::Dictionary;
-use crate::solvers::tracking::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{Rules, select};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

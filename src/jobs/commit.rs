@@ -14,7 +14,7 @@ use crate::solvers::commit::operator::Way;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::solvers::tracking::selection::{Rules, select};
+use crate::solvers::tractogram::selection::{Rules, select};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tra
 use crate::solvers::eikonal::{CostField, LocalSolver, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Path, Pathway, STRETCH_MM, excess_on_card};
-use crate::solvers::tracking;
+use crate::solvers::tractogram;
 use crate::solvers::{Error, eikonal};
 use glam::DVec3;
 use std::ops::Range;
@@ -406,7 +406,7 @@ impl FindPathway {
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
         let path = pathway.minimal().ok_or_else(nowhere)?;
         let line = Found::line_of(&path, metric);
-        let along = backend.install(|| tracking::sample(&fa, &line));
+        let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
         let finite = || along.iter().filter(|v| v.is_finite());
         let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;

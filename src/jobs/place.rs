@@ -57,7 +57,7 @@ impl Place {
             kind,
             label: backend.label(),
             reason: backend.reason(),
-            on_card: !backend.devices().is_empty(),
+            on_card: backend.accelerator().is_some(),
         };
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)

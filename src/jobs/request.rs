@@ -27,8 +27,10 @@ use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::io::Format;
 use crate::solvers::level_set::Probe;
-use crate::solvers::tracking::selection;
-use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
+use crate::solvers::tractogram::selection;
+use crate::solvers::{
+    curves, geodesic, gradient_check, tensor_check, tensor_fit, tracking, tractogram,
+};
 use crate::{io, phantom};
 pub use saving::Whole;
 use saving::{save_shape, saved};
@@ -75,7 +77,7 @@ pub enum Request {
         field: TensorField,
         fa: Volume,
         regions: Vec<Region>,
-        params: tracking::Params,
+        params: curves::Params,
         /// For a bootstrap.
         resample: Option<Box<Resample>>,
         /// Fewer seeds: something is being dragged.
@@ -256,11 +258,11 @@ pub enum Output {
         found: Option<tensor_fit::MaskReport>,
     },
     Tracked {
-        output: Arc<tracking::Output>,
+        output: Arc<curves::Output>,
         /// What was asked for: tensors, regions, parameters.
         field: DataId,
         regions: Vec<Region>,
-        params: tracking::Params,
+        params: curves::Params,
         coarse: bool,
         whole_brain: bool,
     },
@@ -389,7 +391,7 @@ impl Request {
                     }
                 };
                 output.look_for_starts(&field, &regions, &params, backend, control)?;
-                let along = backend.install(|| tracking::sample(&fa, &output.kept));
+                let along = backend.install(|| tractogram::sample(&fa, &output.kept));
                 let kept = output.kept.with_per_point("fa", along);
                 let kept = with_target_names(with_lengths(kept), &regions);
                 output.kept = kept.with_grid(field.grid.clone());

@@ -6,7 +6,7 @@ use super::open::{with_lengths, with_target_names};
 use super::request::{Output, memory_for_curves};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
-use crate::solvers::{geodesic, tracking};
+use crate::solvers::{curves, geodesic, tractogram};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ pub struct Shoot {
 #[derive(Clone, Debug)]
 pub struct Shot {
     /// Its kept rays are those after the cut.
-    pub output: tracking::Output,
+    pub output: curves::Output,
     /// All rays that pass the regions, before the cut, and their measures.
     pub all: Tractogram,
     pub measures: Arc<[f32]>,
@@ -82,7 +82,7 @@ pub(super) fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Resu
     output.look_for_starts(&field, &regions, &params.walk, backend, control)?;
     let measures = output.kept.per_streamline.get("cm").cloned();
     let measures = measures.unwrap_or_default();
-    let along = backend.install(|| tracking::sample(&fa, &output.kept));
+    let along = backend.install(|| tractogram::sample(&fa, &output.kept));
     let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
     let all = with_target_names(all, &regions).with_grid(field.grid.clone());
     let (kept, least) = geodesic::rank(&all, cut);

@@ -20,9 +20,9 @@ use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Told;
 use crate::jobs::{BackendKind, Event, Job, Request, Slot};
+use crate::solvers::curves::StopReason;
 use crate::solvers::region::Found;
-use crate::solvers::tracking::StopReason;
-use crate::solvers::{tensor_fit, tracking};
+use crate::solvers::{curves, tensor_fit};
 use glam::{DAffine3, DVec3};
 use std::path::PathBuf;
 
@@ -242,7 +242,7 @@ pub enum Action {
     /// The file beside the scan that seems to be its brain mask.
     TakeOfferedMask,
     SetTrack {
-        params: tracking::Params,
+        params: curves::Params,
         phase: Phase,
     },
     SetMethod(Method),

@@ -1,7 +1,7 @@
 //! Snapshots: what was there once, to be compared with what is there now.
 
 use super::{Document, LayerId, Live, Session, State};
-use crate::solvers::tracking::Fate;
+use crate::solvers::curves::Fate;
 use std::sync::Arc;
 
 /// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data

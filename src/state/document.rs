@@ -21,11 +21,11 @@ use crate::data::{
 };
 use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
+use crate::solvers::curves::{self, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;
-use crate::solvers::tracking::selection::Edit;
-use crate::solvers::tracking::{self, Seeding};
+use crate::solvers::tractogram::selection::Edit;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -205,7 +205,7 @@ pub struct Document {
     /// The mask layer that the fit is within; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
     pub method: Method,
-    pub track: tracking::Params,
+    pub track: curves::Params,
     pub track_display: Display,
     pub whole_brain: WholeBrain,
     pub rays: Rays,
@@ -297,7 +297,7 @@ impl Default for Document {
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
             method: Method::Streamlines,
-            track: tracking::Params::defaults(),
+            track: curves::Params::defaults(),
             track_display: super::defaults::line_display(),
             whole_brain: WholeBrain::default(),
             rays: super::defaults::rays(),

@@ -3,8 +3,8 @@
 use super::recipe::{Recipe, RegionSpec, region_arguments};
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::{Counting, Said, Within};
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::selection::{Counting, Said, Within};
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
 

@@ -13,10 +13,10 @@ use super::words::{count, fixed};
 use super::{Document, Recipe, State};
 use crate::data::words::counted;
 use crate::data::{Region, Role, Shape};
+use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
-use crate::solvers::tracking::selection::Said;
-use crate::solvers::tracking::{Integrator, Interpolation, Match, Seeding};
+use crate::solvers::tractogram::selection::Said;
 use std::fmt::Write as _;
 
 /// What is cited, each once, in the order of its first mention.
@@ -153,7 +153,7 @@ pub fn methods(state: &State) -> String {
         text,
         " Everything was computed with Arcuate {} ({}).",
         env!("CARGO_PKG_VERSION"),
-        state.session.backend
+        state.session.backend.label
     );
     let mut all = text.trim().to_owned();
     for (number, work) in (1..).zip(citations.0) {

@@ -61,7 +61,7 @@ pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use saving::{Leaving, SessionAction};
 pub use segment::SegmentAction;
-pub use session::{Live, Message, Session, Severity, Standing};
+pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};

@@ -14,11 +14,11 @@ use super::view::Pane;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
+use crate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::{self, Method};
-use crate::solvers::tracking::selection::Said;
-use crate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
+use crate::solvers::tractogram::selection::Said;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -78,7 +78,7 @@ pub enum Recipe {
     Track {
         fit: FitRecipe,
         regions: Vec<RegionSpec>,
-        params: tracking::Params,
+        params: curves::Params,
     },
     /// Streamlines that no command can make, since a region is a mask without a file.
     NoCommand {
@@ -274,7 +274,7 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
 }
 
 /// The options of `arcuate track` for these parameters.
-fn track_arguments(p: &tracking::Params) -> String {
+fn track_arguments(p: &curves::Params) -> String {
     let integrator = match p.integrator {
         Integrator::Euler => "euler",
         Integrator::Rk2 => "rk2",
@@ -325,7 +325,7 @@ fn track_arguments(p: &tracking::Params) -> String {
 /// The options of `arcuate geodesic` for these parameters.
 fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> String {
     // By default rays go one way.
-    let walk = tracking::Params {
+    let walk = curves::Params {
         both_ways: true,
         deflection: None,
         repetitions: None,
@@ -377,7 +377,7 @@ fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> 
 
 /// The options of `arcuate track` that stand for the defaults.
 pub fn track_defaults() -> String {
-    track_arguments(&tracking::Params::defaults())
+    track_arguments(&curves::Params::defaults())
 }
 
 /// The options of `arcuate geodesic` that stand for the defaults.

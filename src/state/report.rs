@@ -183,7 +183,7 @@ pub fn state(state: &State) -> Value {
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
-        "backend": session.backend,
+        "backend": session.backend.label,
         "status": session.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
         "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),

@@ -19,8 +19,8 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
 use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
+use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut, Medium};
-use crate::solvers::tracking;
 use crate::solvers::{gradient_check, tensor_check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub struct Stranded {
 /// The streamlines of the regions as they are now; kept only on request.
 #[derive(Clone, Debug)]
 pub struct Live {
-    pub output: Arc<tracking::Output>,
+    pub output: Arc<curves::Output>,
     /// Fewer seeds while something is dragged.
     pub coarse: bool,
     /// Seeds asked for.
@@ -106,7 +106,7 @@ pub struct Live {
 pub struct StopKey {
     /// Kept and missed curves that they are from.
     pub of: [DataId; 2],
-    pub reason: tracking::StopReason,
+    pub reason: curves::StopReason,
 }
 
 /// Live curves through the crosshair's voxel.
@@ -158,7 +158,7 @@ pub struct Asked {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Curves {
-    Streamlines(tracking::Params),
+    Streamlines(curves::Params),
     Rays(MediumRecipe, geodesic::Params),
 }
 
@@ -261,12 +261,20 @@ impl GuideStep {
     }
 }
 
+/// The backend that is open.
+#[derive(Clone, Debug, Default)]
+pub struct OpenBackend {
+    /// Last field of the status line: `CPU 2 threads · AVX2`.
+    pub label: String,
+    /// Why that one: `CPU: no NVIDIA driver found`.
+    pub reason: String,
+    /// Solvers that have a kernel run on a graphics card.
+    pub on_card: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Last field of the status line: `CPU 2 threads · AVX2`.
-    pub backend: String,
-    /// Why that one: `CPU: no NVIDIA driver found`.
-    pub backend_reason: String,
+    pub backend: OpenBackend,
     /// What was asked for: by the command line, by the setting, by hand.
     pub backend_kind: BackendKind,
     /// For the next start.
@@ -361,8 +369,10 @@ pub struct Session {
 impl Session {
     pub fn new(backend: String) -> Self {
         Self {
-            backend,
-            backend_reason: String::new(),
+            backend: OpenBackend {
+                label: backend,
+                ..OpenBackend::default()
+            },
             backend_kind: BackendKind::default(),
             backend_setting: BackendKind::default(),
             wanted_setting: None,
@@ -466,7 +476,7 @@ impl Session {
 
     /// Whether solvers run on a graphics card.
     pub fn is_on_card(&self) -> bool {
-        self.backend.starts_with("CUDA")
+        self.backend.on_card
     }
 
     /// A job failed.

@@ -3,7 +3,7 @@
 use super::defaults;
 use super::document::Rays;
 use super::view::Convention;
-use crate::solvers::tracking::{self, Seeding};
+use crate::solvers::curves::{self, Seeding};
 use serde::{Deserialize, Serialize};
 
 /// What the mouse does on slices, as in the program a user comes from.
@@ -70,7 +70,7 @@ pub struct Paths {
 
 impl Default for Paths {
     fn default() -> Self {
-        let track = tracking::Params::defaults();
+        let track = curves::Params::defaults();
         Self {
             streamlines: match track.seeding {
                 Seeding::Random { count } => count,
@@ -130,9 +130,9 @@ impl Settings {
         self
     }
 
-    pub fn track(&self) -> tracking::Params {
+    pub fn track(&self) -> curves::Params {
         let paths = &self.paths;
-        tracking::Params {
+        curves::Params {
             seeding: Seeding::Random {
                 count: paths.streamlines,
             },
@@ -141,7 +141,7 @@ impl Settings {
             min_fa: paths.min_fa,
             min_length_mm: paths.length_mm.0,
             max_length_mm: Some(paths.length_mm.1),
-            ..tracking::Params::defaults()
+            ..curves::Params::defaults()
         }
     }
 

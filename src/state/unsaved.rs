@@ -14,7 +14,7 @@ use crate::data::{DataId, Region, Shape, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
 use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::{commit, level_set, pathway, tensor_fit, tracking};
+use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub fn size(bytes: u64) -> String {
 struct Parameters {
     fit: tensor_fit::Params,
     fit_mask: Option<LayerId>,
-    track: tracking::Params,
+    track: curves::Params,
     whole_brain: WholeBrain,
     rays: (MediumRecipe, geodesic::Params, Cut),
     pathways: pathway::Params,

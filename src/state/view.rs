@@ -4,7 +4,7 @@ use super::bundle::{Drawer, TableView};
 use super::glyph_look::GlyphLook;
 use super::{Camera, Drawing};
 use crate::data::Role;
-use crate::solvers::tracking::StopReason;
+use crate::solvers::curves::StopReason;
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! How the whole brain is tracked: what differs from the streamlines of regions.
 
-use crate::solvers::tracking::{self, MAX_SEEDS, Seeding};
+use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,12 +35,12 @@ impl WholeBrain {
 
     /// The parameters of streamlines of regions, with its own seeds. A grid, or points in each voxel, hold for any area:
     /// those are the same.
-    pub fn params(&self, track: &tracking::Params) -> tracking::Params {
+    pub fn params(&self, track: &curves::Params) -> curves::Params {
         let seeding = match track.seeding {
             Seeding::Random { .. } => Seeding::Random { count: self.seeds },
             seeding @ (Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => seeding,
         };
-        tracking::Params {
+        curves::Params {
             seeding,
             ..track.clone()
         }

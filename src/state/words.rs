@@ -4,7 +4,7 @@ pub mod mask;
 
 pub use crate::data::words::{THIN, count, counted, grouped, plural};
 
-use crate::solvers::tracking::{Fate, Match, Output, Params, StopReason};
+use crate::solvers::curves::{Fate, Match, Output, Params, StopReason};
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {

@@ -20,8 +20,9 @@ pub fn show(
     let (kind, detail) = state
         .session
         .backend
+        .label
         .split_once(' ')
-        .unwrap_or((&state.session.backend, ""));
+        .unwrap_or((&state.session.backend.label, ""));
     let detail = if narrow {
         detail.split(" · ").next().unwrap_or(detail)
     } else {
@@ -49,15 +50,15 @@ pub fn show(
     }
     let painter = ui.painter();
     paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
-    let icon = if kind == "CPU" {
-        icons::CPU
-    } else {
+    let icon = if state.session.is_on_card() {
         icons::GPU
+    } else {
+        icons::CPU
     };
     let at = pos2(start + 8.0, inner.center().y);
     paint::icon(painter, at, icon, size::ICON, p.t2);
     paint::focus_ring(painter, p, &response, whole, radius::CHIP);
-    let name = format!("Backend: {}", state.session.backend);
+    let name = format!("Backend: {}", state.session.backend.label);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
         actions.push(Action::FindCards);
@@ -65,7 +66,7 @@ pub fn show(
     if let Some(kind) = menu::popup(&response, MENU, |ui| choice(ui, state)) {
         actions.push(Action::ChooseBackend(kind));
     }
-    let (place, why) = (&state.session.backend, &state.session.backend_reason);
+    let (place, why) = (&state.session.backend.label, &state.session.backend.reason);
     response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
     let x = (start - 12.0).round() + 0.5;
     ui.painter().vline(
@@ -79,7 +80,7 @@ pub fn show(
 /// Why this one, what took how long, and the others.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
-    for words in [session.backend_reason.clone(), timings(state)] {
+    for words in [session.backend.reason.clone(), timings(state)] {
         if !words.is_empty() {
             menu::words(ui, &words);
         }
@@ -102,7 +103,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     match &session.cards {
         None => menu::words(ui, "Looking for graphics cards"),
         // Said above.
-        Some(Err(why)) if session.backend_reason.contains(why.as_str()) => {}
+        Some(Err(why)) if session.backend.reason.contains(why.as_str()) => {}
         Some(Err(why)) => {
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
             menu::words(ui, &format!("{}{rest}", first.to_uppercase()));

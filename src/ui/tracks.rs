@@ -5,7 +5,7 @@ use super::widgets::charts::{BINS, Part};
 use crate::data::appearance::ColourMap;
 use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
-use crate::solvers::tracking::{Fate, Output, Params, StopReason};
+use crate::solvers::curves::{Fate, Output, Params, StopReason};
 use crate::state::Live;
 use crate::state::words::none_kept;
 use egui::Color32;

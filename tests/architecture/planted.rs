@@ -47,6 +47,52 @@ fn planted_imports() {
             "use crate::state::State;",
             1,
         ),
+        (
+            "src/engine/solvers/tracking/cpu.rs",
+            "use crate::solvers::geodesic::Medium;",
+            1,
+        ),
+        (
+            "src/engine/solvers/geodesic/cpu.rs",
+            "use super::super::tracking::track;",
+            1,
+        ),
+        (
+            "src/engine/solvers/geodesic/mod.rs",
+            "use super::{\n    curves,\n    tracking,\n};",
+            3,
+        ),
+        (
+            "src/engine/solvers/curves/seeding.rs",
+            "use crate::solvers::tracking::track;",
+            1,
+        ),
+        (
+            "src/engine/solvers/curves/cuda/mod.rs",
+            "fn f() { crate::solvers::geodesic::shoot() }",
+            1,
+        ),
+        (
+            "src/engine/solvers/tractogram/pick.rs",
+            "use crate::solvers::tracking::track;",
+            1,
+        ),
+        (
+            "src/engine/solvers/density/mod.rs",
+            "use super::{curves, tracking};",
+            1,
+        ),
+        (
+            "src/engine/solvers/oracle.rs",
+            "use super::curves::Params;",
+            1,
+        ),
+        (
+            "src/engine/solvers/tracking/mod.rs",
+            "use crate::compute::Backend;\nfn f(b: &Backend) -> bool { matches!(b, Backend::Cuda { .. }) }",
+            2,
+        ),
+        ("src/cli/bench.rs", "use crate::compute::Backend::Cpu;", 1),
         ("src/state/update/mod.rs", "use crate::io;", 1),
         ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
@@ -237,7 +283,23 @@ fn allowed_imports() {
         ),
         (
             "src/engine/solvers/tracking/cpu.rs",
-            "use rayon::prelude::*; use crate::solvers::metric;",
+            "use rayon::prelude::*; use crate::solvers::Error; use crate::solvers::curves::Params;",
+        ),
+        (
+            "src/engine/solvers/geodesic/cpu.rs",
+            "use super::super::curves::seeding::Seeds; use super::medium::Medium;",
+        ),
+        (
+            "src/engine/solvers/tractogram/pick.rs",
+            "use crate::solvers::curves::{self, StopReason};",
+        ),
+        (
+            "src/engine/solvers/tracking/mod.rs",
+            "use crate::compute::{Accelerator, Backend}; fn f() { Backend::choose(g); Accelerator::Cuda(d) }",
+        ),
+        (
+            "src/engine/compute/backend.rs",
+            "fn f() { crate::compute::Backend::Cuda }",
         ),
         (
             "src/ui/paint_callback.rs",

@@ -6,7 +6,8 @@ use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::Take::{All, Only, Types};
 use crate::tables::{
-    DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM,
+    DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, SOLVERS, STEMS, Take, UNSAFE,
+    WITHOUT_FORM,
 };
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -151,6 +152,15 @@ pub fn imports(file: &File) -> Vec<String> {
             if known && *other != module[0] && !own && !may_take(allowed, other, rest) {
                 forbid(path.line, format!("{} may not import {shown}", module[0]));
             }
+            if let (["solvers", solver, ..], "solvers", [used, ..]) = (&module[..], *other, rest)
+                && !may_use(solver, used)
+            {
+                forbid(path.line, format!("solvers/{solver} may not use {shown}"));
+            }
+            // A solver that has no kernel for an accelerator need not know of it.
+            if module[0] != "compute" && rest.windows(2).any(is_kind) {
+                forbid(path.line, format!("{shown}: ask Backend::accelerator"));
+            }
             continue;
         }
         let names = without_reexports(&names);
@@ -161,6 +171,17 @@ pub fn imports(file: &File) -> Vec<String> {
         }
     }
     violations
+}
+
+/// Whether a solver may use a solver, or what belongs to all of them.
+fn may_use(solver: &str, used: &str) -> bool {
+    let row = |name: &str| SOLVERS.iter().find(|(known, _)| *known == name);
+    used == solver || row(used).is_none() || row(solver).is_some_and(|(_, may)| may.contains(&used))
+}
+
+/// A variant of the backend.
+fn is_kind(names: &[&str]) -> bool {
+    matches!(names, ["Backend", "Cpu" | "Cuda"])
 }
 
 fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {

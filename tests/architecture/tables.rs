@@ -127,6 +127,28 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
+/// Which other solvers a solver may use. Streamlines and rays meet in `curves` alone, and questions about curves do not
+/// depend on how these were made.
+pub const SOLVERS: &[(&str, &[&str])] = &[
+    ("alignment", &[]),
+    ("commit", &["density"]),
+    ("connectivity", &["curves", "region"]),
+    ("curves", &[]),
+    ("density", &["curves"]),
+    ("eikonal", &["metric", "tensor_fit"]),
+    ("geodesic", &["curves", "tensor_fit"]),
+    // The best of the axes' turns gives the longest streamlines.
+    ("gradient_check", &["curves", "tensor_fit", "tracking"]),
+    ("level_set", &[]),
+    ("metric", &["tensor_fit"]),
+    ("pathway", &["eikonal", "metric"]),
+    ("region", &[]),
+    ("tensor_check", &["gradient_check", "tensor_fit"]),
+    ("tensor_fit", &["region"]),
+    ("tracking", &["curves", "tensor_fit"]),
+    ("tractogram", &["curves"]),
+];
+
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {
@@ -241,8 +263,10 @@ pub const WITHOUT_FORM: &[&str] = &[];
 /// the user meets it by itself.
 pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),
+    ("curves", None),
     ("tracking", Some("track")),
     ("geodesic", Some("geodesic")),
+    ("tractogram", None),
     ("region", Some("region")),
     ("density", Some("density")),
     ("alignment", Some("align")),
@@ -295,7 +319,7 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/state/document.rs Document", 33),
     ("src/state/pathways.rs Working", 21),
     ("src/state/saving.rs Saving", 23),
-    ("src/state/session.rs Session", 54),
+    ("src/state/session.rs Session", 53),
     ("src/state/view.rs View", 26),
     ("src/ui/mod.rs Memory", 33),
     ("src/ui/views/mod.rs Views", 22),

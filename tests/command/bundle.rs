@@ -10,7 +10,7 @@ use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{fibres, nifti};
-use arcuate::solvers::tracking::selection::Counting;
+use arcuate::solvers::tractogram::selection::Counting;
 use arcuate::state::bundle::{
     Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, Sieve,
     TableView, Use, lines_of,
@@ -421,7 +421,7 @@ fn deletes() {
 }
 
 fn clicks() {
-    use arcuate::solvers::tracking::selection::pick::{Screen, Wanted};
+    use arcuate::solvers::tractogram::pick::{Screen, Wanted};
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
     desk.window.act(Action::SelectLayer(Some(all)));

@@ -19,8 +19,8 @@ mod tensors;
 use crate::support::{Random, data_test, test};
 use arcuate::cli::{Arguments, Command as Subcommand};
 use arcuate::data::Role;
+use arcuate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method};
-use arcuate::solvers::tracking::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::state::Recipe;
 use arcuate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
 use clap::Parser as _;
@@ -158,7 +158,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::Params) {
+fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Params) {
     let mut pick = |n: u64| random.bits() % n;
     let method = match pick(3) {
         0 => Method::Ols,
@@ -196,7 +196,7 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, tracking::
     let rule = |all: bool| if all { Match::All } else { Match::Any };
     let b_high = if pick(2) == 0 { f64::INFINITY } else { 1550.0 };
     let mut number = |low, high| random.uniform(low, high);
-    let params = tracking::Params {
+    let params = curves::Params {
         integrator,
         interpolation,
         seeding,
@@ -352,12 +352,12 @@ fn copied_commands_parse() {
         assert_eq!(found_fit, fit, "{words:?}");
         assert_eq!(found_regions, regions, "{words:?}");
         // Degrees are rounded to 1e-9 in the text.
-        let angle = |p: &tracking::Params| p.max_angle_rad.unwrap_or(-1.0);
+        let angle = |p: &curves::Params| p.max_angle_rad.unwrap_or(-1.0);
         assert!(
             (angle(&found_params) - angle(&params)).abs() < 1e-10,
             "{words:?}"
         );
-        let without_angle = |p: &tracking::Params| tracking::Params {
+        let without_angle = |p: &curves::Params| curves::Params {
             max_angle_rad: None,
             ..p.clone()
         };

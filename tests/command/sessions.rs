@@ -20,7 +20,7 @@ mod worker;
 use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
-use arcuate::solvers::tracking::Seeding;
+use arcuate::solvers::curves::Seeding;
 use arcuate::state::saving::{Found, Opening};
 use arcuate::state::{Action, Content, Leaving, Phase, SessionAction, State, Task};
 use glam::{DVec3, dvec3};

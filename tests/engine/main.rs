@@ -12,6 +12,7 @@ mod kernels;
 mod lanes;
 mod phantom;
 mod seeds;
+mod statistics;
 
 fn main() {
     fuzz::child();
@@ -23,5 +24,6 @@ fn main() {
         lanes::tests(),
         phantom::tests(),
         seeds::tests(),
+        statistics::tests(),
     ])
 }

@@ -12,10 +12,11 @@ use crate::support::fields::{backend, field, sphere};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Region, Role, TensorField};
 use arcuate::phantom::fields::Field;
+use arcuate::solvers::Error;
+use arcuate::solvers::curves::{self, Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
-    Directions, Error, Form, Medium, Output, Params, Precision, Sharpening, shoot,
+    Directions, Form, Medium, Output, Params, Precision, Sharpening, shoot,
 };
-use arcuate::solvers::tracking::{self, Integrator, Interpolation, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -79,7 +80,7 @@ fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolat
 /// Every stop switched off that can be; one way along x.
 fn params(interpolation: Interpolation) -> Params {
     Params {
-        walk: tracking::Params {
+        walk: curves::Params {
             integrator: Integrator::Rk4,
             interpolation,
             seeding: Seeding::Grid { spacing_mm: 1.0 },

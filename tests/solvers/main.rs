@@ -8,6 +8,7 @@ use arcuate_tests as support;
 mod alignment;
 mod commit;
 mod connectivity;
+mod curves;
 mod density;
 mod eikonal;
 mod geodesic;
@@ -15,17 +16,17 @@ mod gradient_check;
 mod level_set;
 mod metric;
 mod pathway;
-mod profile;
 mod region;
-mod selection;
 mod tensor_fit;
 mod tracking;
+mod tractogram;
 
 fn main() {
     support::run([
         alignment::tests(),
         commit::tests(),
         connectivity::tests(),
+        curves::tests(),
         density::tests(),
         eikonal::tests(),
         geodesic::tests(),
@@ -33,10 +34,9 @@ fn main() {
         level_set::tests(),
         metric::tests(),
         pathway::tests(),
-        profile::tests(),
         region::tests(),
-        selection::tests(),
         tensor_fit::tests(),
         tracking::tests(),
+        tractogram::tests(),
     ])
 }

@@ -11,10 +11,9 @@ use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
     BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
 };
-use arcuate::solvers::tracking;
-use arcuate::solvers::tracking::profile::Profile;
-use arcuate::solvers::tracking::selection::Rules;
-use arcuate::solvers::tracking::{Params, Seeding};
+use arcuate::solvers::curves::{self, Params, Seeding};
+use arcuate::solvers::tractogram::profile::Profile;
+use arcuate::solvers::tractogram::selection::Rules;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -61,7 +60,7 @@ fn tracking(seeds: usize) -> Request {
     let fa = Volume::scalar(grid.clone(), vec![0.8; grid.voxel_count()]);
     let params = Params {
         seeding: Seeding::Random { count: seeds },
-        ..tracking::Params::defaults()
+        ..curves::Params::defaults()
     };
     Request::Track {
         field,

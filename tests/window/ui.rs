@@ -28,7 +28,7 @@ mod words;
 
 use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Request;
-use arcuate::solvers::tracking;
+use arcuate::solvers::curves;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
 use arcuate::ui::{self, Memory};
@@ -476,7 +476,7 @@ fn switches() {
     click(&mut window, "Reset to defaults");
     assert_eq!(
         window.state().state.document.track,
-        tracking::Params::defaults()
+        curves::Params::defaults()
     );
 }
 

@@ -27,6 +27,14 @@ pub enum Backend {
     },
 }
 
+/// What a backend has besides the processor: a solver asks for those that it has kernels for and otherwise runs on the
+/// processor, so that one it has never heard of needs no arm in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Accelerator<'a> {
+    /// NVIDIA graphics cards, at least one.
+    Cuda(&'a Arc<[Device]>),
+}
+
 /// Threads that are needed besides the workers: those of jobs of several kinds and of their listeners.
 const ROOM: usize = 6;
 
@@ -128,6 +136,14 @@ impl Backend {
 
     pub fn threads(&self) -> usize {
         self.pool().threads.current_num_threads()
+    }
+
+    /// What computes besides the processor, if anything does.
+    pub fn accelerator(&self) -> Option<Accelerator<'_>> {
+        match self {
+            Self::Cpu { .. } => None,
+            Self::Cuda { devices, .. } => Some(Accelerator::Cuda(devices)),
+        }
     }
 
     /// The graphics cards in use; none on the CPU.

@@ -74,6 +74,14 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self([value; N])
     }
 
+    /// Values side by side, from this place on.
+    #[inline(always)]
+    pub fn load(values: &[f32], from: usize) -> Self {
+        let mut out = [0.0; N];
+        out.copy_from_slice(&values[from..from + N]);
+        Self(out)
+    }
+
     /// The same values for other instructions.
     #[inline(always)]
     pub fn cast<const OTHER: bool>(&self) -> Lanes<N, OTHER> {

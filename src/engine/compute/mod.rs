@@ -16,7 +16,7 @@ pub mod memory;
 pub mod simd;
 pub mod thread;
 
-pub use backend::{Backend, BackendError};
+pub use backend::{Accelerator, Backend, BackendError};
 pub use choice::{BackendChoice, BackendKind, UnknownBackend, Which};
 pub use control::{Cancelled, Control, Progress};
 pub use copy::DeviceCopy;

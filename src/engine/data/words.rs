@@ -21,6 +21,22 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
+/// `16\u{202F}777\u{202F}216`; from a billion on in words: `3.9 billion`.
+pub fn large_count(n: f64) -> String {
+    const LARGE: [(f64, &str); 3] = [
+        (1e15, "million billion"),
+        (1e12, "thousand billion"),
+        (1e9, "billion"),
+    ];
+    if !(n < 1e18) {
+        return "more than a billion billion".to_owned();
+    }
+    if let Some((unit, word)) = LARGE.iter().find(|(unit, _)| n >= *unit) {
+        return format!("{:.1} {word}", n / unit);
+    }
+    grouped(&format!("{n:.0}"))
+}
+
 /// A number with all its digits; below 1e-6 and from 1e9 on as a power of ten.
 pub fn number(value: f64) -> String {
     match value != 0.0 && value.is_finite() && !(1e-6..1e9).contains(&value.abs()) {

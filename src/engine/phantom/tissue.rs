@@ -82,7 +82,8 @@ impl Fractions {
     }
 
     pub fn white(&self) -> f32 {
-        self.of(Tissue::White) + self.of(Tissue::CerebellarWhite) + self.of(Tissue::BrainStem)
+        let white = Tissue::ALL.into_iter().filter(|tissue| tissue.is_white());
+        white.map(|tissue| self.of(tissue)).sum()
     }
 
     pub fn brain(&self) -> f32 {

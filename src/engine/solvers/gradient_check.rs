@@ -10,9 +10,10 @@
 //! tensors of the turned table are the turned tensors, QDQᵀ, to rounding. One fit serves all 24. FA does
 //! not change either, so that every one starts from the same seeds.
 
+use super::Error;
+use super::curves::{self, Integrator, Interpolation, Match, Seeding};
 use super::tensor_fit::eigen_symmetric;
-use super::tracking::{self, Fate, Integrator, Interpolation, Seeding};
-use super::{Error, tracking::principal_direction};
+use super::tracking::{principal_direction, track};
 use crate::compute::{Backend, Control};
 use crate::data::turn::Turn;
 use crate::data::{Tensor, TensorField, Tractogram};
@@ -174,7 +175,7 @@ pub(super) fn judge(
     control: &Control,
 ) -> Result<Judged, Error> {
     let step_mm = 0.5 * field.grid.spacing().min_element();
-    let tracking = tracking::Params {
+    let tracking = curves::Params {
         integrator: Integrator::Rk2,
         interpolation: Interpolation::Trilinear,
         seeding: Seeding::Random {
@@ -187,14 +188,14 @@ pub(super) fn judge(
         min_length_mm: 0.0,
         max_length_mm: Some(250.0),
         max_steps: 10_000,
-        targets: tracking::Match::Any,
-        includes: tracking::Match::All,
+        targets: Match::Any,
+        includes: Match::All,
         both_ways: true,
         deflection: None,
         repetitions: None,
     };
-    let out = tracking::track(field, &[], &tracking, cpu, &control.silent())?;
-    let started = out.fates.iter().sum::<u64>() - out.fates[Fate::NoStart as usize];
+    let out = track(field, &[], &tracking, cpu, &control.silent())?;
+    let started = out.fates.iter().sum::<u64>() - out.fates[curves::Fate::NoStart as usize];
     let streamlines = out.kept;
     let total: f64 = (0..streamlines.len())
         .map(|i| f64::from(streamlines.length_mm(i)))

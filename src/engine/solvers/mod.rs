@@ -7,6 +7,7 @@
 pub mod alignment;
 pub mod commit;
 pub mod connectivity;
+pub mod curves;
 pub mod density;
 pub mod eikonal;
 pub mod geodesic;
@@ -18,6 +19,7 @@ pub mod region;
 pub mod tensor_check;
 pub mod tensor_fit;
 pub mod tracking;
+pub mod tractogram;
 
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};

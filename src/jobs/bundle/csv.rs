@@ -6,9 +6,9 @@ use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
 use crate::io::words::{counted, in_line};
 use crate::solvers::connectivity::Connectome;
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::profile::Profile;
-use crate::solvers::tracking::selection::NAMED_STOPS;
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::profile::Profile;
+use crate::solvers::tractogram::selection::NAMED_STOPS;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn stop(value: f32) -> String {
     let found = StopReason::ALL
         .into_iter()
         .find(|r| f32::from(*r as u8) == value);
-    found.map_or_else(|| number(value), StopReason::key)
+    found.map_or_else(|| number(value), |reason| reason.key().to_owned())
 }
 
 /// Rows between two looks at whether somebody stopped it.

@@ -10,11 +10,12 @@ use super::{Output, Slot};
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Tractogram, Volume};
 use crate::solvers::connectivity::{Connectome, connectome};
+use crate::solvers::curves::StopReason;
 use crate::solvers::region::numbers;
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::profile::{Along, Profile, Sense, Start, profile};
-use crate::solvers::tracking::selection::{
-    Edit, Rules, Selection, apply, column, copied, means, moved, pick, select,
+use crate::solvers::tractogram::pick;
+use crate::solvers::tractogram::profile::{Along, Profile, Sense, Start, profile};
+use crate::solvers::tractogram::selection::{
+    Edit, Rules, Selection, apply, column, copied, means, moved, select,
 };
 use glam::DAffine3;
 use std::sync::Arc;

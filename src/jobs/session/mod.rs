@@ -14,7 +14,7 @@ use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
 use crate::io::{Remark, Told, session};
 use crate::phantom;
 use crate::solvers::density;
-use crate::solvers::tracking::selection::Edit;
+use crate::solvers::tractogram::selection::Edit;
 use glam::DAffine3;
 use serde_json::Value;
 use std::any::Any;

@@ -9,8 +9,8 @@ use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
-use crate::solvers::tracking::selection::{Edit, apply};
-use crate::solvers::{geodesic, tensor_fit, tracking};
+use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::{curves, geodesic, tensor_fit};
 use std::sync::Arc;
 
 /// Tensors that curves are made in: as they are, or from the scan.
@@ -48,7 +48,7 @@ pub struct Remake {
 
 #[derive(Clone, Debug)]
 pub enum Remade {
-    Streamlines(tracking::Params),
+    Streamlines(curves::Params),
     Rays {
         sharpening: geodesic::Sharpening,
         precision: geodesic::Precision,

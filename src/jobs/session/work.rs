@@ -16,7 +16,7 @@ use crate::io::session::{
 };
 use crate::phantom;
 use crate::solvers::density::{On, Params};
-use crate::solvers::tracking::selection::{self, Edit, apply};
+use crate::solvers::tractogram::selection::{self, Edit, apply};
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

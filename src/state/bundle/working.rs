@@ -4,7 +4,7 @@ use super::{ByPtr, Derived, How, Sieve, Use};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
-use crate::solvers::tracking::profile::{Profile, Sense};
+use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
 use std::sync::Arc;
 

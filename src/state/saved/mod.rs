@@ -39,12 +39,12 @@ use crate::data::{Role, TensorLayout};
 use crate::io::Space;
 use crate::jobs::Leaked;
 use crate::jobs::session::{Entry, ReadSession, Store};
+use crate::solvers::curves::StopReason;
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, Script, Sphere};
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::Runs;
-use crate::solvers::{pathway, tensor_fit, tracking};
+use crate::solvers::tractogram::selection::Runs;
+use crate::solvers::{curves, pathway, tensor_fit};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub struct SavedDocument {
     /// A layer.
     pub fit_mask: Option<u64>,
     pub method: Method,
-    pub track: tracking::Params,
+    pub track: curves::Params,
     pub track_display: Display,
     #[serde(default)]
     pub whole_brain: WholeBrain,

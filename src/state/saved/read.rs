@@ -18,7 +18,7 @@ use crate::io::Told;
 use crate::jobs::Loaded;
 use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking::selection::{Edit, Rules, Within};
+use crate::solvers::tractogram::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
 use crate::state::document::{Basis, Content as Held, Layer, LayerId, Made, MadeMask, Rays};
 use crate::state::maps::words;

@@ -12,7 +12,7 @@ use crate::jobs::FoundPathway;
 use crate::jobs::session::{
     Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
-use crate::solvers::tracking::selection::{Edit, Within};
+use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::filter::WEIGHT;
 use crate::state::moved::How;
@@ -71,7 +71,7 @@ fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -
     Draft {
         // What is written here is plain data with names of its own: it cannot fail.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
-        computed_on: state.session.backend.clone(),
+        computed_on: state.session.backend.label.clone(),
         results,
         files: lists.files,
         masks: lists.masks,

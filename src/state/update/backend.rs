@@ -2,7 +2,7 @@
 
 use super::{pathways, segment, tracks};
 use crate::jobs::{BackendKind, CardFailure, Placed, Request, Slot};
-use crate::state::{Effect, State};
+use crate::state::{Effect, OpenBackend, State};
 
 /// Looks for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
@@ -39,7 +39,11 @@ fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
 pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.status = format!("Computing on {}", placed.label);
-    (session.backend, session.backend_reason) = (placed.label, placed.reason);
+    session.backend = OpenBackend {
+        label: placed.label,
+        reason: placed.reason,
+        on_card: placed.on_card,
+    };
     session.backend_kind = placed.kind;
     if placed.on_card {
         load_kernels(effects);
@@ -55,7 +59,7 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
         effects.push(Effect::Store);
     }
     if std::mem::take(&mut session.stranded.moving) {
-        "CPU: chosen after a graphics card failed".clone_into(&mut session.backend_reason);
+        "CPU: chosen after a graphics card failed".clone_into(&mut session.backend.reason);
         session.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.stranded.requests);
         // Pathways are asked for again as they are wanted now.

@@ -5,8 +5,8 @@ use crate::data::words::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
 use crate::jobs::{Request, Slot, Values};
+use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking;
 use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::session::{Asked, GuideStep, Severity};
@@ -21,7 +21,7 @@ const NOT_FINAL: &str = "What is shown is not the full result of the controls as
 /// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
 pub fn whole_brain_done(
     state: &mut State,
-    output: Arc<tracking::Output>,
+    output: Arc<curves::Output>,
     asked: &Asked,
     wall_ms: f64,
 ) {

@@ -3,8 +3,8 @@
 use super::{edit, tracks};
 use crate::data::{DataId, Tractogram};
 use crate::jobs::{Request, Shoot, Shot};
+use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Medium};
-use crate::solvers::tracking::Seeding;
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::recipe::MediumRecipe;

@@ -4,8 +4,8 @@ use super::{rays, segment};
 use crate::data::words::counted;
 use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
+use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
 use crate::state::saved::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
@@ -97,7 +97,7 @@ fn alike(document: &Document, asked: &Asked) -> bool {
 /// or there is no seed any more. Only while something is dragged may coarse ones lag behind it.
 pub fn taken_in(
     state: &mut State,
-    output: Arc<tracking::Output>,
+    output: Arc<curves::Output>,
     asked: Asked,
     cut: Cut,
     wall_ms: f64,
@@ -147,14 +147,14 @@ pub fn taken_in(
 }
 
 /// Takes in the streamlines of the regions.
-pub fn live_done(state: &mut State, output: Arc<tracking::Output>, asked: Asked, wall_ms: f64) {
+pub fn live_done(state: &mut State, output: Arc<curves::Output>, asked: Asked, wall_ms: f64) {
     if let Some(live) = taken_in(state, output, asked, Cut::All, wall_ms) {
         state.session.live = Some(live);
     }
 }
 
 /// The parameters of the live streamlines; coarse while something is dragged.
-fn params(document: &Document, coarse: bool) -> tracking::Params {
+fn params(document: &Document, coarse: bool) -> curves::Params {
     let mut params = document.track.clone();
     if coarse {
         params.seeding = match params.seeding {

@@ -7,7 +7,7 @@ use super::super::widgets::{menu, paint};
 use super::super::{format, regions};
 use super::{beside_settings, empty};
 use crate::data::Tractogram;
-use crate::solvers::tracking::profile::{Profile, Sense as Way, Track};
+use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
 use crate::state::bundle::{Column, ProfileSettings};
 use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};

@@ -3,8 +3,8 @@
 use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::selection::Counting;
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::selection::Counting;
 use crate::state::bundle::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
 use crate::ui::theme::{self, size, space};

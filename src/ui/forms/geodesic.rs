@@ -6,9 +6,9 @@ pub mod measures;
 
 use super::display::{segment_row, segment_row_but};
 use super::walk;
+use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic;
 use crate::solvers::geodesic::{Form, Params, Precision, Sharpening};
-use crate::solvers::tracking::{self, Interpolation};
 use crate::state::{Action, Phase, Rays, Severity, State};
 use crate::ui::theme;
 use crate::ui::widgets::button::checkbox;
@@ -75,7 +75,7 @@ fn with(rays: &Rays, params: Params) -> Rays {
     }
 }
 
-fn with_walk(rays: &Rays, walk: tracking::Params) -> Rays {
+fn with_walk(rays: &Rays, walk: curves::Params) -> Rays {
     let params = Params {
         walk,
         ..rays.params.clone()

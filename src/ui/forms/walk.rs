@@ -2,8 +2,7 @@
 
 use super::display::{segment_row, segment_row_but};
 use crate::data::Role;
-use crate::solvers::tracking;
-use crate::solvers::tracking::{Integrator, Interpolation, Match, Params};
+use crate::solvers::curves::{self, Integrator, Interpolation, Match, Params};
 use crate::state::{Phase, State};
 use crate::ui::icons;
 use crate::ui::theme::{self, size};
@@ -38,7 +37,7 @@ pub fn angle(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     // What it is switched on with where it is off by default.
     let common = usual
         .max_angle_rad
-        .or(tracking::Params::defaults().max_angle_rad);
+        .or(curves::Params::defaults().max_angle_rad);
     let angle = params.max_angle_rad.or(common).unwrap_or(0.8).to_degrees();
     let row = SliderRow::new("Maximum angle", (angle * 1e6).round() / 1e6, 10.0..=90.0)
         .decimals(0)
@@ -64,7 +63,7 @@ pub fn angle(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
 
 /// `off` says what no limit means.
 pub fn fa(ui: &mut Ui, params: &Params, usual: &Params, off: &str, set: &mut Set) {
-    let common = usual.min_fa.or(tracking::Params::defaults().min_fa);
+    let common = usual.min_fa.or(curves::Params::defaults().min_fa);
     let fa = params.min_fa.or(common).unwrap_or(0.15);
     let row = SliderRow::new("Stop below FA", fa, 0.0..=0.5)
         .default(common.unwrap_or(0.15))

@@ -1,7 +1,7 @@
 //! The state badge of the 3-D view: coarse while something is dragged, final as soon as the picture
 //! shows the final result.
 
-use crate::solvers::tracking::Seeding;
+use crate::solvers::curves::Seeding;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
 use crate::state::words::counted;

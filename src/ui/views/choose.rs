@@ -6,7 +6,7 @@ use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, ink};
 use crate::scene::SLAB_MM;
-use crate::solvers::tracking::selection::pick::{Screen, Wanted};
+use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::bundle::How;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::theme::IN_VIEW;

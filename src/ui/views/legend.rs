@@ -4,7 +4,7 @@ use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, VolumeKind};
 use crate::scene::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::scene::{self, pathways};
-use crate::solvers::tracking::StopReason;
+use crate::solvers::curves::StopReason;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::Shown;
 use crate::state::{Content, Display, Layer, State};

@@ -163,7 +163,7 @@ fn kills() {
     let mut window = Window::with_scan(here);
     let mut track = window.state.document.track.clone();
     track.min_length_mm = 5.0;
-    track.seeding = arcuate::solvers::tracking::Seeding::Random { count: 40 };
+    track.seeding = arcuate::solvers::curves::Seeding::Random { count: 40 };
     let phase = Phase::Done;
     window.act(Action::SetTrack {
         params: track,

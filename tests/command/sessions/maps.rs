@@ -5,7 +5,7 @@ use super::replay::{outcomes, run};
 use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::solvers::tracking::{Deflection, Integrator, Seeding};
+use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
 use arcuate::state::maps::{Value, Wanted};
 use arcuate::state::methods::methods;
 use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};

@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
 use arcuate::scene;
-use arcuate::solvers::tracking::Seeding;
+use arcuate::solvers::curves::Seeding;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::comparing;
 use arcuate::state::filter::FilterAction;

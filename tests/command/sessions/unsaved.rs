@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
-use arcuate::solvers::tracking::selection::Counting;
+use arcuate::solvers::tractogram::selection::Counting;
 use arcuate::state::bundle::{Column, Drawer, How, Limit, Sieve};
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};

@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::scalars::Beside;
 use arcuate::io::{self, fibres, scalars, tck};
-use arcuate::solvers::tracking::StopReason;
+use arcuate::solvers::curves::StopReason;
 use libtest_mimic::Trial;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::{RAW, apart, cylinders, dictionary_of, gammas, gradients, model, only, samples, stick};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
-use arcuate::compute::Backend;
+use arcuate::compute::{Accelerator, Backend};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::dictionary::Dictionary;
 use arcuate::solvers::commit::directions::{SIDE, middle};
@@ -88,12 +88,12 @@ pub fn operator(
     responses: &Responses,
     samples: &Samples,
 ) -> Operator {
-    match place {
-        Backend::Cpu { .. } => Operator::new(dictionary, responses, samples, Some(Way::Factorised)),
-        Backend::Cuda { devices, .. } => {
+    match place.accelerator() {
+        Some(Accelerator::Cuda(devices)) => {
             let exact = Precision::Exact;
             Operator::new_on_cards(dictionary, responses, samples, exact, devices).unwrap()
         }
+        _ => Operator::new(dictionary, responses, samples, Some(Way::Factorised)),
     }
 }
 

@@ -5,7 +5,7 @@ use super::operator::{Case, cases, errors, gap, operator};
 use super::{TIMING, cylinders, model, only, samples, solver, stick};
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, cuda_test, cuda_test_alone, lines};
-use arcuate::compute::{Backend, Control, cuda};
+use arcuate::compute::{Accelerator, Backend, Control, cuda};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::Error;
@@ -90,7 +90,7 @@ fn dictionary(random: &mut Random, crowd: usize) -> Dictionary {
 
 fn products(cuda: Backend) {
     let mut random = Random::fresh("parity commit products");
-    let Backend::Cuda { devices, .. } = &cuda else {
+    let Some(Accelerator::Cuda(devices)) = cuda.accelerator() else {
         panic!("no card")
     };
     let nine = Case {

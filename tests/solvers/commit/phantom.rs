@@ -12,9 +12,9 @@ use arcuate::solvers::commit::operator::Precision;
 use arcuate::solvers::commit::samples::Switches;
 use arcuate::solvers::commit::solver::{Curve, Stop};
 use arcuate::solvers::commit::{Fit, Inputs, Params, Prepared};
+use arcuate::solvers::curves;
 use arcuate::solvers::density::Walk;
 use arcuate::solvers::tensor_fit;
-use arcuate::solvers::tracking;
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -203,8 +203,8 @@ fn real(path: PathBuf) {
     let peaks = tensor_fit::maps(&fit.field, &backend(2), &control)
         .unwrap()
         .direction;
-    let mut track = tracking::Params::defaults();
-    track.seeding = arcuate::solvers::tracking::Seeding::Random { count: 160_000 };
+    let mut track = curves::Params::defaults();
+    track.seeding = arcuate::solvers::curves::Seeding::Random { count: 160_000 };
     let tracked =
         arcuate::solvers::tracking::track(&fit.field, &[], &track, &backend(2), &control).unwrap();
     let tractogram = tracked.kept;

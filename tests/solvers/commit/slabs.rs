@@ -4,7 +4,7 @@
 use super::operator::{cases, errors, gap};
 use super::{apart, cylinders, dictionary_of, model, samples, stick};
 use crate::support::{Random, cards_test, cuda_test, test};
-use arcuate::compute::{Backend, Control};
+use arcuate::compute::{Accelerator, Backend, Control};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit::dictionary::Dictionary;
 use arcuate::solvers::commit::operator::{Operator, Precision};
@@ -63,7 +63,7 @@ fn cut() {
 
 /// With this many slabs on these cards against the plain sum, and against a fit on one.
 fn agree(cuda: &Backend, places: &[usize]) {
-    let Backend::Cuda { devices, .. } = cuda else {
+    let Some(Accelerator::Cuda(devices)) = cuda.accelerator() else {
         panic!("no card")
     };
     let mut random = Random::fresh("parity commit slabs");

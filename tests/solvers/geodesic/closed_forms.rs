@@ -8,8 +8,8 @@ use arcuate::data::{AffineSource, Grid, Role, Tractogram};
 use arcuate::phantom::fields::{
     Field, FishEye, Geodesics, HalfSpace, LinearSpeed, PulledBack, Streamlines, UFibre,
 };
+use arcuate::solvers::curves::{Integrator, Interpolation, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Form, Medium, Precision, Sharpening, rank};
-use arcuate::solvers::tracking::{Integrator, Interpolation, StopReason};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 

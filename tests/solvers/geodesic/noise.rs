@@ -10,10 +10,10 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
+use arcuate::solvers::curves::{self, Seeding};
 use arcuate::solvers::geodesic;
 use arcuate::solvers::geodesic::{Cut, Directions, Medium, Params, Precision, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
-use arcuate::solvers::tracking::{self, Seeding};
 use arcuate::state::defaults;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -166,15 +166,15 @@ fn arcuate() {
             panic!("the program starts with a cone");
         };
         *count = DIRECTIONS;
-        params.walk = tracking::Params {
+        params.walk = curves::Params {
             seeding,
             random_seed,
             ..params.walk
         };
-        let lines = tracking::Params {
+        let lines = curves::Params {
             seeding,
             random_seed,
-            ..tracking::Params::defaults()
+            ..curves::Params::defaults()
         };
         let lines = Reached::new(bundle, &track(&field, &regions, &lines).kept);
         let all = run(&medium, &regions, &params).rays.kept.clone();
@@ -283,12 +283,12 @@ fn crossing() {
     let mut regions: Vec<Region> = vec![sphere(Role::Seed, seed, 1e-3)];
     regions.extend(ends.map(|end| sphere(Role::Target, at(end), TARGET_MM)));
     // One seed; the ends are nearer than the shortest streamline that is usually kept.
-    let one = |walk: tracking::Params| tracking::Params {
+    let one = |walk: curves::Params| curves::Params {
         seeding: Seeding::Grid { spacing_mm: 1.0 },
         min_length_mm: 0.0,
         ..walk
     };
-    let streamline = track(&field, &regions, &one(tracking::Params::defaults()));
+    let streamline = track(&field, &regions, &one(curves::Params::defaults()));
     let params = Params {
         walk: one(geodesic::Params::defaults().walk),
         directions: Directions::Sphere { count: DIRECTIONS },

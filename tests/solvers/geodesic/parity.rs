@@ -7,8 +7,8 @@ use crate::tracking::parity::hausdorff;
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Region, Role, Shape, TensorField};
 use arcuate::phantom::fields::{Field, PulledBack};
+use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Directions, Form, Medium, Params, Precision, Sharpening, shoot};
-use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 

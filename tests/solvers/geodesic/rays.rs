@@ -6,11 +6,11 @@ use crate::support::{Random, cuda_test, test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{Grid, Role, Tractogram};
 use arcuate::phantom::fields::{FishEye, PulledBack};
+use arcuate::solvers::curves::{Integrator, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{
     Cut, Directions, Form, Medium, Precision, Sharpening, rank, shoot,
 };
 use arcuate::solvers::tensor_fit::eigen_symmetric;
-use arcuate::solvers::tracking::{Integrator, Interpolation, Seeding, StopReason};
 use glam::{DMat3, DVec3, Vec3};
 use libtest_mimic::Trial;
 

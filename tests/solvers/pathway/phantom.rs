@@ -9,12 +9,12 @@ use arcuate::data::{Grid, Mask, Role};
 use arcuate::phantom::{
     Bundle, Head, Placement, ScanOptions, scan_grid, scan_options, suggestions,
 };
+use arcuate::solvers::curves::{Params as TrackParams, Seeding};
 use arcuate::solvers::eikonal::{LocalSolver, Prepared, solve};
 use arcuate::solvers::metric::Metric;
 use arcuate::solvers::pathway;
 use arcuate::solvers::pathway::{Domain, Pathway};
 use arcuate::solvers::tensor_fit::{self, Output};
-use arcuate::solvers::tracking::{Params as TrackParams, Seeding};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use rayon::prelude::*;

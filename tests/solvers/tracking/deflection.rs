@@ -4,7 +4,8 @@ use crate::support::fields::{
     apart, cube, fibre, field, one_seed, params, points, prolate, run, stops, try_run,
 };
 use crate::support::{Random, test};
-use arcuate::solvers::tracking::{Deflection, Error, Integrator, Params, StopReason};
+use arcuate::solvers::Error;
+use arcuate::solvers::curves::{Deflection, Integrator, Params, StopReason};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 

@@ -7,9 +7,8 @@ use crate::support::fields::{
 use crate::support::{Random, cuda_test};
 use arcuate::compute::{Backend, Control};
 use arcuate::data::{AffineSource, Grid, Region, Role, Shape, TensorField};
-use arcuate::solvers::tracking::{
-    Integrator, Interpolation, Output, Params, Seeding, StopReason, track, track_within,
-};
+use arcuate::solvers::curves::{Integrator, Interpolation, Output, Params, Seeding, StopReason};
+use arcuate::solvers::tracking::{track, track_within};
 use glam::{DAffine3, DVec3, swizzles::Vec3Swizzles as _};
 use libtest_mimic::Trial;
 

@@ -6,7 +6,7 @@ use crate::support::fields::{
 };
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::tracking::{Fate, Match, Params, Seeding, StopReason};
+use arcuate::solvers::curves::{Fate, Match, Params, Seeding, StopReason};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;

@@ -6,7 +6,8 @@ use crate::support::fields::{
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Region, Role, Shape, TensorField};
-use arcuate::solvers::tracking::{Fate, Params, Seeding, track};
+use arcuate::solvers::curves::{Fate, Params, Seeding};
+use arcuate::solvers::tracking::track;
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;

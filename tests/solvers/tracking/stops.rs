@@ -7,10 +7,11 @@ use crate::support::fields::{
 use crate::support::{Random, test, thread_time};
 use arcuate::compute::Control;
 use arcuate::data::{Role, TensorField};
-use arcuate::solvers::tracking::{
-    Error, Fate, Integrator, Interpolation, Output, Params, Seeding, StopReason, track,
-    track_within,
+use arcuate::solvers::Error;
+use arcuate::solvers::curves::{
+    Fate, Integrator, Interpolation, Output, Params, Seeding, StopReason,
 };
+use arcuate::solvers::tracking::{track, track_within};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ fn memory() {
         (outcome, control.progress().done)
     };
     let all = with(2_000, None).0.unwrap();
-    // 52 bytes a point and 150 a streamline: see `solvers::tracking::cpu`.
+    // 52 bytes a point and 150 a streamline: see `solvers::curves::memory_budget`.
     let bytes = all.kept.points.len() as u64 * 52 + all.kept.len() as u64 * 150;
     let enough = with(2_000, Some(bytes)).0.unwrap();
     assert_eq!(enough.kept.points, all.kept.points);

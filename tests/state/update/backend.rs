@@ -4,7 +4,7 @@ use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
-use arcuate::solvers::tracking::Params;
+use arcuate::solvers::curves::Params;
 use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -66,8 +66,11 @@ fn by_hand() {
         panic!("{effects:?}")
     };
     assert_eq!(*asked, kind);
-    assert!(state.session.backend.contains("139 GB"), "not open yet");
-    let effects = update(&mut state, opened(kind, "CUDA other"));
+    assert!(
+        state.session.backend.label.contains("139 GB"),
+        "not open yet"
+    );
+    let effects = update(&mut state, opened(kind, "other card"));
     assert!(
         matches!(
             effects[..],
@@ -75,8 +78,9 @@ fn by_hand() {
         ),
         "{effects:?}"
     );
-    assert_eq!(state.session.backend, "CUDA other");
-    assert_eq!(state.session.backend_reason, "for a reason");
+    assert_eq!(state.session.backend.label, "other card");
+    assert!(state.session.is_on_card(), "whatever its label says");
+    assert_eq!(state.session.backend.reason, "for a reason");
     assert_eq!(state.session.backend_kind, kind);
     assert_eq!(state.session.backend_setting, kind);
     assert_eq!(state.session.rays_per_ms, None, "that was the other one");
@@ -92,13 +96,20 @@ fn fails() {
     let said = &session.messages[0].text;
     assert!(!said.contains("--"), "no words of the command line: {said}");
     assert_eq!(session.backend_setting, BackendKind::Auto);
-    assert_eq!(session.backend, "");
+    assert_eq!(session.backend.label, "");
     // The next that opens takes the message away.
     window.act(Action::ChooseBackend(BackendKind::Cpu));
     assert!(window.state.session.messages.is_empty());
     assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
-    assert!(window.state.session.backend.starts_with("CPU 2 threads"));
-    assert_eq!(window.state.session.backend_reason, "CPU: chosen by hand");
+    assert!(
+        window
+            .state
+            .session
+            .backend
+            .label
+            .starts_with("CPU 2 threads")
+    );
+    assert_eq!(window.state.session.backend.reason, "CPU: chosen by hand");
 }
 
 /// What ran on the card runs again as it was, once the CPU is open; the setting stays.
@@ -140,13 +151,14 @@ fn stranded() {
     assert_eq!(params.step_mm, 0.5, "as it was asked for");
     let session = &window.state.session;
     assert!(session.messages.iter().all(|m| !m.on_card));
-    assert!(session.backend.starts_with("CPU"));
-    assert!(session.backend_reason.contains("a graphics card failed"));
+    assert!(session.backend.label.starts_with("CPU"));
+    assert!(session.backend.reason.contains("a graphics card failed"));
     assert_eq!(session.backend_setting, BackendKind::Cuda(Which::First));
     // Once is enough.
     let before = window.requests.len();
     window.act(opened(BackendKind::Cpu, "CPU"));
     assert_eq!(window.requests.len(), before);
+    assert!(!window.state.session.is_on_card());
 }
 
 /// Live curves are those of the regions as they are by then.

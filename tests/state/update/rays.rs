@@ -5,8 +5,8 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
 use arcuate::scene::{self, Size};
+use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
-use arcuate::solvers::tracking::{self, Interpolation, Seeding, StopReason};
 use arcuate::state::bundle::Column;
 use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
 use arcuate::ui::probe;
@@ -531,7 +531,7 @@ fn undo_stops() {
         match method {
             Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
             Method::Streamlines => {
-                let params = tracking::Params {
+                let params = curves::Params {
                     step_mm: 0.4,
                     ..window.state.document.track.clone()
                 };

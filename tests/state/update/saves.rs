@@ -5,8 +5,8 @@ use crate::support::{test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
-use arcuate::solvers::tracking::Seeding;
-use arcuate::solvers::tracking::selection::{Edit, Runs};
+use arcuate::solvers::curves::Seeding;
+use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::bundle::How;
 use arcuate::state::unsaved::Thing;
 use arcuate::state::{

@@ -4,7 +4,7 @@ use super::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::Request;
-use arcuate::solvers::tracking::Seeding;
+use arcuate::solvers::curves::Seeding;
 use arcuate::state::{Action, Phase, Recipe, WholeBrain, methods};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;

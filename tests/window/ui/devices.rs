@@ -21,7 +21,7 @@ fn open(window: &mut Window) {
 
 fn menu() {
     let mut state = tracking();
-    state.session.backend_reason = "CPU: chosen by hand".to_owned();
+    state.session.backend.reason = "CPU: chosen by hand".to_owned();
     state.session.backend_kind = BackendKind::Cpu;
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);

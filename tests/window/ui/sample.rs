@@ -5,8 +5,8 @@ use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
 use arcuate::jobs::{FitKey, Kept};
+use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
-use arcuate::solvers::tracking;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
@@ -255,7 +255,7 @@ pub fn tracked(mut state: State) -> State {
 }
 
 /// Straight streamlines of two populations of length.
-pub fn output(kept: usize) -> tracking::Output {
+pub fn output(kept: usize) -> curves::Output {
     let mut points = Vec::new();
     let mut offsets = vec![0u64];
     let mut lengths = Vec::new();
@@ -274,7 +274,7 @@ pub fn output(kept: usize) -> tracking::Output {
         lengths.push(length);
     }
     let n = points.len();
-    tracking::Output {
+    curves::Output {
         kept: Tractogram::new(points, offsets)
             .with_per_streamline("length", lengths)
             .with_per_streamline("target", vec![0.0; kept])

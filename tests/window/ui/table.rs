@@ -5,7 +5,7 @@ use super::{App, Window, click, click_with, window};
 use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
-use arcuate::solvers::tracking::StopReason;
+use arcuate::solvers::curves::StopReason;
 use arcuate::state::bundle::{BundleAction, ByPtr, Column, Drawer, Sieve, Sifted, TableView};
 use arcuate::state::{Action, Content, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};

@@ -5,7 +5,7 @@ use super::{Window, click, sample, small_scan, submitted, tracking, type_over, w
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;
-use arcuate::solvers::tracking::StopReason;
+use arcuate::solvers::curves::StopReason;
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;

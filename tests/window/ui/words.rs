@@ -5,9 +5,8 @@ use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
+use arcuate::solvers::curves::{self, Fate, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
-use arcuate::solvers::tracking;
-use arcuate::solvers::tracking::{Fate, Starts, StopReason};
 use arcuate::state::session::GuideStep;
 use arcuate::state::words;
 use arcuate::ui::tracks::Remedy;
@@ -251,7 +250,7 @@ fn none_kept() {
             min_fa: Some(0.15),
             ..Starts::default()
         });
-        words::none_kept(&output, &tracking::Params::defaults(), "the automatic mask")
+        words::none_kept(&output, &curves::Params::defaults(), "the automatic mask")
             .map(|(text, _)| text)
     };
     let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
@@ -346,7 +345,7 @@ fn told() {
         assert!(dropped.contains(n), "{dropped}");
     }
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-    let parts = tracks::stops(&output, &tracking::Params::defaults(), None);
+    let parts = tracks::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
     // All but the ends that are seeds by wish.
     let all: u64 = output.stops.iter().sum();
@@ -369,12 +368,12 @@ fn told() {
         output.fates = [0; 6];
         output.fates[fate as usize] = 5;
         let (text, _) =
-            tracks::nothing_kept(&output, &tracking::Params::defaults(), "the mask").unwrap();
+            tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
     output.fates = [1, 5, 0, 0, 0, 0];
     assert_eq!(
-        tracks::nothing_kept(&output, &tracking::Params::defaults(), "the mask"),
+        tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
         None
     );
 }
@@ -429,7 +428,7 @@ fn no_start() {
         output.fates = [0, 0, 0, 0, 0, 9];
         output.starts = Some(starts);
         let (text, way_out) =
-            tracks::nothing_kept(&output, &tracking::Params::defaults(), mask).unwrap();
+            tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();
         assert_eq!(text, format!("No streamline starts: {told}"));
         if starts != no_metric {
             assert_eq!(way_out, remedy, "{told}");

@@ -8,7 +8,7 @@ use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::jobs::Jobs;
 use arcuate::scene::draw_list::{LineColour, SolidShape};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::tracking::{self, StopReason};
+use arcuate::solvers::curves::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
 use arcuate::state::{
     Action, Convention, Display, Effect, Pane, Slot, State, Task, Tool, defaults, update,
@@ -174,7 +174,7 @@ fn scene_list() {
     assert_eq!(scene::scene(&state, size).background, [255; 3]);
 }
 
-fn output() -> tracking::Output {
+fn output() -> curves::Output {
     let points = vec![
         [0.0, 0.0, 0.0],
         [0.0, 40.0, 0.0],
@@ -182,7 +182,7 @@ fn output() -> tracking::Output {
         [5.0, 72.0, 0.0],
     ];
     let lines = Tractogram::new(points.clone(), vec![0, 2, 4]);
-    tracking::Output {
+    curves::Output {
         kept: lines
             .clone()
             .with_per_point("fa", vec![0.4; 4])
@@ -429,7 +429,7 @@ fn many_stopped() {
     });
     let ends: Vec<f32> = ends.map(|r| f32::from(r as u8)).collect();
     let kept = Tractogram::new(points, offsets).with_per_streamline("stop_end", ends);
-    add_live(&mut state, tracking::Output { kept, ..output() });
+    add_live(&mut state, curves::Output { kept, ..output() });
     let drawn = |state: &State| {
         let size = Size {
             points: dvec2(300.0, 300.0),

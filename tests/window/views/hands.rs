@@ -4,7 +4,7 @@ use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Request;
-use arcuate::solvers::tracking::selection::pick::Wanted;
+use arcuate::solvers::tractogram::pick::Wanted;
 use arcuate::state::{
     Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults,
 };

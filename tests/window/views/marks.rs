@@ -6,7 +6,7 @@ use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::tracking::{self, Fate, StopReason};
+use arcuate::solvers::curves::{self, Fate, StopReason};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{
@@ -213,7 +213,7 @@ fn command() {
     fates[Fate::Kept as usize] = 1;
     add_live(
         &mut state,
-        tracking::Output {
+        curves::Output {
             kept: Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]),
             missed: Tractogram::empty(),
             missed_every: 1,

@@ -8,7 +8,7 @@ use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::render::{PaneId, Renderer};
 use arcuate::scene::draw_list::ScenePane;
 use arcuate::scene::{self, Size};
-use arcuate::solvers::tracking::{self, Fate, StopReason};
+use arcuate::solvers::curves::{self, Fate, StopReason};
 use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
 use arcuate::ui::theme;
@@ -289,7 +289,7 @@ fn by_pieces() {
     fates[Fate::Kept as usize] = 600;
     add_live(
         &mut state,
-        tracking::Output {
+        curves::Output {
             kept,
             missed: Tractogram::new(Vec::new(), vec![0]),
             missed_every: 1,
@@ -434,7 +434,7 @@ fn missed_in_both() {
     fates[Fate::MissedTargets as usize] = 1;
     add_live(
         &mut state,
-        tracking::Output {
+        curves::Output {
             kept: curve(1.0),
             missed: curve(2.0),
             missed_every: 1,

@@ -3,8 +3,8 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
+use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
-use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves};
@@ -128,7 +128,7 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
 }
 
 /// A live result without any computation.
-pub fn add_live(state: &mut State, output: tracking::Output) {
+pub fn add_live(state: &mut State, output: curves::Output) {
     let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
     let document = &state.document;
     let asked = Asked {

@@ -2,6 +2,7 @@
 //! times too large.
 
 use crate::data::gradients::B0_LIMIT_S_PER_MM2;
+use crate::data::statistics::upper_median;
 use glam::DVec3;
 
 /// Largest b-value that a scanner gives, with room above what is published, s/mm².
@@ -73,8 +74,7 @@ fn usual(b: &[f64], vectors: &[DVec3]) -> f64 {
     if found.is_empty() {
         found = weighted().map(|(b, _)| b).collect();
     }
-    found.sort_by(f64::total_cmp);
-    found.get(found.len() / 2).copied().unwrap_or_default()
+    upper_median(&mut found).unwrap_or_default()
 }
 
 fn said(found: f64, most: f64, how: &str) -> String {

@@ -9,11 +9,10 @@ use super::parameters::Params;
 use super::samples::{Samples, Switches, anisotropic};
 use super::solver::Metric;
 use crate::compute::cuda::Device;
-use crate::compute::{Backend, Control, memory};
-use crate::data::words::counted;
+use crate::compute::{Accelerator, Backend, Control, memory};
+use crate::data::words::{counted, large_count};
 use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::solvers::Error;
-use crate::solvers::tracking::words;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -53,8 +52,8 @@ impl Demand {
         input(format!(
             "{} streamlines would be about {} segments and take {} of memory, {} are free; take \
              every {every:.0}th streamline, or a mask",
-            words::count(streamlines as f64),
-            words::count(self.segments as f64),
+            large_count(streamlines as f64),
+            large_count(self.segments as f64),
             memory::size(self.bytes),
             memory::size(free)
         ))
@@ -319,9 +318,9 @@ impl Prepared {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        let devices = match backend {
-            Backend::Cpu { .. } => None,
-            Backend::Cuda { devices, .. } => Some(devices),
+        let devices = match backend.accelerator() {
+            Some(Accelerator::Cuda(devices)) => Some(devices),
+            _ => None,
         };
         let build = || Self::build(inputs, params, memory, devices, control);
         let built = backend.install(build)?;

@@ -123,11 +123,7 @@ pub fn density(
         )));
     }
     memory::claim("The density map", bytes)?;
-    match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            Ok(backend.install(|| count(tractogram, grid, params, control))?)
-        }
-    }
+    Ok(backend.install(|| count(tractogram, grid, params, control))?)
 }
 
 /// What threads add to.

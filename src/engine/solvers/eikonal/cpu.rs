@@ -308,18 +308,17 @@ impl Kernel for Visit<'_> {
                     continue;
                 }
                 let first = at * STRIDE + 1;
-                let mut before = [0.0; LANES];
-                before.copy_from_slice(&tile[first..first + LANES]);
+                let before = Lanes::load(&tile, first);
                 let stencil = Stencil {
                     tile: &tile,
                     slice: side * STRIDE,
                     at: first,
                 };
-                let after = self.least::<FMA>(index, &stencil, Lanes(before), dirty, member);
+                let after = self.least::<FMA>(index, &stencil, before, dirty, member);
                 let cell = self.front.row_cell(self.brick, row.y, row.z);
                 let known = &self.known[index * LANES..][..LANES];
                 for lane in 0..LANES {
-                    let (was, is) = (before[lane], after.0[lane]);
+                    let (was, is) = (before.0[lane], after.0[lane]);
                     if row.lanes >> lane & 1 == 0 || !(is < was) {
                         continue;
                     }

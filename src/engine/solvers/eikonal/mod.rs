@@ -39,7 +39,7 @@ pub use weights::Offset;
 
 use super::Error;
 use super::metric::Metric;
-use crate::compute::{Backend, Cancelled, Control, DataId, memory};
+use crate::compute::{Accelerator, Backend, Cancelled, Control, DataId, memory};
 use crate::data::Volume;
 use layout::Layout;
 use serde::{Deserialize, Serialize};
@@ -251,8 +251,8 @@ pub fn solve(
     let places = prepared.metric.len().saturating_mul(sources.len());
     memory::claim_for::<f32>("The cost field", places, 4)?;
     let made = |source: &Arc<Source>, values| CostField::new(prepared, source.clone(), values);
-    Ok(match backend {
-        Backend::Cuda { devices, .. } => {
+    Ok(match backend.accelerator() {
+        Some(Accelerator::Cuda(devices)) => {
             // One front is bound by latency: more cards would wait for one another.
             let solved = cuda::solve(prepared, sources, params, &devices[0], control)?;
             let fields = sources.iter().zip(solved);
@@ -264,7 +264,7 @@ pub fn solve(
                 })
                 .collect()
         }
-        Backend::Cpu { .. } => {
+        _ => {
             let solve = || cpu::solve(prepared, sources, params, control, |_| ());
             let fields = sources.iter().zip(backend.install(solve)?);
             fields

@@ -35,10 +35,7 @@ pub struct Stencil<'a> {
 impl Stencil<'_> {
     #[inline(always)]
     fn load<const F: bool>(&self, offset: isize) -> V<F> {
-        let from = self.at.wrapping_add_signed(offset);
-        let mut out = [0.0; LANES];
-        out.copy_from_slice(&self.tile[from..from + LANES]);
-        Lanes(out)
+        Lanes::load(self.tile, self.at.wrapping_add_signed(offset))
     }
 }
 

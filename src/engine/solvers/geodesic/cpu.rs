@@ -3,18 +3,20 @@
 
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::Follow;
-use super::join::{self, Joined, gather};
+use super::join;
 use super::journey::{Halves, Rules};
 use super::medium::Medium;
 use super::start::{Rays, Start, starts};
-use super::{Error, Form, Output, Params, paper};
+use super::{Form, Output, Params, paper};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::Region;
-use crate::solvers::tracking::Interpolation;
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::room::{Room, taken};
-use crate::solvers::tracking::seeding::{MAX_SEEDS, Seeds};
+use crate::solvers::Error;
+use crate::solvers::curves::Interpolation;
+use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::memory_budget::{Room, taken};
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::seeding::{MAX_SEEDS, Seeds};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,7 +58,7 @@ pub fn shoot(
         }
     }?;
     Ok(Output {
-        rays: Arc::new(gather(joined, &gates)?),
+        rays: Arc::new(gather(joined, &gates, true)?),
         seeds: seeds.len() as u64,
         directions: params.directions.count() as u64,
         kernel_s: None,

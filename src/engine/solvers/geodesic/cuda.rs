@@ -14,20 +14,21 @@ mod prepare;
 use batch::Summary;
 pub use prepare::prepare;
 
-use super::join::{self, Joined};
 use super::journey::Rules;
 use super::medium::{Medium, Precision};
 use super::start::{Rays, Start};
-use super::{Error, Form, Output, Params, cpu};
+use super::{Form, Output, Params, cpu};
 use crate::compute::cuda::{self, Device};
 use crate::compute::{Backend, Control, kernels};
 use crate::data::Region;
-use crate::solvers::tracking::cuda::curves::BLOCK;
-use crate::solvers::tracking::cuda::regions::Regions;
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::room::{Room, SAMPLE_SHARE, taken};
-use crate::solvers::tracking::{Integrator, Interpolation};
+use crate::solvers::Error;
+use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::cuda::BLOCK;
+use crate::solvers::curves::cuda::regions::Regions;
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::memory_budget::{Room, SAMPLE_SHARE, taken};
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Integrator, Interpolation};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
@@ -134,7 +135,7 @@ pub fn shoot(
     none.no_start(no_start);
     joined.push(none);
     Ok(Output {
-        rays: Arc::new(backend.install(|| join::gather(joined, &gates))?),
+        rays: Arc::new(backend.install(|| gather(joined, &gates, true))?),
         seeds,
         directions,
         kernel_s: Some(kernel_ms[0] * 1e-3),

@@ -3,14 +3,13 @@
 //! Between the outer voxel centres and the faces D is continued as a constant: its derivative
 //! across is 0 there.
 
-use super::medium::{FA, INSIDE, Medium, Record};
+use super::medium::{FA, Medium};
 use crate::compute::Lanes;
 use crate::compute::simd::{self, Kernel, prefetch};
-use crate::solvers::tracking::cells::Axis;
-use crate::solvers::tracking::cubic_weights;
+use crate::solvers::curves::cells::{Axis, INSIDE, Record};
+use crate::solvers::curves::half_queue::LANES;
+use crate::solvers::curves::spline::cubic_weights;
 
-/// Rays side by side: one AVX2 register of `f32`.
-pub const LANES: usize = 8;
 pub type Lane<const FMA: bool> = Lanes<LANES, FMA>;
 pub type Vector<const FMA: bool> = [Lane<FMA>; 3];
 /// A bit for each lane.

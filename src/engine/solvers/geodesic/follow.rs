@@ -1,13 +1,13 @@
 //! Follows many half rays, eight at a time: a lane whose ray stopped takes the next.
 
-use super::field::{ALL_LANES, Cells, LANES, Lane, Sampler, Slope, Vector};
+use super::field::{ALL_LANES, Cells, Lane, Sampler, Slope, Vector};
 use super::journey::{Halves, Journey, Rules, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::tracking::queue::{Queue, senses};
-use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::{Integrator, StopReason};
+use crate::solvers::curves::half_queue::{LANES, Queue, senses};
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Integrator, StopReason};
 
 #[inline(always)]
 fn dot<const FMA: bool>(a: &Vector<FMA>, b: &Vector<FMA>) -> Lane<FMA> {

@@ -1,16 +1,10 @@
 //! Joins the halves of each ray, decides its fate, and makes tractograms of them.
 
 use super::journey::{Half, Halves, measure};
-use crate::compute::memory::Shortage;
-use crate::solvers::tracking::gather::{self, Kind};
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::{Fate, Output, Params, StopReason};
-
-pub use crate::solvers::tracking::gather::Joined;
-
-/// One in this many of the rays that missed the targets is kept to be shown.
-const MISSED_EVERY: usize = 7;
+use crate::solvers::curves::collect::{Joined, MISSED_EVERY};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Fate, Params, StopReason};
 
 /// Whether a ray that missed is: by its number, so that the choice does not depend on the others,
 /// scattered over it, so that no direction of the fan is preferred.
@@ -148,15 +142,4 @@ impl Joined {
         lines.along.push(halves.along[near_seed.first]);
         lines.along.extend(&halves.along[points(&tail)]);
     }
-}
-
-/// One output in the order of the parts; needs the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, gates: &Gates) -> Result<Output, Shortage> {
-    let kind = Kind {
-        targets: gates.targets,
-        cut_at_targets: gates.targets > 0 && !gates.all_targets,
-        missed_every: MISSED_EVERY,
-        measured: true,
-    };
-    gather::gather(parts, kind)
 }

@@ -2,12 +2,11 @@
 
 use super::medium::Medium;
 use super::{LOOP_WINDOW_MM, Params};
-use crate::solvers::tracking::queue::senses;
-use crate::solvers::tracking::regions::Gates;
-use crate::solvers::tracking::{Integrator, StopReason};
+use crate::solvers::curves::cells::rows;
+use crate::solvers::curves::half_queue::{PENDING, senses};
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
-
-pub use crate::solvers::tracking::queue::PENDING;
 
 /// When and how a half stops, and where the world is.
 #[derive(Clone, Copy)]
@@ -49,10 +48,6 @@ impl Rules {
         let walk = &params.walk;
         let affine = medium.field.grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
-        let row = |a: usize| {
-            let r = w.row(a);
-            [r.x, r.y, r.z, affine.translation[a]].map(|v| v as f32)
-        };
         let limit = walk.step_limit();
         let loop_steps = (LOOP_WINDOW_MM / walk.step_mm).ceil().max(1.0);
         let least_mm = 0.1 * loop_steps * walk.step_mm;
@@ -60,7 +55,7 @@ impl Rules {
             integrator: walk.integrator,
             step_mm: walk.step_mm as f32,
             min_fa: walk.min_fa.map_or(-1.0, |fa| fa as f32),
-            min_cos: walk.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32),
+            min_cos: walk.min_cos(),
             max_steps: limit.steps,
             at_max: limit.at_max,
             keep_every: u32::try_from(params.keep_every).unwrap_or(u32::MAX),
@@ -71,7 +66,7 @@ impl Rules {
             },
             loop_mm2: (least_mm * least_mm) as f32,
             leap: (params.longest_step_mm(medium) / walk.step_mm).powi(2) as f32,
-            world_from_voxel: [row(0), row(1), row(2)],
+            world_from_voxel: rows(&affine),
             root: {
                 let r = root(w);
                 [

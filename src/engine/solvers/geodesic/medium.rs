@@ -1,12 +1,14 @@
 //! What rays run through: the tensors sharpened, scaled, in voxel axes.
 
-use super::{Error, cuda};
+use super::cuda;
 use crate::compute::{Backend, Cancelled, Control, DataId, memory};
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::Interpolation;
+use crate::solvers::curves::cells::{Record, thick, thickened};
+use crate::solvers::curves::spline;
 use crate::solvers::tensor_fit::eigen_symmetric;
-use crate::solvers::tracking::cells::{thick, thickened};
-use crate::solvers::tracking::{Interpolation, spline};
 use glam::{DMat3, DVec3};
 use half::f16;
 use rayon::prelude::*;
@@ -55,10 +57,7 @@ pub enum Precision {
     Single,
 }
 
-/// xx xy xz yy yz zz in voxel axes (voxel², mean diffusivity 1 / mm² over the mask), whether fitted,
-/// FA before sharpening.
-pub type Record = [f32; 8];
-pub const INSIDE: usize = 6;
+/// Where records keep the FA before sharpening.
 pub const FA: usize = 7;
 
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
@@ -72,7 +71,8 @@ pub struct Medium {
     pub sharpening: Sharpening,
     pub precision: Precision,
     pub interpolation: Interpolation,
-    /// Samples, or for cubic B-splines coefficients with a margin of one.
+    /// Samples, or for cubic B-splines coefficients with a margin of one: xx xy xz yy yz zz in voxel axes
+    /// (voxel², mean diffusivity 1 / mm² over the mask), whether fitted, [`FA`].
     pub records: Arc<[Record]>,
     /// Of the samples: the field's, but at least 2 along each axis.
     pub shape: [usize; 3],

@@ -29,7 +29,7 @@
 //! entered at midpoints: D and its gradient are those of the face then, and that slope only places
 //! the midpoint.
 //!
-//! Regions, masks, fates and the reasons to stop are those of [`super::tracking`], except that the
+//! Regions, masks, fates and the reasons to stop are those of [`super::curves`], except that the
 //! length limit holds for each half on its own, and for the guard against loops: a ray that in
 //! [`LOOP_WINDOW_MM`] of its path gets less than a tenth of that away from where it was.
 
@@ -51,13 +51,12 @@ pub use paper::{PAIRS, christoffel};
 pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params};
 pub use rank::{Cut, rank};
 
-use super::tracking::{self, Interpolation};
-use crate::compute::{Backend, Control};
+use super::Error;
+use super::curves::{self, Interpolation};
+use crate::compute::{Accelerator, Backend, Control};
 use crate::data::{Region, Role};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-pub use super::tracking::Error;
 
 /// See the guard against loops above.
 pub const LOOP_WINDOW_MM: f64 = 30.0;
@@ -107,12 +106,12 @@ impl Params {
     }
 }
 
-/// Rays as [`tracking::Output`] has streamlines; those kept have also `cm` per point (from the seed
+/// Rays as [`curves::Output`] has streamlines; those kept have also `cm` per point (from the seed
 /// to it; 1 in the seed's own point is replaced by that of its neighbour) and per streamline (of
 /// the whole curve).
 #[derive(Clone, Debug)]
 pub struct Output {
-    pub rays: Arc<tracking::Output>,
+    pub rays: Arc<curves::Output>,
     /// Seed points; each sent [`Output::directions`] rays.
     pub seeds: u64,
     pub directions: u64,
@@ -144,11 +143,11 @@ pub fn shoot_within(
 ) -> Result<Output, Error> {
     check(medium, regions, params).map_err(Error::Input)?;
     control.check()?;
-    match backend {
-        Backend::Cuda { .. } => cuda::shoot(medium, regions, params, memory, backend, control),
-        Backend::Cpu { .. } => {
-            backend.install(|| cpu::shoot(medium, regions, params, memory, control))
+    match backend.accelerator() {
+        Some(Accelerator::Cuda(_)) => {
+            cuda::shoot(medium, regions, params, memory, backend, control)
         }
+        _ => backend.install(|| cpu::shoot(medium, regions, params, memory, control)),
     }
 }
 
@@ -172,7 +171,7 @@ impl Params {
 
 /// One sentence about the first thing that makes no sense.
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
-    tracking::check(&medium.field, regions, &params.walk)?;
+    curves::check(&medium.field, regions, &params.walk)?;
     params.check()?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(

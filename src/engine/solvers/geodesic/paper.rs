@@ -8,12 +8,14 @@
 //! depends on nothing that was passed over. For comparison, not for use.
 
 use super::Params;
-use super::journey::{End, Halves, Journey, PENDING, Rules, Step};
-use super::medium::{FA, INSIDE, Medium, Record};
+use super::journey::{End, Halves, Journey, Rules, Step};
+use super::medium::{FA, Medium};
 use super::start::Start;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::tracking::StopReason;
-use crate::solvers::tracking::regions::Gates;
+use crate::solvers::curves::StopReason;
+use crate::solvers::curves::cells::{INSIDE, Record};
+use crate::solvers::curves::half_queue::PENDING;
+use crate::solvers::curves::regions::Gates;
 use rayon::prelude::*;
 
 /// A symmetric matrix: xx xy xz yy yz zz.

@@ -1,7 +1,7 @@
-//! What rays depend on besides tensors and regions, and the values it starts with.
+//! What rays depend on besides tensors and regions, and the values that they start with.
 
 use super::{Cut, Directions, Form, Sharpening};
-use crate::solvers::tracking::{self, Integrator, Seeding};
+use crate::solvers::curves::{self, Integrator, Seeding};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -9,7 +9,7 @@ pub struct Params {
     /// Seeds, steps, integrator and reasons to stop, as for streamlines. The FA is that of the
     /// tensors before sharpening; length and step limits hold for each half. With `both_ways` every
     /// ray goes on behind its seed with −p: one curve through it.
-    pub walk: tracking::Params,
+    pub walk: curves::Params,
     pub form: Form,
     pub directions: Directions,
     /// One point in this many steps is kept, and the last.
@@ -23,14 +23,14 @@ impl Params {
     /// on where streamlines lose their way.
     pub fn defaults() -> Self {
         Self {
-            walk: tracking::Params {
+            walk: curves::Params {
                 // The best in accuracy for its cost on linear interpolation.
                 integrator: Integrator::Rk2,
                 seeding: Seeding::Random { count: 400 },
                 max_angle_rad: None,
                 min_fa: None,
                 both_ways: false,
-                ..tracking::Params::defaults()
+                ..curves::Params::defaults()
             },
             form: Form::Hamiltonian,
             directions: Directions::Cone {

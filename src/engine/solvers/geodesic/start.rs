@@ -3,10 +3,11 @@
 use super::Params;
 use super::join::Ray;
 use super::journey::root;
-use super::medium::{FA, INSIDE, Medium, Record};
+use super::medium::{FA, Medium};
+use crate::solvers::curves::cells::{INSIDE, Record};
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::spline::cubic_weights;
 use crate::solvers::tensor_fit::eigen_symmetric;
-use crate::solvers::tracking::cubic_weights;
-use crate::solvers::tracking::regions::Gates;
 use glam::{DMat3, DVec3};
 
 /// A ray at its seed: voxel coordinates, p with pᵀDp = 1, and the direction of D p, in the axes of

@@ -5,7 +5,7 @@ use super::cpu::Bricks;
 use super::cuda;
 use super::parameters::Layout;
 use super::stencil::Stencil;
-use crate::compute::Backend;
+use crate::compute::{Accelerator, Backend};
 use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
 
@@ -26,13 +26,13 @@ impl Engine {
         layout: &Layout,
         backend: &Backend,
     ) -> Result<Self, Error> {
-        match backend {
-            Backend::Cpu { .. } => Ok(Self::Cpu(Bricks::new(field, stencil, layout.everywhere))),
+        match backend.accelerator() {
             // A step is bound by latency: more cards would wait for one another.
-            Backend::Cuda { devices, .. } => {
+            Some(Accelerator::Cuda(devices)) => {
                 let engine = cuda::Engine::new(field, stencil, devices)?;
                 Ok(Self::Cuda(Box::new(engine)))
             }
+            _ => Ok(Self::Cpu(Bricks::new(field, stencil, layout.everywhere))),
         }
     }
 

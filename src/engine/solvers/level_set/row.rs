@@ -96,9 +96,7 @@ impl<'a> Around<'a> {
     /// So many steps from the first of the window.
     #[inline(always)]
     fn get<const AVX: bool>(&self, at: usize) -> Row<AVX> {
-        let mut out = [0.0; LANES];
-        out.copy_from_slice(&self.window[at..at + LANES]);
-        Lanes(out)
+        Lanes::load(self.window, at)
     }
 
     #[inline(always)]

@@ -171,9 +171,8 @@ impl<const B: usize> Visit<'_, B> {
                 // Eight at a time, the last ones of which may have been looked at before.
                 for part in 0..B / LANES + 1 {
                     let from = (part * LANES).min(B + 2 - LANES);
-                    let mut values = [0.0; LANES];
-                    values.copy_from_slice(&row[from..from + LANES]);
-                    let [high, low] = row::beyond::<AVX>(Lanes(values), self.rules.clamp);
+                    let values = Lanes::load(row, from);
+                    let [high, low] = row::beyond::<AVX>(values, self.rules.clamp);
                     above &= high;
                     below &= low;
                 }
@@ -258,12 +257,7 @@ impl<const B: usize> Visit<'_, B> {
         if let Pass::Redistance { first } = self.pass {
             return row::redistance::<KIND, AVX, FMA>(around, self.rules, first);
         }
-        let plane = |k: usize| {
-            let from = k * B * B * B + at;
-            let mut out = [0.0; LANES];
-            out.copy_from_slice(&self.data[from..from + LANES]);
-            Lanes::<LANES, AVX>(out)
-        };
+        let plane = |k: usize| Lanes::<LANES, AVX>::load(self.data, k * B * B * B + at);
         let speed = plane(0);
         if self.rules.paper {
             return row::paper::<AVX, FMA>(around, self.rules, speed);

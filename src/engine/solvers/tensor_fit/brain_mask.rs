@@ -18,6 +18,7 @@ mod shape;
 use super::Error;
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
+use crate::data::statistics::upper_median;
 use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::solvers::region::{self, Change};
 use glam::DVec3;
@@ -340,7 +341,7 @@ impl Brightness {
                 .iter()
                 .map(|&i| f64::from(image[i]) / shading.at(place(i)))
                 .collect();
-            shading::middle(&mut values)
+            upper_median(&mut values).unwrap_or(0.0)
         });
         let brain: Vec<f64> = brain.collect();
         match brain.iter().any(|b| *b > 0.0) {

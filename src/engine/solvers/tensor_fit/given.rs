@@ -7,6 +7,7 @@
 
 use super::{Error, Output, Params, check_mask, check_params, cpu::repair};
 use crate::compute::{Backend, Control};
+use crate::data::statistics::upper_median;
 use crate::data::words::counted;
 use crate::data::{Mask, Tensor, TensorField, TensorLayout, Volume};
 use glam::DMat3;
@@ -74,8 +75,7 @@ fn unit(
     // A few thousand tell the median.
     let step = mask.count().div_ceil(20_000).max(1);
     let mut means: Vec<f64> = inside.step_by(step).filter_map(mean).collect();
-    means.sort_by(f64::total_cmp);
-    let median = means.get(means.len() / 2).copied().unwrap_or(0.0);
+    let median = upper_median(&mut means).unwrap_or(0.0);
     if PLAUSIBLE_MM2_PER_S.contains(&median) {
         return Ok((1.0, None));
     }

@@ -94,11 +94,7 @@ pub fn fit(
     // Tensor, signal, mark of a repair, and the number of a voxel of the mask.
     let each = size_of::<Tensor>() + 4 + 1 + 8;
     memory::claim_for::<u8>("The fit of tensors", dwi.grid.voxel_count(), each)?;
-    let fitted = match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?
-        }
-    };
+    let fitted = backend.install(|| cpu::fit(dwi, mask, &design, settings, control))?;
     Ok(Output {
         field: TensorField::new(dwi.grid.clone(), fitted.tensors),
         s0: Some(Volume::scalar(dwi.grid.clone(), fitted.s0)),
@@ -147,21 +143,13 @@ pub fn residuals(
         )));
     }
     memory::claim("The bootstrap", bytes)?;
-    match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
-        }
-    }
+    Ok(backend.install(|| Residuals::new(dwi, mask, design, settings, control))?)
 }
 
 /// FA (Basser and Pierpaoli 1996, J Magn Reson B 111:209), diffusivities and directions.
 pub fn maps(field: &TensorField, backend: &Backend, control: &Control) -> Result<Maps, Error> {
     memory::claim_for::<f32>("The computation of maps", field.tensors.len(), maps::PLANES)?;
-    match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            Ok(backend.install(|| maps::maps(field, control))?)
-        }
-    }
+    Ok(backend.install(|| maps::maps(field, control))?)
 }
 
 /// Brain mask of a scan, from the mean b = 0 and the mean diffusion-weighted image: one piece
@@ -175,11 +163,7 @@ pub fn brain_mask(
     check_gradients(dwi, gradients)?;
     // Two means, sums of a smoothing, levels and marks.
     memory::claim_for::<u8>("The brain mask", dwi.grid.voxel_count(), 20)?;
-    match backend {
-        Backend::Cpu { .. } | Backend::Cuda { .. } => {
-            backend.install(|| brain_mask::find(dwi, gradients, control))
-        }
-    }
+    backend.install(|| brain_mask::find(dwi, gradients, control))
 }
 
 fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {

@@ -3,12 +3,14 @@
 
 use super::field::Sampler;
 use super::follow::Follow;
-use super::gather::{Joined, Lines};
 use super::job::{Job, Sampled};
-use super::room::taken;
-use super::{Error, Interpolation, Output, Params, Residuals};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::collect::{Joined, Lines};
+use crate::solvers::curves::memory_budget::taken;
+use crate::solvers::curves::{Interpolation, Output, Params};
+use crate::solvers::tensor_fit::Residuals;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -5,24 +5,24 @@
 // Kernel launches.
 #![allow(unsafe_code)]
 
-pub mod curves;
-pub mod regions;
-
 use super::direction::{ACROSS, ISOTROPIC, LARGEST_ROOT};
-use super::field::{axes, rows};
+use super::field::axes;
 use super::follow::{Halves, Start};
-use super::gather::Joined;
 use super::job::{Begun, Job, Sampled};
-use super::queue::{PENDING, senses};
-use super::room::{SAMPLE_SHARE, taken};
-use super::{Error, Integrator, Output, Params, join};
+use super::join;
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, Control, kernels};
 use crate::data::{Region, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::cells::rows;
+use crate::solvers::curves::collect::Joined;
+use crate::solvers::curves::cuda::regions::Regions;
+use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::half_queue::{PENDING, senses};
+use crate::solvers::curves::memory_budget::{SAMPLE_SHARE, taken};
+use crate::solvers::curves::{Integrator, Output, Params};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
-use curves::{Wishes, reason};
-use regions::Regions;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -289,7 +289,7 @@ impl Cards<'_> {
         let mut kernel_ms = 0.0;
         let found = loop {
             self.job.control.check()?;
-            let launch = curves::launch(device, running.len(), 1);
+            let launch = launch(device, running.len(), 1);
             let mut queue = device.upload(&[launch.grid_dim.0 * launch.block_dim.0])?;
             let list = device.upload(&running)?;
             let rules = self.kernel_rules(card, slots, running.len(), window);

@@ -5,15 +5,12 @@
 //! where it is at least one half. Tensors outside are 0, so that the interpolated tensor near the
 //! mask's surface is a scaled mean of fitted voxels: same direction, same anisotropy.
 
-use super::cells::{Axis, thick, thickened};
-use super::spline::Coefficients;
 use crate::data::{Grid, TensorField};
-use glam::DAffine3;
+use crate::solvers::curves::cells::{Axis, Record, rows, thick, thickened};
+use crate::solvers::curves::half_queue::LANES;
+use crate::solvers::curves::spline::{Coefficients, cubic_weights};
 use std::borrow::Cow;
 use std::ops::{Add, Mul};
-
-/// Streamlines followed side by side: one AVX2 register of `f32`.
-pub const LANES: usize = 8;
 
 /// One value in every lane.
 pub type Lane<T> = [T; LANES];
@@ -82,12 +79,6 @@ fn scale(mut a: Lane<f32>, factor: f32) -> Lane<f32> {
     a
 }
 
-/// One voxel, or what is interpolated between voxels.
-pub type Record = [f32; 8];
-
-/// Where [`Record`] keeps whether the voxel was fitted.
-pub const INSIDE: usize = 6;
-
 /// Interpolated records.
 pub struct Samples {
     pub records: Lane<Record>,
@@ -112,14 +103,6 @@ struct Cells {
     corner: [Lane<u32>; 3],
     fraction: [Lane<f32>; 3],
     in_volume: Lane<u32>,
-}
-
-/// Rows of an affine: three factors and a shift each.
-pub fn rows(affine: &DAffine3) -> [[f32; 4]; 3] {
-    [0, 1, 2].map(|a| {
-        let m = affine.matrix3.row(a);
-        [m.x, m.y, m.z, affine.translation[a]].map(|v| v as f32)
-    })
 }
 
 pub fn axes(grid: &Grid) -> [Axis; 3] {
@@ -247,17 +230,6 @@ impl<'a> Cubic<'a> {
             coefficients,
         }
     }
-}
-
-/// Weights of the four nearest cubic B-splines at `t` in 0..=1 between the middle two (Unser 1999).
-#[inline(always)]
-pub fn cubic_weights(t: f32) -> [f32; 4] {
-    let u = 1.0 - t;
-    let sixth = 1.0 / 6.0;
-    let first = u * u * u * sixth;
-    let last = t * t * t * sixth;
-    let second = 2.0 / 3.0 - 0.5 * t * t * (2.0 - t);
-    [first, second, 1.0 - first - second - last, last]
 }
 
 impl Sampler for Cubic<'_> {

@@ -1,13 +1,14 @@
 //! Follows many half streamlines, eight at a time: a lane whose streamline stopped takes the next.
 
 use super::direction::{deflected, deviator, principal};
-use super::field::{INSIDE, LANES, Lane, Points, Sampler};
-use super::integrate::{DirectionField, step};
-use super::queue::{PENDING, Queue, senses};
-use super::regions::{Cut, Gates};
-use super::{Integrator, StopReason};
+use super::field::{Lane, Points, Sampler};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
+use crate::solvers::curves::cells::INSIDE;
+use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, senses};
+use crate::solvers::curves::regions::{Cut, Gates};
+use crate::solvers::curves::{DirectionField, step};
+use crate::solvers::curves::{Integrator, StopReason};
 use bytemuck::{Pod, Zeroable};
 
 /// When and how a half stops.

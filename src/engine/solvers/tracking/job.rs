@@ -1,17 +1,19 @@
 //! What tracking does alike wherever it runs: rules, seeds and how they start, room in memory.
 
-use super::field::{Cubic, Record, Sampler, Trilinear};
+use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::{Begin, Rules, Start};
-use super::gather::{self, Joined, Kind};
-use super::join::{Limits, MISSED_EVERY};
-use super::queue::senses;
-use super::regions::Gates;
-use super::room::Room;
-use super::seeding::Seeds;
-use super::spline::Coefficients;
-use super::{Deflection, Error, Interpolation, Output, Params};
+use super::join::Limits;
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::cells::Record;
+use crate::solvers::curves::collect::{Joined, gather};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::memory_budget::Room;
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::seeding::Seeds;
+use crate::solvers::curves::spline::Coefficients;
+use crate::solvers::curves::{Deflection, Interpolation, Output, Params};
 use rayon::prelude::*;
 
 pub struct Job<'a> {
@@ -61,9 +63,7 @@ impl<'a> Job<'a> {
                 integrator: params.integrator,
                 step_mm,
                 min_fa_squared: params.min_fa.map_or(-1.0, |fa| (fa * fa) as f32),
-                min_cos: params
-                    .max_angle_rad
-                    .map_or(-2.0, |angle| angle.cos() as f32),
+                min_cos: params.min_cos(),
                 max_steps: limit.steps,
                 at_max: limit.at_max,
                 deflection: params.deflection.map(|Deflection { f, g }| {
@@ -127,13 +127,7 @@ impl<'a> Job<'a> {
 
     /// One output in the order of the parts; needs the backend's threads installed.
     pub fn output(&self, parts: Vec<Joined>) -> Result<Output, Error> {
-        let kind = Kind {
-            targets: self.gates.targets,
-            cut_at_targets: self.gates.targets > 0 && !self.gates.all_targets,
-            missed_every: MISSED_EVERY,
-            measured: false,
-        };
-        Ok(gather::gather(parts, kind)?)
+        Ok(gather(parts, &self.gates, false)?)
     }
 }
 

@@ -1,18 +1,14 @@
 //! Joins the halves of each seed and decides its fate.
 
 use super::follow::Halves;
-use super::gather::Joined;
 use super::job::Begun;
-use super::queue::senses;
-use super::regions::Gates;
-use super::{Fate, StopReason};
 use crate::data::tractogram::length_mm;
+use crate::solvers::curves::collect::{Joined, MISSED_EVERY};
+use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::regions::Gates;
+use crate::solvers::curves::{Fate, StopReason};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// One in this many of the streamlines that missed the targets is kept to be shown: by the seed's
-/// index, so that the choice does not depend on the others.
-pub const MISSED_EVERY: usize = 7;
 
 /// What joining needs to know of the parameters.
 #[derive(Clone, Copy)]
@@ -124,7 +120,8 @@ impl Limits {
     }
 }
 
-/// Whether a streamline that missed the targets is kept to be shown.
+/// Whether a streamline that missed the targets is kept to be shown: by the seed's index, so that the choice
+/// does not depend on the others.
 fn is_shown(seed: u32) -> bool {
     (seed as usize).is_multiple_of(MISSED_EVERY)
 }

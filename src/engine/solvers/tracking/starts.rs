@@ -1,29 +1,18 @@
 //! Why seeds do not start.
 
 use super::direction::deviator;
-use super::field::{INSIDE, LANES, Points, Sampler, Trilinear};
-use super::seeding::Seeds;
-use super::{Error, Fate, Output, Params};
+use super::field::{Points, Sampler, Trilinear};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, Role, TensorField};
+use crate::solvers::Error;
+use crate::solvers::curves::cells::INSIDE;
+use crate::solvers::curves::half_queue::LANES;
+use crate::solvers::curves::seeding::Seeds;
+use crate::solvers::curves::{Fate, Output, Params, Starts};
 use glam::DVec3;
 
 /// At most this many seeds are looked at: enough to tell the reason.
 const MOST: usize = 4096;
-
-/// Seeds by the first condition that each fails.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Starts {
-    pub outside_volume: u64,
-    /// Outside the mask of the tensors.
-    pub outside_mask: u64,
-    /// Outside every region with role mask.
-    pub outside_regions: u64,
-    pub low_fa: u64,
-    pub min_fa: Option<f64>,
-    /// Seeds that fail none of these.
-    pub sound: u64,
-}
 
 impl Output {
     /// Notes why nothing starts, where nothing was kept and some seeds did not.

@@ -3,7 +3,7 @@
 use super::edits::{filed, said};
 use super::follow::{profile_columns, rules};
 use crate::io::quoted;
-use crate::solvers::tracking::profile::Sense;
+use crate::solvers::tractogram::profile::Sense;
 use crate::state::bundle::{Column, Drawer, Shown};
 use crate::state::document::Layer;
 use crate::state::filter::WEIGHT;

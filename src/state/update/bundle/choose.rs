@@ -3,7 +3,7 @@
 use super::submit;
 use crate::data::words::counted;
 use crate::jobs::bundle::{Among, ForBundle};
-use crate::solvers::tracking::selection::pick::{Screen, Wanted};
+use crate::solvers::tractogram::pick::{Screen, Wanted};
 use crate::state::bundle::{ByPtr, Chosen, How};
 use crate::state::{Effect, LayerId, State};
 

@@ -4,7 +4,7 @@ use super::super::edit;
 use super::{follow, submit};
 use crate::data::{DataId, Tractogram};
 use crate::jobs::bundle::ForBundle;
-use crate::solvers::tracking::selection::{Edit, Rules, Runs, Said};
+use crate::solvers::tractogram::selection::{Edit, Rules, Runs, Said};
 use crate::state::bundle::{Column, Sieve, lines_of};
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::edits::{Choice, on_image};

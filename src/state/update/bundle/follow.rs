@@ -5,8 +5,8 @@ use super::submit;
 use crate::data::{Region, Tractogram};
 use crate::jobs::bundle::{Among, ForBundle, Measure};
 use crate::solvers::connectivity::Connectome;
-use crate::solvers::tracking::profile::{Along, Start};
-use crate::solvers::tracking::selection::{Counting, Given, OnImage, Rules, Within};
+use crate::solvers::tractogram::profile::{Along, Start};
+use crate::solvers::tractogram::selection::{Counting, Given, OnImage, Rules, Within};
 use crate::state::bundle::{
     Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, Sieve, SiftKey, Use,
     lines_of,

@@ -3,7 +3,7 @@
 use super::request;
 use crate::data::{Region, Role, Tractogram};
 use crate::jobs::{Request, SumBundles};
-use crate::solvers::tracking::selection::Rules;
+use crate::solvers::tractogram::selection::Rules;
 use crate::state::bundle::{Same, Sieve, Use};
 use crate::state::filter::{Apart, FitOf, SumKey, weight};
 use crate::state::update::bundle::{regions, rules};

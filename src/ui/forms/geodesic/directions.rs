@@ -1,8 +1,8 @@
 //! How many rays leave the seed, and in which directions.
 
 use super::{Kinds, Set, with};
+use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{Directions, Params};
-use crate::solvers::tracking::{MAX_SEEDS, Seeding};
 use crate::state::{Phase, Rays, defaults};
 use crate::ui::forms::display::select_row;
 use crate::ui::widgets::menu;

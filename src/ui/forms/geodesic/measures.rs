@@ -1,8 +1,8 @@
 //! What came of rays: the histogram of their measures with the cut, and why there are none.
 
 use crate::data::appearance::ColourMap;
+use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::solvers::tracking::Seeding;
 use crate::state::session::LiveRays;
 use crate::state::words::{counted, mask};
 use crate::state::{Action, Live, Phase, Rays, State};

@@ -2,8 +2,7 @@
 
 use super::super::display::segment_row;
 use super::super::walk::Set;
-use crate::solvers::tracking;
-use crate::solvers::tracking::{Deflection, Integrator, Params};
+use crate::solvers::curves::{self, Deflection, Integrator, Params};
 use crate::state::{Phase, State};
 use crate::ui::widgets::rows;
 use crate::ui::widgets::slider::{Change, SliderRow};
@@ -13,11 +12,11 @@ const ON_CPU: &str = "Computed on the CPU";
 
 /// How often the tensors are fitted again.
 pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
-    let repetitions = params.repetitions.unwrap_or(tracking::DEFAULT_REPETITIONS);
+    let repetitions = params.repetitions.unwrap_or(curves::DEFAULT_REPETITIONS);
     let row = SliderRow::new("Bootstrap", repetitions as f64, 1.0..=1_000.0)
         .logarithmic()
         .decimals(0)
-        .default(tracking::DEFAULT_REPETITIONS as f64)
+        .default(curves::DEFAULT_REPETITIONS as f64)
         .limits(1.0..=100_000.0)
         .switch(params.repetitions.is_some(), "off: deterministic")
         .help(
@@ -54,10 +53,10 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     if let Some(i) = segment_row(ui, "Direction", help, &["Principal", "Deflected"], now) {
         let deflected = i == 1;
         let changed = Params {
-            deflection: deflected.then(tracking::Deflection::defaults),
+            deflection: deflected.then(curves::Deflection::defaults),
             integrator: match deflected {
                 true => Integrator::Euler,
-                false => tracking::Params::defaults().integrator,
+                false => curves::Params::defaults().integrator,
             },
             ..params.clone()
         };
@@ -68,7 +67,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     let Some(deflection) = params.deflection else {
         return;
     };
-    let usual = tracking::Deflection::defaults();
+    let usual = curves::Deflection::defaults();
     let row = |name, value, usual, help| {
         SliderRow::new(name, value, 0.0..=1.0)
             .default(usual)

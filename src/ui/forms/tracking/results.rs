@@ -3,8 +3,8 @@
 use super::empty::Empty;
 use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
+use crate::solvers::curves::{Fate, Params};
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tracking::{Fate, Params};
 use crate::state::document::LineColouring;
 use crate::state::session::LiveRays;
 use crate::state::words::{counted, mask, streamlines};

@@ -1,7 +1,7 @@
 //! Tracking the whole brain: how many seeds, whether regions count, and the button.
 
 use crate::data::Role;
-use crate::solvers::tracking::{MAX_SEEDS, Seeding};
+use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::state::{Action, Phase, Slot, State, WholeBrain};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{Button, checkbox};

@@ -4,11 +4,12 @@
 use super::{Job, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
-use crate::solvers::geodesic::Error;
-use crate::solvers::geodesic::join::{self, Ends, Joined};
-use crate::solvers::geodesic::journey::{Half, PENDING};
-use crate::solvers::tracking::cuda::curves::{self, Wishes, reason};
-use crate::solvers::tracking::gather::Lines;
+use crate::solvers::Error;
+use crate::solvers::curves::collect::{Joined, Lines};
+use crate::solvers::curves::cuda::{Wishes, launch, reason};
+use crate::solvers::curves::half_queue::PENDING;
+use crate::solvers::geodesic::join::{self, Ends};
+use crate::solvers::geodesic::journey::Half;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
 use std::ops::Range;
@@ -177,7 +178,7 @@ impl Job<'_> {
             until = until.saturating_add(window);
             let list = device.upload(&running)?;
             let mut queue = device.alloc_zeros::<u32>(1)?;
-            let launch = curves::launch(device, running.len(), threads);
+            let launch = launch(device, running.len(), threads);
             let mut rules = self.kernel_rules(card.regions.count);
             (rules.slots, rules.running) = (slots as u32, running.len() as u32);
             (rules.until, rules.resumed) = (until, u32::from(resumed));

@@ -4,9 +4,10 @@ use super::LARGE_FIELD;
 use crate::compute::cuda::{self, Device};
 use crate::compute::{DataId, kernels};
 use crate::data::TensorField;
-use crate::solvers::geodesic::medium::{LEAST_SHARE, Record, scale};
+use crate::solvers::curves::cells::Record;
+use crate::solvers::curves::spline::EXTENSION;
+use crate::solvers::geodesic::medium::{LEAST_SHARE, scale};
 use crate::solvers::geodesic::{Precision, Sharpening};
-use crate::solvers::tracking::spline::EXTENSION;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 

@@ -1,5 +1,7 @@
 //! How a surface has grown, by windows of steps.
 
+use crate::data::statistics::upper_median;
+
 /// Steps whose growth is taken together.
 const WINDOW: usize = 10;
 /// The surface rests once the voxels inside grow by less than this share …
@@ -189,8 +191,7 @@ impl Rest {
             .saturating_sub(RECENT)
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
         let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
-        recent.sort_by(f64::total_cmp);
-        let median = recent.get(recent.len() / 2).copied().unwrap_or(0.0);
+        let median = upper_median(&mut recent).unwrap_or(0.0);
         // Growth at which the surface rests is rest, however small its median.
         let rest = Self::breath(self.inside[last - 1]) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {

@@ -1,6 +1,7 @@
 //! The smooth change of brightness that the receive coil leaves in a scan: a quadratic in the
 //! logarithm of the signal, fitted to the core of the brain.
 
+use crate::data::statistics::upper_median;
 use glam::DVec3;
 
 /// Terms of a quadratic in three variables.
@@ -50,7 +51,7 @@ impl Shading {
                 .map(|(row, log)| (log - dot(row, &terms)).abs())
                 .collect();
             // Twice the standard deviation that the median stands for.
-            near = 2.0 * 1.4826 * middle(&mut left);
+            near = 2.0 * 1.4826 * upper_median(&mut left).unwrap_or(0.0);
         }
         let mut values: Vec<f64> = rows.iter().map(|(row, _)| dot(row, &terms)).collect();
         values.sort_by(f64::total_cmp);
@@ -84,15 +85,6 @@ fn basis(place: DVec3, shape: [usize; 3]) -> [f64; TERMS] {
 
 fn dot(a: &[f64; TERMS], b: &[f64; TERMS]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// The median; 0 of nothing.
-pub fn middle(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let at = values.len() / 2;
-    *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
 /// Least squares by the normal equations; `None` where they are singular.

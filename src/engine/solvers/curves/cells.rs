@@ -1,7 +1,13 @@
 //! Cells of eight samples, and positions in them, axis by axis.
 
-use super::field::Record;
+use glam::DAffine3;
 use std::borrow::Cow;
+
+/// One voxel, or what is interpolated between voxels.
+pub type Record = [f32; 8];
+
+/// Where [`Record`] keeps whether the voxel was fitted.
+pub const INSIDE: usize = 6;
 
 /// One axis of a lattice of samples.
 #[derive(Clone, Copy)]
@@ -81,4 +87,12 @@ pub fn thickened(records: &[Record], shape: [usize; 3]) -> Cow<'_, [Record]> {
         records[x.min(nx - 1) + nx * (y.min(ny - 1) + ny * z.min(nz - 1))]
     };
     (0..thick.iter().product()).map(at).collect()
+}
+
+/// Rows of an affine: three factors and a shift each.
+pub fn rows(affine: &DAffine3) -> [[f32; 4]; 3] {
+    [0, 1, 2].map(|a| {
+        let m = affine.matrix3.row(a);
+        [m.x, m.y, m.z, affine.translation[a]].map(|v| v as f32)
+    })
 }

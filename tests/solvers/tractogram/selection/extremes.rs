@@ -3,7 +3,7 @@
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::LENGTH;
-use arcuate::solvers::tracking::selection::{Rules, Selection, Within, select};
+use arcuate::solvers::tractogram::selection::{Rules, Selection, Within, select};
 
 /// To and fro between two points: in single precision the sum is off by a tenth.
 pub fn very_many() {

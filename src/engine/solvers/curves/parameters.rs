@@ -1,8 +1,36 @@
-//! What streamlines depend on besides tensors and regions, and the values it starts with.
+//! What curves depend on besides tensors and regions, and the values that tracking starts with.
 
-use super::{Integrator, Interpolation, Seeding, seeding, words};
-use crate::data::words::number;
+use super::{StopReason, seeding};
+use crate::data::words::{large_count, number};
 use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Integrator {
+    Euler,
+    /// Midpoint rule.
+    Rk2,
+    Rk4,
+}
+
+/// How tensors (never eigenvectors) are interpolated between voxel centres.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Interpolation {
+    Trilinear,
+    /// Interpolating cubic B-spline (prefiltered).
+    CubicBSpline,
+}
+
+/// How seed points are spread over the seed area: the union of the seed regions, or, where there
+/// is none, all voxels of the field's mask.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Seeding {
+    /// This many points in all, uniform in the seed area.
+    Random { count: usize },
+    /// A regular world-axis grid with this spacing, mm.
+    Grid { spacing_mm: f64 },
+    /// This many random points in each voxel of the field whose centre is in the seed area.
+    PerVoxel { count: usize },
+}
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -178,6 +206,27 @@ impl Params {
         Ok(())
     }
 
+    pub(in crate::solvers) fn step_limit(&self) -> StepLimit {
+        // By a hair more, so that 300 mm are 600 steps of 0.5 mm however they round.
+        let in_length = |mm: f64| (mm / self.step_mm * (1.0 + 1e-9)).min(u32::MAX.into()) as u32;
+        let in_length = self.max_length_mm.map_or(u32::MAX, in_length);
+        let most = u32::try_from(self.max_steps).unwrap_or(u32::MAX);
+        StepLimit {
+            steps: most.min(in_length),
+            at_max: if in_length <= most {
+                StopReason::MaxLength
+            } else {
+                StopReason::MaxSteps
+            },
+            in_length,
+        }
+    }
+
+    /// Cosine of the largest turn in a step; below -1 if any will do.
+    pub(in crate::solvers) fn min_cos(&self) -> f32 {
+        self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
+    }
+
     /// Checks that the steps reach the smallest length; the error is one sentence.
     pub fn check_reach(&self) -> Result<(), String> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
@@ -188,7 +237,7 @@ impl Params {
         Err(format!(
             "{} steps of {} mm end before the smallest length, {} mm; take longer steps or more of them, or lower \
              that length",
-            words::count(self.max_steps as f64),
+            large_count(self.max_steps as f64),
             number(self.step_mm),
             number(self.min_length_mm)
         ))
@@ -210,4 +259,13 @@ impl Match {
     fn all() -> Self {
         Self::All
     }
+}
+
+/// How many steps a half may take.
+pub(in crate::solvers) struct StepLimit {
+    pub steps: u32,
+    /// What reaching it is called.
+    pub at_max: StopReason,
+    /// By the length alone.
+    pub in_length: u32,
 }

@@ -3,9 +3,9 @@
 //! Every segment is projected in single precision; one that comes behind the eye is passed over. On a slice
 //! only what lies in the slab counts.
 
-use super::super::Error;
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::Tractogram;
+use crate::solvers::Error;
 use glam::{DMat4, DVec2, Mat4, Vec2, Vec3};
 use rayon::prelude::*;
 

@@ -1,11 +1,11 @@
 //! What was done to streamlines after they were made or read: recorded, so that it can be done again.
 
-use super::super::words;
 use super::{Rules, select};
 use crate::compute::memory::{claim, size};
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::data::words::counted;
+use crate::data::words::{counted, large_count};
+use crate::solvers::Error;
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub fn copied(
     tractogram: &Tractogram,
     marks: &[bool],
     memory: Option<u64>,
-) -> Result<Tractogram, super::super::Error> {
+) -> Result<Tractogram, Error> {
     let ends = tractogram.offsets.windows(2).zip(marks);
     let points: u64 = ends.filter(|(_, m)| **m).map(|(e, _)| e[1] - e[0]).sum();
     let each = size_of::<[f32; 3]>() + size_of::<f32>() * tractogram.per_point.len();
@@ -80,14 +80,14 @@ pub fn copied(
 }
 
 /// Refuses a copy of this many streamlines, of this many bytes, that takes more memory than there is.
-fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), super::super::Error> {
+fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error> {
     let Some(free) = memory.filter(|free| bytes > *free) else {
         return Ok(claim("The copy of the streamlines", bytes)?);
     };
-    Err(super::super::Error::Input(format!(
+    Err(Error::Input(format!(
         "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
          needed, or choose fewer streamlines",
-        words::count(streamlines as f64),
+        large_count(streamlines as f64),
         size(bytes),
         size(free)
     )))
@@ -98,7 +98,7 @@ pub fn moved(
     tractogram: &Tractogram,
     by: DAffine3,
     memory: Option<u64>,
-) -> Result<Tractogram, super::super::Error> {
+) -> Result<Tractogram, Error> {
     let bytes = size_of_val(&*tractogram.points) as u64;
     fits(tractogram.len(), bytes, memory)?;
     Ok(tractogram.moved(by))
@@ -111,14 +111,14 @@ pub fn apply(
     memory: Option<u64>,
     backend: &Backend,
     control: &Control,
-) -> Result<Tractogram, super::super::Error> {
+) -> Result<Tractogram, Error> {
     let mut left = tractogram.clone();
     for edit in edits {
         let marks = match edit {
             Edit::Select(rules) => select(&left, rules, backend, control)?.marks,
             Edit::Keep(runs) => {
                 let wrong = |found: String| {
-                    super::super::Error::Input(format!(
+                    Error::Input(format!(
                         "Found {found}, expected the {} among which some were chosen by hand; choose \
                          them again",
                         runs.of

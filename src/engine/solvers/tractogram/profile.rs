@@ -8,12 +8,12 @@
 //!
 //! *Cost.* One pass over the points for the directions, one for the values.
 
-use super::Error;
 use super::sample::sample_frame;
 use crate::compute::memory::claim_for;
 use crate::compute::{Backend, Cancelled, Control};
 use crate::data::words::counted;
 use crate::data::{Region, Tractogram, Volume};
+use crate::solvers::Error;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -7,18 +7,18 @@
 
 mod edit;
 mod meeting;
-pub mod pick;
 mod values;
 
 pub use edit::{Edit, Runs, Said, apply, copied, moved};
 pub use values::{Counting, NAMED_STOPS, OnImage, column, means};
 
-use super::StopReason;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::pieces::Pieces;
 use crate::data::random::Stream;
 use crate::data::words::counted;
 use crate::data::{Region, Tractogram};
+use crate::solvers::Error;
+use crate::solvers::curves::StopReason;
 use meeting::Met;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -149,10 +149,10 @@ pub fn select(
     rules: &Rules,
     backend: &Backend,
     control: &Control,
-) -> Result<Selection, super::Error> {
+) -> Result<Selection, Error> {
     for within in &rules.values {
         if !tractogram.is_empty() && value(tractogram, &within.name, 0).is_none() {
-            return Err(super::Error::Input(unknown(tractogram, &within.name)));
+            return Err(Error::Input(unknown(tractogram, &within.name)));
         }
     }
     if let Some(given) = rules
@@ -160,14 +160,14 @@ pub fn select(
         .iter()
         .find(|g| g.values.len() != tractogram.len())
     {
-        return Err(super::Error::Input(format!(
+        return Err(Error::Input(format!(
             "Found {} for {}, expected one for each; choose the values that belong to them",
             counted(given.values.len(), "value"),
             counted(tractogram.len(), "streamline")
         )));
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
-        return Err(super::Error::Input(format!(
+        return Err(Error::Input(format!(
             "The streamlines do not say why they stopped, expected the values {} and {}; select without --stop, or track them with Arcuate",
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
@@ -233,14 +233,14 @@ fn pieces(tractogram: &Tractogram) {
 }
 
 /// Which streamlines a group holds.
-fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, super::Error> {
+fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
     let Some(group) = tractogram.groups.get(name) else {
         let known: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
         let known = match known.as_slice() {
             [] => "a file that has groups".to_owned(),
             names => format!("one of {}", names.join(", ")),
         };
-        return Err(super::Error::Input(format!(
+        return Err(Error::Input(format!(
             "The streamlines have no group \"{name}\", expected {known}; name it as `arcuate info` shows it"
         )));
     };

@@ -1,10 +1,11 @@
 //! Where streamlines start.
 
-use super::{Error, Params, Seeding, words};
+use super::{Params, Seeding};
 use crate::compute::Control;
 use crate::data::random::Stream;
-use crate::data::words::number;
+use crate::data::words::{large_count, number};
 use crate::data::{Grid, Mask, Region, Role, Shape, TensorField};
+use crate::solvers::Error;
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -145,8 +146,8 @@ pub fn check_count(seeds: usize) -> Result<(), String> {
     }
     Err(format!(
         "Asked for {} seeds, expected at most {}; ask for fewer",
-        words::count(seeds as f64),
-        words::count(MAX_SEEDS as f64)
+        large_count(seeds as f64),
+        large_count(MAX_SEEDS as f64)
     ))
 }
 
@@ -319,8 +320,8 @@ fn lattice(
             "A {} mm grid over the seed area has {} points, expected at most {}; choose a \
              larger spacing",
             number(spacing),
-            words::count(counts.element_product()),
-            words::count(MAX_CANDIDATES)
+            large_count(counts.element_product()),
+            large_count(MAX_CANDIDATES)
         )));
     }
     let in_area = |point: DVec3| {

@@ -9,8 +9,8 @@ use crate::support::fields::{cuboid, odd_grid, region, sphere};
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
-use arcuate::solvers::tracking::StopReason;
-use arcuate::solvers::tracking::selection::{
+use arcuate::solvers::curves::StopReason;
+use arcuate::solvers::tractogram::selection::{
     Edit, Given, Reason, Rules, Runs, Selection, Within, apply, column, copied, means, select,
 };
 use glam::{DVec3, Vec3};

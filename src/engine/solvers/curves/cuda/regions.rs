@@ -1,10 +1,10 @@
 //! Regions as kernels see them: kernels/regions.cuh.
 
-use super::Error;
 use crate::compute::cuda::Device;
 use crate::data::{Region, Role, Shape};
-use crate::solvers::tracking::field::rows;
-use crate::solvers::tracking::regions::{Effect, Gates};
+use crate::solvers::Error;
+use crate::solvers::curves::cells::rows;
+use crate::solvers::curves::regions::{Effect, Gates};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr};
 

@@ -4,7 +4,7 @@ use super::{on, walks, world};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::solvers::tracking::selection::pick::{Screen, Wanted, pick};
+use arcuate::solvers::tractogram::pick::{Screen, Wanted, pick};
 use glam::{DMat4, DVec2, DVec3, DVec4};
 
 /// A camera that looks at the origin, 600 by 400 points; or a slice of 8 mm there.

@@ -68,33 +68,25 @@ impl Joined {
     }
 }
 
-/// What all parts have in common.
-#[derive(Clone, Copy)]
-pub struct Kind {
-    pub targets: usize,
-    /// Whether curves end in one of them.
-    pub cut_at_targets: bool,
-    /// One in this many of the curves that missed the targets is among the parts.
-    pub missed_every: usize,
-    /// Whether curves have a connectivity measure.
-    pub measured: bool,
-}
+/// One in this many of the curves that missed the targets is kept to be shown.
+pub const MISSED_EVERY: usize = 7;
 
 /// Begins the sentence about memory that is short.
 const GATHER: &str = "Putting the curves together";
 
-/// One output in the order of the parts; needs the backend's threads installed.
-pub fn gather(parts: Vec<Joined>, kind: Kind) -> Result<Output, Shortage> {
+/// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`; needs
+/// the backend's threads installed.
+pub fn gather(parts: Vec<Joined>, gates: &Gates, measured: bool) -> Result<Output, Shortage> {
     let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
     let bytes = |l: &Lines| 16 * l.points.len() as u64 + 28 * l.count() as u64;
     memory::claim(GATHER, lines.map(bytes).sum())?;
     let mut output = Output {
         kept: Tractogram::empty(),
         missed: Tractogram::empty(),
-        missed_every: kind.missed_every,
+        missed_every: MISSED_EVERY,
         fates: [0; 6],
         stops: [0; StopReason::COUNT],
-        per_target: vec![0; kind.targets],
+        per_target: vec![0; gates.targets],
         steps: 0,
         kernel_s: None,
         starts: None,
@@ -114,9 +106,9 @@ pub fn gather(parts: Vec<Joined>, kind: Kind) -> Result<Output, Shortage> {
         kept.push(part.kept);
         missed.push(part.missed);
     }
-    output.kept = tractogram(kept, kind.cut_at_targets, kind.measured);
+    output.kept = tractogram(kept, gates.cut_at_targets(), measured);
     // They end in no target, so there is nothing to say about one.
-    output.missed = tractogram(missed, false, kind.measured);
+    output.missed = tractogram(missed, false, measured);
     Ok(output)
 }
 

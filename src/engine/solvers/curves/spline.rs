@@ -1,6 +1,6 @@
 //! Coefficients of the cubic B-splines that pass through every voxel's tensor.
 
-use super::field::{INSIDE, Record};
+use super::cells::{INSIDE, Record};
 use crate::compute::{Cancelled, Control};
 use crate::data::TensorField;
 use rayon::prelude::*;
@@ -172,4 +172,15 @@ fn filter(records: &mut [Record], stride: usize) {
     }
     // Gain of the two passes: (1 − z)(1 − 1/z) = 6.
     scale(records, 6.0);
+}
+
+/// Weights of the four nearest cubic B-splines at `t` in 0..=1 between the middle two (Unser 1999).
+#[inline(always)]
+pub fn cubic_weights(t: f32) -> [f32; 4] {
+    let u = 1.0 - t;
+    let sixth = 1.0 / 6.0;
+    let first = u * u * u * sixth;
+    let last = t * t * t * sixth;
+    let second = 2.0 / 3.0 - 0.5 * t * t * (2.0 - t);
+    [first, second, 1.0 - first - second - last, last]
 }

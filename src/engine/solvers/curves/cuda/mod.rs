@@ -1,8 +1,13 @@
 //! What kernels that follow curves share: kernels/curves.cuh.
 
+// Kernel launches.
+#![allow(unsafe_code)]
+
+pub mod regions;
+
 use crate::compute::cuda::{Device, Error};
 use crate::compute::kernels::KernelFile;
-use crate::solvers::tracking::StopReason;
+use crate::solvers::curves::StopReason;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 

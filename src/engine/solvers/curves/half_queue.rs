@@ -2,6 +2,9 @@
 
 use super::StopReason;
 
+/// Halves followed side by side: one AVX2 register of `f32`.
+pub const LANES: usize = 8;
+
 /// The reason of a half that is still to be followed.
 pub const PENDING: StopReason = StopReason::Seed;
 

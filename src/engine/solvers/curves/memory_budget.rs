@@ -1,9 +1,10 @@
 //! Whether results fit in the host's memory, asked while they come.
 
-use super::gather::{Joined, Lines};
-use super::{Error, words};
+use super::collect::{Joined, Lines};
 use crate::compute::memory::size;
 use crate::compute::{Cancelled, Control};
+use crate::data::words::large_count;
+use crate::solvers::Error;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,7 +88,7 @@ impl<'a> Room<'a> {
             "The {} of {} seeds would take about {} of memory, {} are free; ask for fewer or choose \
              a longer step",
             self.what,
-            words::count(self.seeds as f64),
+            large_count(self.seeds as f64),
             size(bytes as u64),
             size(self.memory())
         )))
@@ -124,8 +125,8 @@ impl<'a> Room<'a> {
             "The {} of {} of {} seeds fill the {} of memory that are free; ask for fewer or choose a \
              longer step",
             self.what,
-            words::count(done as f64),
-            words::count(self.seeds as f64),
+            large_count(done as f64),
+            large_count(self.seeds as f64),
             size(self.memory())
         ))
     }

@@ -5,7 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Tractogram, Volume};
 use arcuate::solvers::Error;
-use arcuate::solvers::tracking::profile::{Along, Profile, Sense, Start, profile};
+use arcuate::solvers::tractogram::profile::{Along, Profile, Sense, Start, profile};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;

@@ -227,6 +227,11 @@ impl<'a> Gates<'a> {
         }
     }
 
+    /// Whether curves end in a target.
+    pub fn cut_at_targets(&self) -> bool {
+        self.targets > 0 && !self.all_targets
+    }
+
     pub fn has_masks(&self) -> bool {
         !self.masks.is_empty()
     }

@@ -4,7 +4,7 @@ use super::{on, run, walks};
 use crate::support::Random;
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume, VolumeKind};
-use arcuate::solvers::tracking::selection::{Counting, OnImage, Reason, Rules, means};
+use arcuate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, means};
 use glam::DVec3;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::{by_regions, cuboid, run, sphere, world};
 use crate::support::Random;
 use arcuate::data::{Role, Tractogram};
-use arcuate::solvers::tracking::selection::Rules;
+use arcuate::solvers::tractogram::selection::Rules;
 use glam::DVec3;
 
 /// Rounded to single precision, the end of a curve that was cut where it enters a region lies on either side.

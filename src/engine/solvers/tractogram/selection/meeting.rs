@@ -3,7 +3,7 @@
 use super::Reason;
 use crate::data::pieces::Bounds;
 use crate::data::{Region, Role, Tractogram};
-use crate::solvers::tracking::regions::Solid;
+use crate::solvers::curves::regions::Solid;
 use glam::{DVec3, Vec3};
 
 /// A streamline that was cut where it entered a region ends on its border: single precision, and that of a

@@ -1,10 +1,11 @@
 //! Values of streamlines: lengths, those of the file, means along them.
 
-use super::super::StopReason;
-use super::super::sample::sample_frame;
 use crate::compute::{Backend, Control};
 use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
+use crate::solvers::Error;
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::sample_frame;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +129,7 @@ fn each(
     backend: &Backend,
     control: &Control,
     one: impl Fn(usize) -> f32 + Sync,
-) -> Result<Vec<f32>, super::super::Error> {
+) -> Result<Vec<f32>, Error> {
     control.begin("Values of streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
     let values: Result<Vec<Vec<f32>>, crate::compute::Cancelled> = backend.install(|| {
@@ -150,9 +151,9 @@ pub fn column(
     name: &str,
     backend: &Backend,
     control: &Control,
-) -> Result<Vec<f32>, super::super::Error> {
+) -> Result<Vec<f32>, Error> {
     if !tractogram.is_empty() && value(tractogram, name, 0).is_none() {
-        return Err(super::super::Error::Input(unknown(tractogram, name)));
+        return Err(Error::Input(unknown(tractogram, name)));
     }
     let one = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
     each(tractogram, backend, control, one)
@@ -165,7 +166,7 @@ pub fn means(
     frame: usize,
     backend: &Backend,
     control: &Control,
-) -> Result<Vec<f32>, super::super::Error> {
+) -> Result<Vec<f32>, Error> {
     let at = sample_frame(volume, frame);
     let one = |line: usize| mean_of(tractogram.streamline(line), &at);
     each(tractogram, backend, control, one)

@@ -1,0 +1,138 @@
+//! What becomes of seeds and of the curves that start at them.
+
+use crate::data::Tractogram;
+use serde::{Deserialize, Serialize};
+
+/// Why one end of a streamline stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum StopReason {
+    /// Entered a target region and was cut there.
+    ReachedTarget = 0,
+    /// Entered a terminate region.
+    Terminated = 1,
+    LeftVolume = 2,
+    /// Left the fitted mask, or the union of the mask regions.
+    LeftMask = 3,
+    LowFa = 4,
+    Angle = 5,
+    MaxLength = 6,
+    MaxSteps = 7,
+    /// Only one half was asked for: this end is the seed.
+    Seed = 8,
+    /// Circled on the spot (geodesic rays only).
+    Loop = 9,
+    /// Came where interpolation gives a tensor that is not positive definite, which no metric belongs
+    /// to: cubic B-splines beside a border, or half precision (geodesic rays only).
+    Indefinite = 10,
+    /// Grew so fast that a step would have passed over voxels (the papers' form of geodesic rays only).
+    Leap = 11,
+}
+
+impl StopReason {
+    pub const COUNT: usize = 12;
+
+    /// In the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::ReachedTarget,
+        Self::Terminated,
+        Self::LeftVolume,
+        Self::LeftMask,
+        Self::LowFa,
+        Self::Angle,
+        Self::MaxLength,
+        Self::MaxSteps,
+        Self::Seed,
+        Self::Loop,
+        Self::Indefinite,
+        Self::Leap,
+    ];
+
+    /// For people, short enough for a legend.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ReachedTarget => "Reached target",
+            Self::Terminated => "Terminate region",
+            Self::LeftVolume => "Left the volume",
+            Self::LeftMask => "Left the mask",
+            Self::LowFa => "Low FA",
+            Self::Angle => "Angle",
+            Self::MaxLength => "Longest allowed",
+            Self::MaxSteps => "Most steps",
+            Self::Seed => "At the seed",
+            Self::Loop => "Circled on the spot",
+            Self::Indefinite => "No metric",
+            Self::Leap => "Leapt",
+        }
+    }
+
+    /// In commands and tables.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::ReachedTarget => "reached-target",
+            Self::Terminated => "terminate-region",
+            Self::LeftVolume => "left-volume",
+            Self::LeftMask => "left-mask",
+            Self::LowFa => "low-fa",
+            Self::Angle => "angle",
+            Self::MaxLength => "longest-allowed",
+            Self::MaxSteps => "most-steps",
+            Self::Seed => "at-seed",
+            Self::Loop => "circled-on-spot",
+            Self::Indefinite => "no-metric",
+            Self::Leap => "leapt",
+        }
+    }
+}
+
+/// What became of a seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Fate {
+    Kept = 0,
+    /// There are targets and it reached none.
+    MissedTargets = 1,
+    MissedInclude = 2,
+    TouchedExclude = 3,
+    TooShort = 4,
+    /// Outside the mask or below the FA limit at the seed.
+    NoStart = 5,
+}
+
+/// Streamlines with, per streamline, `stop_start` and `stop_end` (a [`StopReason`] as number),
+/// `seed` (index of the seed point), where there are targets `target` (index among the target
+/// regions in the order given), and of a bootstrap `repetition` (from 0). Per point nothing.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub kept: Tractogram,
+    /// Those that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
+    pub missed: Tractogram,
+    pub missed_every: usize,
+    /// How many seeds met each [`Fate`], by its number.
+    pub fates: [u64; 6],
+    /// How many ends of streamlines that started stopped for each [`StopReason`], by its number,
+    /// whatever their fate.
+    pub stops: [u64; StopReason::COUNT],
+    /// Streamlines kept per target region; one with both ends in targets counts for both.
+    pub per_target: Vec<u64>,
+    /// Integration steps taken, for rates.
+    pub steps: u64,
+    /// Seconds in kernels, where the backend measures them.
+    pub kernel_s: Option<f64>,
+    /// Why nothing starts, where somebody has looked.
+    pub starts: Option<Starts>,
+}
+
+/// Seeds by the first condition that each fails.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Starts {
+    pub outside_volume: u64,
+    /// Outside the mask of the tensors.
+    pub outside_mask: u64,
+    /// Outside every region with role mask.
+    pub outside_regions: u64,
+    pub low_fa: u64,
+    pub min_fa: Option<f64>,
+    /// Seeds that fail none of these.
+    pub sound: u64,
+}

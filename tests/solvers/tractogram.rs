@@ -1,0 +1,11 @@
+//! Questions about curves: which of them, and values along them.
+
+mod profile;
+mod selection;
+
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    let all = [profile::tests(), selection::tests()];
+    all.into_iter().flatten().collect()
+}
