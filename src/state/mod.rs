@@ -120,6 +120,21 @@ impl State {
         })
     }
 
+    /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
+    /// than a coarse one takes. A cut needs no new curves.
+    pub fn live_is_stale(&self) -> bool {
+        let Some(live) = &self.session.live else {
+            return false;
+        };
+        let fitting = self.session.fitting.is_some();
+        if !fitting && update::is_current(&self.document, &live.asked) {
+            return false;
+        }
+        let mut jobs = self.session.jobs.iter();
+        let late = |j: &Job| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
+        self.standing() != Some(Standing::Coarse) || jobs.any(late)
+    }
+
     /// Whether the live result is not all that is asked for and nothing is being done about it: a job
     /// was stopped.
     pub fn stalled(&self) -> bool {

@@ -40,6 +40,8 @@ pub fn handle(
     });
     // The first Esc closes what is open; a second one in the same frame goes on.
     let mut closes = typing || popup_was_open;
+    // One that opened in this frame has taken its key already.
+    let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
     let by_hand = focused_by_hand(ui);
     // A view is neither a field nor a button.
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
@@ -65,8 +67,10 @@ pub fn handle(
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);
             }
-        } else if typing || popup_was_open && moves_in_menus(key) {
+        } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu takes the key.
+        } else if !modifiers.alt && focus::takes(ui, key) {
+            // So does what was touched last.
         } else if modifiers.alt {
             look(key, state, actions);
         } else if !focused {

@@ -212,8 +212,8 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a Job) -> Shown<'a> {
     let open = job.slot == Slot::Commit && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
-        // The panel shows this number, too.
-        progress.done = fit.iterations();
+        // The panel shows these numbers, too.
+        (progress.done, progress.total) = (fit.iterations(), fit.most());
     }
     let share = match open {
         true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
