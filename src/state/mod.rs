@@ -7,6 +7,7 @@
 pub mod action;
 pub mod bundle;
 pub mod camera;
+mod changes;
 pub mod comparing;
 pub mod defaults;
 mod derived;
