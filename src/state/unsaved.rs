@@ -1,20 +1,20 @@
 //! What is in no file. The header, the dot in the window's title, the recovery copy and the question
 //! before a document is left all ask here.
 
+mod base;
+
+pub use base::Base;
+
 use super::document::{Content, Document, Layer, LayerId};
-use super::filter::{Times, WEIGHT, Weighed};
-use super::recipe::MediumRecipe;
+use super::filter::WEIGHT;
 use super::segment::Start;
-use super::whole_brain::WholeBrain;
 use super::words::{THIN, counted, fixed, with_unit};
-use super::{Recipe, State, defaults};
+use super::{Recipe, State};
 use crate::compute::memory;
-use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
-use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::{commit, level_set, pathway, tensor_fit, tracking};
+use base::Parameters;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,156 +95,6 @@ impl RecipeOnly {
 /// `412 MB`, `2.1 GB`, with the space that windows have before units.
 pub fn size(bytes: u64) -> String {
     memory::size(bytes).replace(' ', &THIN.to_string())
-}
-
-#[derive(Clone, PartialEq, Debug)]
-struct Parameters {
-    fit: tensor_fit::Params,
-    fit_mask: Option<LayerId>,
-    track: tracking::Params,
-    whole_brain: WholeBrain,
-    rays: (MediumRecipe, geodesic::Params, Cut),
-    pathways: pathway::Params,
-    filter: Filtered,
-    segment: Segment,
-}
-
-/// Parameters of the task Filter.
-#[derive(Clone, PartialEq, Debug)]
-struct Filtered {
-    /// `None`: those that the scan's shells ask for.
-    params: Option<commit::Params>,
-    mask: Option<LayerId>,
-    peaks: Option<LayerId>,
-    times: Times,
-    cut: f32,
-}
-
-impl Filtered {
-    fn of(document: &Document) -> Self {
-        let filter = &document.filter;
-        let usual =
-            |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
-        Self {
-            params: filter.params.clone().filter(|p| !usual(p)),
-            mask: filter.mask,
-            peaks: filter.peaks,
-            times: filter.times.clone(),
-            cut: filter.cut,
-        }
-    }
-}
-
-/// Parameters of the task Segment; how the surface is shown is none of them.
-#[derive(Clone, PartialEq, Debug)]
-struct Segment {
-    params: level_set::Params,
-    watched: bool,
-}
-
-impl Segment {
-    fn of(document: &Document) -> Self {
-        let settings = &document.segment.settings;
-        let mut params = settings.params.clone();
-        if !settings.told {
-            // The image's window gave them, not the user.
-            let usual = defaults::segment().params;
-            (params.target, params.tolerance) = (usual.target, usual.tolerance);
-        }
-        Self {
-            params,
-            watched: settings.watched,
-        }
-    }
-}
-
-impl Parameters {
-    fn of(document: &Document) -> Self {
-        let rays = &document.rays;
-        Self {
-            filter: Filtered::of(document),
-            segment: Segment::of(document),
-            fit: document.fit.clone(),
-            fit_mask: document.fit_mask,
-            track: document.track.clone(),
-            whole_brain: document.whole_brain,
-            rays: (rays.medium, rays.params.clone(), rays.cut),
-            pathways: document.pathways.params,
-        }
-    }
-}
-
-/// What is in the session file, or was there when the first scan was opened; all else is unsaved.
-#[derive(Clone, Debug, Default)]
-pub struct Base {
-    revision: u64,
-    /// `None`: nothing to compare with.
-    parameters: Option<Parameters>,
-    /// It was recovered: none of it is in a file that the user has.
-    recovered: bool,
-    regions: BTreeMap<RegionId, Arc<Region>>,
-    layers: BTreeMap<LayerId, DataId>,
-    weighed: BTreeMap<LayerId, Arc<Weighed>>,
-    pathways: Vec<LayerId>,
-    start: Start,
-    spheres: usize,
-    measurements: usize,
-    snapshots: usize,
-    axes: usize,
-    absent: usize,
-}
-
-impl Base {
-    /// Nothing was done yet with what was opened.
-    pub fn untouched(state: &State) -> Self {
-        Self {
-            revision: state.session.revision,
-            parameters: Some(Parameters::of(&state.document)),
-            ..Self::default()
-        }
-    }
-
-    /// What a session file of the state holds.
-    pub fn saved(state: &State) -> Self {
-        let document = &state.document;
-        let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
-        Self {
-            regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
-            layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
-            weighed: document.weighed.clone(),
-            pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
-            start: document.segment.start.clone(),
-            spheres: document.segment.spheres.len(),
-            measurements: document.bundle.measurements.len(),
-            snapshots: state.session.snapshots.len(),
-            axes: turned(document),
-            absent: absent(document),
-            ..Self::untouched(state)
-        }
-    }
-
-    /// What was left behind, and is in no file of the user's.
-    pub fn recovered(state: &State) -> Self {
-        Self {
-            revision: state.session.revision,
-            recovered: true,
-            ..Self::default()
-        }
-    }
-
-    /// Whether it is of this revision of the document.
-    pub fn is_of(&self, revision: u64) -> bool {
-        self.revision == revision
-    }
-
-    /// A fit whose parameters follow from the files that were opened is none that the user chose.
-    pub fn follow_fit(&mut self, before: &Document, after: &Document) {
-        if let Some(parameters) = &mut self.parameters
-            && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
-        {
-            (parameters.fit, parameters.fit_mask) = (after.fit.clone(), after.fit_mask);
-        }
-    }
 }
 
 /// Data that files hold in full, by their paths.
