@@ -13,6 +13,7 @@ mod moved_of;
 mod pathways_of;
 mod read;
 mod regions_of;
+mod results;
 mod segments_of;
 mod snapshots;
 mod weights_of;
@@ -21,8 +22,9 @@ mod write;
 pub use late::{moved_to, one, weigh};
 pub use read::{Parse, build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
 pub use regions_of::{Group, Lacking, LeftOut, left_out};
+pub use results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
 pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
-pub use write::{LIVE, PATHWAY, SURFACE, TENSORS, autosave, draft, result_name};
+pub use write::{autosave, draft};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};

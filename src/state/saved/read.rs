@@ -5,10 +5,10 @@ use super::maps;
 use super::moved_of;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
+use super::results::result_name;
 use super::segments_of;
 use super::snapshots;
 use super::weights_of;
-use super::write::result_name;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
