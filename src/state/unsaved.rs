@@ -3,15 +3,15 @@
 
 mod base;
 
-pub use base::Base;
+pub use base::{Base, InSession};
 
 use super::document::{Content, Document, Layer, LayerId};
 use super::filter::WEIGHT;
 use super::segment::Start;
-use super::words::{THIN, counted, fixed, with_unit};
+use super::words::{THIN, counted, fixed, some_of, with_unit};
 use super::{Recipe, State};
 use crate::compute::memory;
-use crate::data::{DataId, Region, Shape, Tractogram};
+use crate::data::{DataId, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
 use base::Parameters;
@@ -41,6 +41,9 @@ pub enum Thing {
     Absent(usize),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
+    /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
+    /// with the session.
+    Added(Vec<String>),
     /// Anything else that a session stores.
     Other,
 }
@@ -63,6 +66,17 @@ impl Thing {
             ),
             Self::Parameters => {
                 "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
+            }
+            Self::Added(names) => {
+                const NAMED: usize = 3;
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                format!(
+                    "{} added to the session, held by {} of {} own: {}",
+                    counted(names.len(), "layer"),
+                    if names.len() == 1 { "a file" } else { "files" },
+                    if names.len() == 1 { "its" } else { "their" },
+                    some_of(&names, NAMED)
+                )
             }
             Self::Other => "Changes of names, display, order or settings".to_owned(),
         }
@@ -150,10 +164,6 @@ fn absent(document: &Document) -> usize {
     document.absent.len() + document.left_out.len()
 }
 
-fn same(a: &Region, b: &Region) -> bool {
-    Shape::same(&a.shape, &b.shape) && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
-}
-
 fn same_start(a: &Start, b: &Start) -> bool {
     match (a, b) {
         (Start::Spheres, Start::Spheres) => true,
@@ -230,13 +240,7 @@ impl Document {
 }
 
 impl State {
-    /// Whether anything changed since it was saved or opened, even where it can be had again: what is saved
-    /// for recovery.
-    pub fn has_changed(&self) -> bool {
-        self.session.revision != self.session.saving.base.revision || self.is_dirty()
-    }
-
-    /// Whether there is something that is in no file.
+    /// Whether there is something that is in no file. Only then is a copy for recovery written.
     pub fn is_dirty(&self) -> bool {
         !self.unsaved().is_empty()
     }
@@ -248,24 +252,18 @@ impl State {
         let named = self.session.saving.file.is_some();
         let mut things = Vec::new();
         let regions = document.regions.iter();
-        let known = |r: &Arc<Region>| {
-            let before = base.regions.get(&r.id);
-            before.is_some_and(|b| Arc::ptr_eq(b, r) || same(b, r))
-        };
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let in_files = &self.session.saving.in_files;
         let weighed = document.weighed.iter().filter(|(id, weighed)| {
-            let before = base.weighed.get(id);
-            let known = before.is_some_and(|b| Arc::ptr_eq(b, weighed));
             // No streamline file holds what is said of bundles that were left out.
             let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
-            layer.is_some_and(|l| !known && !exported(l))
+            layer.is_some_and(|l| !base.has_weights(**id, weighed) && !exported(l))
         });
         let pathways = document.kept_pathways.iter();
         let counts = [
             (
-                regions.filter(|r| !known(r)).count(),
+                regions.filter(|r| !base.has_region(r)).count(),
                 Thing::Regions as fn(usize) -> Thing,
             ),
             (weighed.count(), Thing::Weights),
@@ -284,6 +282,7 @@ impl State {
             (new(turned(document), base.axes), Thing::Axes),
             (new(absent(document), base.absent), Thing::Absent),
         ];
+        let mut added = Vec::new();
         for layer in &document.layers {
             let id = document.unweighted(layer);
             let exported = || {
@@ -297,17 +296,22 @@ impl State {
                     layer: layer.id,
                     words: document.in_memory(layer),
                 });
+            } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
+                added.push(layer.name.clone());
             }
+        }
+        if !added.is_empty() {
+            things.push(Thing::Added(added));
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
         things.extend(counts.map(|(n, thing)| thing(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        if spheres != base.spheres || !same_start(&segment.start, &base.start) {
+        if spheres != base.spheres || !base.has_start(document) {
             things.push(Thing::Surface(spheres));
         }
         let parameters = base.parameters.as_ref();
-        if parameters.is_some_and(|p| *p != Parameters::of(document)) {
+        if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
             things.push(Thing::Parameters);
         }
         let touched = named && self.session.revision != base.revision;

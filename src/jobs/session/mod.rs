@@ -184,6 +184,8 @@ pub struct ReadSession {
     pub path: PathBuf,
     /// Checksum of the session file.
     pub sha256: String,
+    /// It is a copy for recovery, and the session that it belongs to is still what it was then.
+    pub origin_is_same: bool,
     pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
     pub program: String,

@@ -18,6 +18,7 @@ use crate::phantom;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tracking::selection::{self, Edit, apply};
 use glam::DAffine3;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -312,7 +313,9 @@ pub fn read(
             entry,
         });
     }
+    let origin_is_same = origin_is_same(&session.content, control)?;
     Ok(ReadSession {
+        origin_is_same,
         content: (parser.0)(session.content),
         program: session.program,
         computed_on: session.computed_on,
@@ -323,6 +326,20 @@ pub fn read(
         files,
         masks,
     })
+}
+
+/// Whether the session that a copy for recovery belongs to is still the one that it was when the copy was written.
+fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
+    let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
+    let (Some(origin), Some(sum)) = (origin, sum) else {
+        return Ok(false);
+    };
+    match checksum::of_file(Path::new(origin), control) {
+        Ok(found) => Ok(found == sum),
+        Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
+        // Whatever it is now, it is not what it was.
+        Err(_) => Ok(false),
+    }
 }
 
 /// Reads every byte of files that were taken for those of a session by their size and age.

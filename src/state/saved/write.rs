@@ -16,6 +16,7 @@ use crate::solvers::tracking::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::moved::How;
 use crate::state::recipe::Source;
+use crate::state::unsaved::InSession;
 use crate::state::{Document, Recipe, State};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -31,16 +32,16 @@ pub(super) struct Lists<'a> {
 
 /// The session of the state as it is.
 pub fn draft(state: &State) -> Draft {
-    make(state, None, None)
+    make(state, false)
 }
 
 /// A draft for recovery, which names the session that it belongs to.
 pub fn autosave(state: &State) -> Draft {
-    let saving = &state.session.saving;
-    make(state, saving.file.clone(), saving.seen.clone())
+    make(state, true)
 }
 
-fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -> Draft {
+fn make(state: &State, copy: bool) -> Draft {
+    let saving = &state.session.saving;
     let mut lists = Lists {
         state,
         files: Vec::new(),
@@ -52,8 +53,9 @@ fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -
     let content = Content {
         document,
         view: Some(state.view.clone()),
-        origin,
-        origin_sha256,
+        origin: saving.file.clone().filter(|_| copy),
+        origin_sha256: saving.seen.clone().filter(|_| copy),
+        held: copy.then(|| InSession::of(state)),
         snapshots,
     };
     let mut results = results(state);

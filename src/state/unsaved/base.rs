@@ -1,17 +1,18 @@
 //! What counts as saved: what a session file holds, or what was there when the first file was opened.
 
-use super::{absent, turned};
+use super::{absent, same_start, turned};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Region};
+use crate::data::{DataId, Region, Shape};
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{commit, level_set, pathway, tensor_fit, tracking};
-use crate::state::document::{Document, LayerId};
+use crate::state::document::{Document, Layer, LayerId};
 use crate::state::filter::{Times, Weighed};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::Start;
 use crate::state::whole_brain::WholeBrain;
 use crate::state::{State, defaults};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -97,13 +98,19 @@ pub struct Base {
     pub(super) revision: u64,
     /// `None`: nothing to compare with.
     pub(super) parameters: Option<Parameters>,
+    /// Those that were recovered are not the file's, which are not known.
+    pub(super) parameters_differ: bool,
     /// It was recovered: none of it is in a file that the user has.
     pub(super) recovered: bool,
     pub(super) regions: BTreeMap<RegionId, Arc<Region>>,
     pub(super) layers: BTreeMap<LayerId, DataId>,
+    /// All layers that the file lists, also those that are not here.
+    pub(super) listed: BTreeSet<LayerId>,
     pub(super) weighed: BTreeMap<LayerId, Arc<Weighed>>,
     pub(super) pathways: Vec<LayerId>,
     pub(super) start: Start,
+    /// That of what was recovered is not the file's, which is not known.
+    pub(super) start_differs: bool,
     pub(super) spheres: usize,
     pub(super) measurements: usize,
     pub(super) snapshots: usize,
@@ -130,6 +137,7 @@ impl Base {
             layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
             weighed: document.weighed.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
+            listed: listed(document),
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
             measurements: document.bundle.measurements.len(),
@@ -140,13 +148,63 @@ impl Base {
         }
     }
 
-    /// What was left behind, and is in no file of the user's.
-    pub fn recovered(state: &State) -> Self {
+    /// What was left behind: in a file of the user's is only what the copy says is in its session, as long
+    /// as that one is what it was.
+    pub fn recovered(state: &State, held: Option<&InSession>) -> Self {
+        let document = &state.document;
+        let nothing = InSession::default();
+        let held = held.unwrap_or(&nothing);
+        let layer = |id: &u64| document.layer(LayerId(*id));
+        let layers = held.layers.iter().filter_map(layer);
+        let weighed = held.weights.iter().map(|id| LayerId(*id));
+        let regions = held.regions.iter();
+        // Where some of them could not be read the places are those of others.
+        let all_read = document.left_out.is_empty();
+        let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
             revision: state.session.revision,
             recovered: true,
-            ..Self::default()
+            parameters: held.parameters.then(|| Parameters::of(document)),
+            parameters_differ: held.parameters_differ,
+            regions: regions.map(|r| (r.id, r.clone())).collect(),
+            layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
+            listed: held.listed.iter().map(|id| LayerId(*id)).collect(),
+            weighed: weighed
+                .filter_map(|id| Some((id, document.weighed.get(&id)?.clone())))
+                .collect(),
+            pathways: held.pathways.iter().map(|id| LayerId(*id)).collect(),
+            start: match held.same_start {
+                true => document.segment.start.clone(),
+                false => Start::default(),
+            },
+            start_differs: held.start_differs,
+            spheres: held.spheres,
+            measurements: held.measurements,
+            snapshots: held.snapshots,
+            axes: held.axes,
+            absent: held.absent,
         }
+    }
+
+    /// Whether a region is in the file as it is.
+    pub(super) fn has_region(&self, region: &Arc<Region>) -> bool {
+        let before = self.regions.get(&region.id);
+        before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
+    }
+
+    pub(super) fn has_weights(&self, of: LayerId, weighed: &Arc<Weighed>) -> bool {
+        let before = self.weighed.get(&of);
+        before.is_some_and(|b| Arc::ptr_eq(b, weighed))
+    }
+
+    /// Whether the surface begins with the same there.
+    pub(super) fn has_start(&self, document: &Document) -> bool {
+        !self.start_differs && same_start(&document.segment.start, &self.start)
+    }
+
+    /// Whether the file names a layer, or there is no file yet.
+    pub(super) fn lists(&self, layer: LayerId) -> bool {
+        self.listed.contains(&layer)
     }
 
     /// Whether it is of this revision of the document.
@@ -160,6 +218,76 @@ impl Base {
             && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
         {
             (parameters.fit, parameters.fit_mask) = (after.fit.clone(), after.fit_mask);
+        }
+    }
+}
+
+fn same(a: &Region, b: &Region) -> bool {
+    Shape::same(&a.shape, &b.shape) && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
+}
+
+/// The layers that a session of the document lists.
+fn listed(document: &Document) -> BTreeSet<LayerId> {
+    let here = document.layers.iter().map(|l| l.id);
+    let away = document.absent.iter().map(|a| LayerId(a.layer.id));
+    let awaited = document.awaited.iter().flat_map(|all| all.iter());
+    let awaited = awaited.map(|saved| LayerId(saved.id));
+    here.chain(away).chain(awaited).collect()
+}
+
+/// What of a copy for recovery is in the session that it belongs to. Layers and pathways are named by their
+/// numbers, regions by their places.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InSession {
+    regions: Vec<usize>,
+    layers: Vec<u64>,
+    listed: Vec<u64>,
+    weights: Vec<u64>,
+    pathways: Vec<u64>,
+    /// What the surface begins with is that of the session.
+    same_start: bool,
+    /// It is known to be another.
+    start_differs: bool,
+    spheres: usize,
+    measurements: usize,
+    snapshots: usize,
+    axes: usize,
+    absent: usize,
+    /// Parameters are those of the session.
+    parameters: bool,
+    /// They are known to be others; neither: nothing is known of them.
+    parameters_differ: bool,
+}
+
+impl InSession {
+    /// Of a copy of the state as it is.
+    pub fn of(state: &State) -> Self {
+        let (document, base) = (&state.document, &state.session.saving.base);
+        let places = document.regions.iter().enumerate();
+        let places = places.filter(|(_, r)| base.has_region(r));
+        let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));
+        let layers = document.layers.iter().filter(same);
+        let weights = document.weighed.iter();
+        let weights = weights.filter(|(id, weighed)| base.has_weights(**id, weighed));
+        let parameters = base.parameters.as_ref();
+        let parameters = parameters.map(|p| *p == Parameters::of(document));
+        let same_start = base.has_start(document);
+        Self {
+            regions: places.map(|(at, _)| at).collect(),
+            layers: layers.map(|l| l.id.0).collect(),
+            listed: base.listed.iter().map(|id| id.0).collect(),
+            weights: weights.map(|(id, _)| id.0).collect(),
+            pathways: base.pathways.iter().map(|id| id.0).collect(),
+            same_start,
+            start_differs: !same_start,
+            spheres: base.spheres,
+            measurements: base.measurements,
+            snapshots: base.snapshots,
+            axes: base.axes,
+            absent: base.absent,
+            parameters: parameters == Some(true) && !base.parameters_differ,
+            parameters_differ: parameters == Some(false) || base.parameters_differ,
         }
     }
 }

@@ -410,6 +410,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         })
     });
     let read = Arc::new(ReadSession {
+        origin_is_same: false,
         path: path.to_owned(),
         sha256: String::new(),
         content: Parsed::new(()),
