@@ -3,6 +3,7 @@
 use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
+use super::mask_files;
 use super::{
     Draft, Found, GONE, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers,
     Stored, StoredNumbers, ToSum, Unread,
@@ -161,7 +162,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content: draft.content.value(),
+        content: mask_files::added(draft, folder, &known, control)?,
     })
 }
 
@@ -262,8 +263,9 @@ pub fn read(
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
-    let session = session::read(&path).map_err(sentence)?;
+    let mut session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
+    let mask_files = mask_files::taken(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than there is";
     // Text of a few bytes may stand for very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
@@ -316,6 +318,7 @@ pub fn read(
     let origin_is_same = origin_is_same(&session.content, control)?;
     Ok(ReadSession {
         origin_is_same,
+        mask_files,
         content: (parser.0)(session.content),
         program: session.program,
         computed_on: session.computed_on,

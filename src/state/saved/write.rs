@@ -8,7 +8,7 @@ use super::{
     SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Shape};
+use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
     Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
@@ -74,6 +74,7 @@ fn make(state: &State, copy: bool) -> Draft {
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.clone(),
         results,
+        mask_files: lists.mask_files(),
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
@@ -112,6 +113,18 @@ impl Lists<'_> {
             self.masks.push(Stored::Mask(mask.clone()));
             self.masks.len() - 1
         })
+    }
+
+    /// Files that hold masks which the session has.
+    fn mask_files(&self) -> Vec<(usize, PathBuf)> {
+        let of = |id: DataId| {
+            let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
+            self.masks.iter().position(is)
+        };
+        let files = self.state.document.mask_files.iter();
+        files
+            .filter_map(|(id, path)| Some((of(*id)?, path.clone())))
+            .collect()
     }
 
     pub(super) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
