@@ -48,7 +48,8 @@ use std::path::PathBuf;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked,
-    Met, Near, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
+    Met, Near, NoFfmpeg, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit,
+    Which,
 };
 pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
