@@ -109,8 +109,7 @@ impl State {
         let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
         // New tensors are on their way.
         let fitting = self.session.fitting.is_some();
-        let current = !fitting && update::is_current(&self.document, &live.asked);
-        Some(match (current, live.coarse) {
+        Some(match (self.is_current(live), live.coarse) {
             (true, _) if uncut && of(&[Slot::Rank]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
@@ -122,14 +121,18 @@ impl State {
         })
     }
 
+    /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
+    fn is_current(&self, live: &Live) -> bool {
+        self.session.fitting.is_none() && update::is_current(&self.document, &live.asked)
+    }
+
     /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
     /// than a coarse one takes. A cut needs no new curves.
     pub fn live_is_stale(&self) -> bool {
         let Some(live) = &self.session.live else {
             return false;
         };
-        let fitting = self.session.fitting.is_some();
-        if !fitting && update::is_current(&self.document, &live.asked) {
+        if self.is_current(live) {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
