@@ -161,6 +161,16 @@ fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
+/// Another name, which needs no name before it.
+fn renamed(was: &str, now: &str) -> Vec<String> {
+    let of = |name: &str| {
+        let mut fields = Fields::default();
+        fields.name("Name", name);
+        fields
+    };
+    of(was).differences(&of(now))
+}
+
 /// Changes of one of several things of a kind begin with its name.
 fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
     let name = name.to_owned();

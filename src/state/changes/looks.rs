@@ -1,6 +1,6 @@
 //! How layers and the live result are shown, and where layers were moved.
 
-use super::{Fields, of_thing, things};
+use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::document::LineColouring;
@@ -22,22 +22,18 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
             continue;
         };
         if !Arc::ptr_eq(was, layer) {
+            all.extend(renamed(&was.name, &layer.name));
             let changes = of_layer(was, layer);
-            all.extend(of_thing(&was.name, changes));
+            all.extend(of_thing(&layer.name, changes));
         }
         let changes = moved(before, was).differences(&moved(after, layer));
-        all.extend(of_thing(&was.name, changes));
+        all.extend(of_thing(&layer.name, changes));
     }
     all
 }
 
 fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
-    let name = |layer: &Layer| {
-        let mut fields = Fields::default();
-        fields.name("Name", &*layer.name);
-        fields
-    };
-    let mut all = name(was).differences(&name(now));
+    let mut all = Vec::new();
     // Another image, as after another fit, has a look of its own.
     let data = |layer: &Layer| layer.content.volume().map(|v| v.id());
     if data(was) == data(now) && was.display != now.display {

@@ -1,7 +1,7 @@
 //! Pathways: the live one's controls, and kept ones.
 
 use super::looks::{colour, cut};
-use super::{Fields, of_thing, things};
+use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::Transfer;
 use crate::solvers::metric::Cost;
 use crate::state::Document;
@@ -16,8 +16,9 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
             continue;
         };
         if !Arc::ptr_eq(was, pathway) {
+            all.extend(renamed(&was.name, &pathway.name));
             let changes = kept(was).differences(&kept(pathway));
-            all.extend(of_thing(&was.name, changes));
+            all.extend(of_thing(&pathway.name, changes));
         }
     }
     all
@@ -62,7 +63,6 @@ fn controls(settings: &Settings) -> Fields {
 
 fn kept(pathway: &KeptPathway) -> Fields {
     let mut fields = Fields::default();
-    fields.name("Name", &*pathway.name);
     fields.number("Pathway width ε", pathway.epsilon * 100.0, 1, "%");
     fields.name("Colour", colour(pathway.colour));
     fields.name("", if pathway.visible { "shown" } else { "hidden" });

@@ -1,6 +1,6 @@
 //! Regions: where and how large they are, role, name and colour.
 
-use super::{Fields, of_thing, things};
+use super::{Fields, of_thing, renamed, things};
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
@@ -22,15 +22,15 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         if Arc::ptr_eq(was, region) {
             continue;
         }
+        all.extend(renamed(&was.name, &region.name));
         let changes = fields(was).differences(&fields(region));
-        all.extend(of_thing(&was.name, changes));
+        all.extend(of_thing(&region.name, changes));
     }
     all
 }
 
 fn fields(region: &Region) -> Fields {
     let mut fields = Fields::default();
-    fields.name("Name", &*region.name);
     fields.name("Role", region.role.name());
     shape(&mut fields, &region.shape);
     let colour = region

@@ -242,7 +242,7 @@ impl Evolution {
         self.history.before(step).field(&self.like)
     }
 
-    /// World mm: where most of the volume came through that was gained after so many steps. Later states say which
+    /// World mm: where most of the volume came through that was gained after so many steps. Later states show which
     /// way it went.
     pub fn passage(&self, step: u64, now: &Field) -> Option<DVec3> {
         let before = self.history.before(step);

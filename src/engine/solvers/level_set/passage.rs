@@ -43,6 +43,10 @@ impl Growth {
         let low = [0, 1, 2].map(|i| a[i].min(c[i]));
         let size = [0, 1, 2].map(|i| b[i].max(d[i]) - low[i] + 1);
         let count: usize = size.iter().product();
+        // Voxels are numbered in 32 bits.
+        if count >= NEW as usize {
+            return None;
+        }
         memory::claim_for::<u32>("The place of the leak", count, 2).ok()?;
         let mut growth = Self {
             grid: now.grid.clone(),
@@ -55,7 +59,7 @@ impl Growth {
         for i in growth.inside(before) {
             growth.state[i as usize] = FIRST;
         }
-        (count < NEW as usize).then_some(growth)
+        Some(growth)
     }
 
     /// Voxels of the box that are inside.
@@ -154,7 +158,7 @@ impl Growth {
 
     /// World point of the place; `None` where nothing was gained.
     pub fn place(&self) -> Option<DVec3> {
-        let mut held = vec![1u32; self.voxels.len()];
+        let mut count = vec![1u32; self.voxels.len()];
         // The child that holds most.
         let mut largest = vec![OUT; self.voxels.len()];
         for i in (0..self.voxels.len()).rev() {
@@ -162,28 +166,28 @@ impl Growth {
             if self.from[i] == FIRST {
                 continue;
             }
-            held[from] += held[i];
+            count[from] += count[i];
             let known = largest[from];
-            if known == OUT || held[known as usize] < held[i] {
+            if known == OUT || count[known as usize] < count[i] {
                 largest[from] = i as u32;
             }
         }
         let roots: Vec<u32> = (0..self.voxels.len() as u32)
             .filter(|i| self.from[*i as usize] == FIRST)
             .collect();
-        let mut sizes: Vec<u32> = roots.iter().map(|r| held[*r as usize]).collect();
+        let mut sizes: Vec<u32> = roots.iter().map(|r| count[*r as usize]).collect();
         sizes.sort_unstable();
         let median = sizes.get(sizes.len() / 2)?;
         let heavy = (HEAVY * median).max(LEAST);
         let mut root = self.largest_branch(&roots, |root| {
-            Some(held[root as usize]).filter(|size| *size > heavy)
+            Some(count[root as usize]).filter(|size| *size > heavy)
         });
         // All of it grew alike.
-        root = root.or_else(|| roots.iter().copied().max_by_key(|r| held[*r as usize]));
+        root = root.or_else(|| roots.iter().copied().max_by_key(|r| count[*r as usize]));
         let mut at = root?;
-        let least = SHARE * f64::from(held[at as usize]);
+        let least = SHARE * f64::from(count[at as usize]);
         while let Some(next) = Some(largest[at as usize]).filter(|next| *next != OUT) {
-            if f64::from(held[next as usize]) < least {
+            if f64::from(count[next as usize]) < least {
                 break;
             }
             at = next;
