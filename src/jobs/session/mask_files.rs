@@ -1,6 +1,6 @@
 //! Which files hold masks of a session, for commands.
 
-use super::{Draft, Entry, Standing};
+use super::{Entry, Standing};
 use crate::compute::Control;
 use crate::io::session;
 use serde_json::Value;
@@ -19,20 +19,20 @@ struct MaskFile {
 
 /// The content with the files that hold masks of the session. One that cannot be read now is left out.
 pub(super) fn added(
-    draft: &Draft,
+    mut content: Value,
+    held: &[(usize, PathBuf)],
     folder: &Path,
     known: &dyn Fn(&Path) -> Option<String>,
     control: &Control,
 ) -> Result<Value, String> {
     let mut files = Vec::new();
-    for (mask, path) in &draft.mask_files {
+    for (mask, path) in held {
         match session::describe(path, false, folder, known, control) {
             Ok(file) => files.push(MaskFile { mask: *mask, file }),
             Err(crate::io::Error::Cancelled) => return Err("Cancelled".to_owned()),
             Err(_) => {}
         }
     }
-    let mut content = draft.content.value();
     if let (Value::Object(members), false) = (&mut content, files.is_empty()) {
         let files = serde_json::to_value(files).unwrap_or(Value::Null);
         members.insert(MASK_FILES.to_owned(), files);

@@ -149,6 +149,8 @@ fn compose(
         }
         results.push(sum);
     }
+    let content = draft.content.value();
+    let content = mask_files::added(content, &draft.mask_files, folder, &known, control)?;
     Ok(SessionFile {
         arcuate_session: session::VERSION,
         program: format!("Arcuate {}", env!("CARGO_PKG_VERSION")),
@@ -162,7 +164,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content: mask_files::added(draft, folder, &known, control)?,
+        content,
     })
 }
 
