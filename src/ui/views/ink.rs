@@ -217,10 +217,15 @@ pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
     moved.into_iter().find(free).unwrap_or(rect)
 }
 
-/// Handles move outwards between these distances from a region's middle, by so much, points: still within reach.
+/// Handles move outwards between these distances from a region's middle, points.
 const SMALL: f32 = 18.0;
 const SMALLER: f32 = 10.0;
-const OUTSIDE: f32 = 4.0;
+/// Half of a handle, with its rim.
+const HANDLE: f32 = 3.75;
+/// From the outline of a small region to the middle of a handle: all of the ring stays in sight.
+const OUTSIDE: f32 = HANDLE + 2.0;
+/// Nearer to the middle of a region handles would lie over each other.
+const NEAREST: f32 = 8.5;
 
 /// A circle as a closed line, for dashes.
 pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
@@ -231,17 +236,32 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
     (0..=64).map(point).collect()
 }
 
-/// The white squares by which a region is resized, on its outline; outside a small one, which they would hide.
-pub fn handles(painter: &Painter, at: [Pos2; 4]) {
-    let middle = at[0] + (at[2] - at[0]) * 0.5;
-    for centre in at {
-        let away = centre - middle;
-        let small = ((SMALL - away.length()) / (SMALL - SMALLER)).clamp(0.0, 1.0);
-        let centre = centre + away.normalized() * OUTSIDE * small;
-        let rect = Rect::from_center_size(centre, vec2(6.0, 6.0));
-        painter.rect_filled(rect.expand(0.75), 0.0, HALO);
-        painter.rect_filled(rect, 0.0, Color32::WHITE);
+/// The squares by which a region is resized, given the ends of its outline: on it, or outside a small one, which
+/// they would hide.
+fn handle_places(ends: [Pos2; 4]) -> [Rect; 4] {
+    let middle = ends[0] + (ends[2] - ends[0]) * 0.5;
+    ends.map(|end| {
+        let (way, reach) = ((end - middle).normalized(), end.distance(middle));
+        let small = ((SMALL - reach) / (SMALL - SMALLER)).clamp(0.0, 1.0);
+        let outside = (reach + OUTSIDE).max(NEAREST) - reach;
+        let centre = middle + way * (reach + outside * small);
+        Rect::from_center_size(centre, egui::Vec2::splat(2.0 * HANDLE))
+    })
+}
+
+/// Paints them in white.
+pub fn handles(painter: &Painter, ends: [Pos2; 4]) {
+    for rect in handle_places(ends) {
+        painter.rect_filled(rect, 0.0, HALO);
+        painter.rect_filled(rect.shrink(0.75), 0.0, Color32::WHITE);
     }
+}
+
+/// Which of them is at a position.
+pub fn handle_at(ends: [Pos2; 4], at: Pos2) -> Option<usize> {
+    handle_places(ends)
+        .iter()
+        .position(|rect| rect.contains(at))
 }
 
 /// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one;

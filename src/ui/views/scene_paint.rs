@@ -17,7 +17,7 @@ use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
 /// Between a region and its name.
-const BESIDE: f32 = 10.0;
+const BESIDE: f32 = 12.0;
 /// Names of this many regions find room.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.

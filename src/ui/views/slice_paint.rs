@@ -20,7 +20,7 @@ pub(super) const TITLE: egui::Vec2 = vec2(170.0, 36.0);
 /// Between the lines of a title.
 const LINE: f32 = 17.0;
 /// Between a region and its name.
-const BESIDE: f32 = 9.0;
+const BESIDE: f32 = 12.0;
 /// Half of the room that a letter takes.
 const LETTER: f32 = 12.0;
 /// Room for a scale bar, points.
@@ -52,7 +52,7 @@ impl Views {
             words.extend(letters);
         }
         words.push(scale_bar(&painter, slice));
-        words.extend(self.window_text(&painter, slice));
+        words.extend(self.window_text(&painter, slice, &words));
         if legend {
             words.extend(self.legend(&painter, slice, below_title, &words));
         }
@@ -121,8 +121,8 @@ impl Views {
     }
 
     /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
-    /// each says its own.
-    fn window_text(&self, painter: &Painter, slice: &Slice) -> Option<Rect> {
+    /// each says its own. Without its name, or not at all, where it would lie over what stands there already.
+    fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
         let words = window_words(slice.state)?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
@@ -138,7 +138,14 @@ impl Views {
                 return None;
             }
         }
-        let span = (&*words, font, IN_VIEW.t2);
+        let (_, range) = window_of(slice.state)?;
+        let free = |text: &&str| {
+            let galley = painter.layout_no_wrap((*text).to_owned(), font.clone(), IN_VIEW.t2);
+            let place = Align2::RIGHT_BOTTOM.anchor_size(at, galley.size());
+            differs || !taken.iter().any(|t| t.expand(2.0).intersects(place))
+        };
+        let text = [&*words, &*range].into_iter().find(free)?;
+        let span = (text, font.clone(), IN_VIEW.t2);
         Some(ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
     }
 
@@ -455,6 +462,11 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
 
 /// `FA 0–0.87`: the window of the topmost visible image.
 pub(super) fn window_words(state: &State) -> Option<String> {
+    window_of(state).map(|(name, range)| format!("{name} {range}"))
+}
+
+/// The two parts of it.
+fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
     let scalar =
         |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
@@ -468,6 +480,6 @@ pub(super) fn window_words(state: &State) -> Option<String> {
     // As the window's own field says it.
     let decimals = decimals_of(f64::from(high - low)).max(0) as usize;
     let value = |v: f32| fixed(f64::from(v), decimals);
-    let range = format!("{} {}–{}", layer.name, value(low), value(high));
-    Some(with_unit(&range, layer.unit))
+    let range = format!("{}–{}", value(low), value(high));
+    Some((&layer.name, with_unit(&range, layer.unit)))
 }

@@ -1,14 +1,14 @@
 //! Words over pictures in panes of every size: whole, clear of each other, and each beside what it names.
 
-use super::sample::{add_sphere, state};
+use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::shapes::texts;
 use crate::support::{Random, test};
-use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
+use arcuate::data::{Role, Shape};
 use arcuate::state::{Action, Display, Layout, Pane, Phase, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
-use egui::{Event, Pos2, Rect, Vec2, pos2, vec2};
+use egui::{Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::titles are whole in small panes", titles),
         test("views::labels::names keep clear of scales", clear),
         test("views::labels::in 3-D a name is beside its region", beside),
+        test("views::labels::a handle is held where it is drawn", handle),
     ]
 }
 
@@ -195,9 +196,9 @@ fn beside() {
             let at = screen(*centre);
             let radius = screen(*centre + camera.axes().x_axis * 4.2).distance(at);
             // The plate around the words, and the gap to the rim.
-            let near = Rect::from_center_size(at, Vec2::splat(2.0 * (radius + 10.0 + 10.0)));
+            let around = Rect::from_center_size(at, Vec2::splat(2.0 * (radius + 12.0 + 8.0)));
             assert!(
-                near.intersects(*place),
+                around.intersects(*place),
                 "{area:?}: {name} at {place:?} is far from {at:?}, {radius} points"
             );
             for (other, beside) in all.iter().filter(|(_, r)| r != place) {
@@ -209,4 +210,30 @@ fn beside() {
         }
     }
     assert!(seen > 60, "only {seen} names");
+}
+
+/// The squares around a small sphere stand outside it, and resize it there.
+fn handle() {
+    for pane in [Pane::Axial, Pane::Scene] {
+        let mut state = state();
+        let at = state.view.crosshair;
+        let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
+        state.session.selected_region = Some(sphere);
+        let mut hands = Hands::new(state);
+        let middle = match pane {
+            Pane::Scene => hands.scene_screen(at),
+            _ => hands.screen(pane, at),
+        };
+        let from = middle + vec2(9.0, 0.0);
+        let path = [from, from + vec2(6.0, 0.0), from + vec2(12.0, 0.0)];
+        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        let radius = match &*hands.state().document.regions[0].shape {
+            Shape::Sphere { centre, radius_mm } => {
+                near(*centre, at, POINT_MM);
+                *radius_mm
+            }
+            other => panic!("{other:?}"),
+        };
+        assert!(radius > 3.0, "{pane:?}: {radius}");
+    }
 }
