@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod cli;
+pub mod guide;
 pub mod jobs;
 pub mod render;
 pub mod scene;

@@ -26,8 +26,8 @@ put 644 assets/release/arcuate.desktop share/applications/arcuate.desktop
 put 644 assets/release/arcuate.xml share/mime/packages/arcuate.xml
 put 644 assets/icon.png share/icons/hicolor/256x256/apps/arcuate.png
 put 644 assets/icon.svg share/icons/hicolor/scalable/apps/arcuate.svg
-# With the pictures that the first of them shows.
-for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT assets/pictures/*.png; do
+# With the pictures and pages that they show and link to.
+for file in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT assets/pictures/*.png assets/guide/*.md; do
     put 644 "$file" "share/doc/arcuate/$file"
 done
 for file in assets/fonts/*LICENSE*; do put 644 "$file" "share/doc/arcuate/fonts/${file##*/}"; done

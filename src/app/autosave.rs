@@ -19,7 +19,7 @@ impl Clock {
     /// The action, where it is time for it; else asks for a frame when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
         let saving = &state.session.saving;
-        let changed = state.has_changed();
+        let changed = state.is_dirty();
         // What was saved needs to be taken away once all is in a file.
         if !changed && saving.autosaved.is_none() {
             return None;

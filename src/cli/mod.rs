@@ -44,6 +44,7 @@ mod density;
 mod fit;
 mod geodesic;
 mod gradients;
+mod guide;
 mod headless;
 mod info;
 mod inputs;
@@ -98,6 +99,7 @@ Examples:
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
   arcuate methods tracts.arcuate       what was done, for a paper
   arcuate demo --out demo              everything on the built-in head
+  arcuate guide                        the pages of the guide
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
 y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phantom:SEED is the built-in
@@ -191,6 +193,8 @@ pub enum Command {
     Phantom(phantom::Options),
     /// Show the built-in head: in the window, or as files where there is no display
     Demo(demo::Options),
+    /// Print a page of the guide, or search in it
+    Guide(guide::Options),
     /// Measure speed; JSON lines
     Bench(bench::Options),
 }
@@ -293,6 +297,7 @@ fn has_work_for_cards(command: &Command) -> bool {
             | Command::Profile(_)
             | Command::Connectome(_)
             | Command::Phantom(_)
+            | Command::Guide(_)
     )
 }
 
@@ -327,6 +332,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Connectome(options) => connectome::run(&options, &mut runner),
             Command::Render(options) => render::run(&options, &mut runner),
             Command::Phantom(options) => phantom::run(&options, &mut runner),
+            Command::Guide(options) => guide::run(&options, &mut runner),
             Command::Demo(options) => demo::run(&options, &mut runner),
             Command::Bench(options) => bench::run(&options, &mut runner),
         };

@@ -134,10 +134,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "{option} is for the 3-D view, expected --view 3d"
         )));
     }
-    if options.film && !Ffmpeg::is_there() {
-        return Err(Failure::new(
-            "Found no ffmpeg, which makes films of pictures; install it, or leave --film out",
-        ));
+    if let (true, Err(none)) = (options.film, Ffmpeg::find()) {
+        let (found, remedy) = none.words();
+        let sentence = format!("Found {found}; {remedy}, or leave --film out");
+        return Err(Failure::new(sentence));
     }
     let files: Vec<PathBuf> = match turn {
         Some(turn) => (0..turn.frames)

@@ -2,8 +2,8 @@
 
 use crate::compute::{Control, thread};
 use crate::io::atomic::{self, Scratch};
-use crate::io::{Error, ending};
-use std::io::Read;
+use crate::io::{Error, disk, ending};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -41,6 +41,8 @@ enum Stopped {
     Failed(String),
     /// The same, about an ffmpeg that may do with fewer threads.
     Threads(String),
+    /// The system does not let this user start it.
+    Denied,
 }
 
 /// What ffmpeg says of the system where it cannot start all its threads, or where they take too much memory.
@@ -58,26 +60,75 @@ const REASONS: [&str; 7] = [
     "No such file or directory",
 ];
 
-impl Ffmpeg {
-    pub fn is_there() -> bool {
-        Self::find().is_some()
+/// Why no program makes films here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoFfmpeg {
+    Absent,
+    /// This file may not be executed.
+    Denied(PathBuf),
+}
+
+impl NoFfmpeg {
+    /// What was found, and what to do.
+    pub fn words(&self) -> (String, &'static str) {
+        match self {
+            Self::Absent => (
+                "no ffmpeg, which makes films of pictures".to_owned(),
+                "install it",
+            ),
+            Self::Denied(program) => (
+                format!("an ffmpeg that may not be executed ({})", program.display()),
+                "make it executable",
+            ),
+        }
     }
 
+    fn error(&self, film: &Path) -> Error {
+        let (found, remedy) = self.words();
+        let remedy = format!("{remedy}, or use the pictures, which are there");
+        Error::Malformed {
+            path: film.to_owned(),
+            found,
+            expected: ("one that can be started", remedy).into(),
+        }
+    }
+}
+
+/// As the system looks for programs: a file that nobody may execute is passed over.
+fn may_run(file: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        disk::metadata(file).is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    file.is_file()
+}
+
+impl Ffmpeg {
     /// Where it is; looked for once.
-    pub fn find() -> Option<Self> {
-        static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    pub fn find() -> Result<Self, NoFfmpeg> {
+        static FOUND: OnceLock<Result<PathBuf, NoFfmpeg>> = OnceLock::new();
         let find = || {
-            let path = std::env::var_os("PATH")?;
-            let name = match cfg!(windows) {
-                true => "ffmpeg.exe",
-                false => "ffmpeg",
-            };
-            let mut all = std::env::split_paths(&path).map(|folder| folder.join(name));
-            all.find(|file| file.is_file())
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            Self::among(std::env::split_paths(&path))
         };
         let program = FOUND.get_or_init(find).clone()?;
         let patience = PATIENCE;
-        Some(Self { program, patience })
+        Ok(Self { program, patience })
+    }
+
+    /// The first in these folders that may be executed.
+    pub fn among(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NoFfmpeg> {
+        let name = match cfg!(windows) {
+            true => "ffmpeg.exe",
+            false => "ffmpeg",
+        };
+        let all = folders.map(|folder| folder.join(name));
+        let all: Vec<PathBuf> = all.filter(|file| file.is_file()).collect();
+        let first = all.first().cloned();
+        let runs = all.into_iter().find(|file| may_run(file));
+        runs.ok_or(first.map_or(NoFfmpeg::Absent, NoFfmpeg::Denied))
     }
 
     /// Writes pictures of equal size as an H.264 film (MP4).
@@ -111,6 +162,7 @@ impl Ffmpeg {
         let complaint = made.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
             Stopped::Failed(why) | Stopped::Threads(why) => failed(why),
+            Stopped::Denied => NoFfmpeg::Denied(self.program.clone()).error(path),
         })?;
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
@@ -148,11 +200,7 @@ impl Ffmpeg {
 
 /// Saves a film with the ffmpeg of this machine.
 pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
-    let ffmpeg = Ffmpeg::find().ok_or_else(|| Error::Unsupported {
-        path: path.to_owned(),
-        found: "no ffmpeg on this machine, which makes films of pictures".to_owned(),
-        instead: "install ffmpeg, or use the pictures, which are there".to_owned(),
-    })?;
+    let ffmpeg = Ffmpeg::find().map_err(|none| none.error(path))?;
     ffmpeg.save(path, frames, per_s, control)
 }
 
@@ -237,8 +285,10 @@ fn locked(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
 
 impl Running {
     fn start(mut command: Command) -> Result<Self, Stopped> {
-        let failed =
-            |e: std::io::Error| Stopped::Failed(format!("ffmpeg did not start: {}", e.kind()));
+        let failed = |e: std::io::Error| match e.kind() {
+            ErrorKind::PermissionDenied => Stopped::Denied,
+            kind => Stopped::Failed(format!("ffmpeg did not start: {kind}")),
+        };
         let command = command.stdin(Stdio::null());
         let mut child = command
             .stdout(Stdio::piped())

@@ -38,7 +38,7 @@ pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use density::{MapDensity, Mapped};
 pub use export::{Completed, SavePlace, Values};
 pub use fault::CardFailure;
-pub use film::Ffmpeg;
+pub use film::{Ffmpeg, NoFfmpeg};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
 pub use pathway::{

@@ -193,7 +193,7 @@ pub struct Surfaced {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Leaked {
     pub leak: Leak,
-    /// World mm: the middle of what is new.
+    /// World mm: where most of what is new came through.
     pub at: Option<DVec3>,
     /// Volume before.
     pub before_ml: f64,
@@ -202,20 +202,17 @@ pub struct Leaked {
 }
 
 impl Leaked {
-    /// Where a run leaked, if it ended by that. The place is that of the first growth: what is new later lies all
-    /// around.
+    /// Where a run leaked, if it ended by that.
     pub(super) fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
             return None;
         };
         let voxel_mm3 = now.grid.world_from_voxel.matrix3.determinant().abs();
-        let before = evolution.field_before(leak.from);
         let was = evolution.growth().get(leak.from as usize).copied();
         let was = was.unwrap_or(1).max(1) as f64;
-        let after = evolution.field_grown(leak.from);
         Some(Self {
             leak,
-            at: after.as_ref().unwrap_or(now).grown_since(&before),
+            at: evolution.passage(leak.from, now),
             before_ml: was * voxel_mm3 * 1e-3,
             grown: evolution.inside().1 as f64 / was - 1.0,
         })

@@ -12,7 +12,7 @@ use self::draw_list::{
 };
 use crate::data::appearance::ColourMap;
 use crate::data::{Mask, Role, Shape, Tractogram, Volume};
-use crate::state::defaults::role_rgb;
+use crate::state::defaults::{STALE_OPACITY, role_rgb};
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
 use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::{Camera, Pane, Recipe, State};
@@ -63,6 +63,8 @@ const CHOSEN_RADIUS_MM: f32 = 0.55;
 /// What is left of the others' opacity.
 const OTHERS_OPACITY: f32 = 0.3;
 const CHOSEN_ON_SLICE_PX: f32 = 2.8;
+/// What is left of the opacity of streamlines behind the live pathway, as of those that miss their targets.
+const BEHIND_OPACITY: f32 = MISSED_OPACITY;
 /// Where the FA scale of streamlines starts and ends: white matter fills it.
 const FA_RANGE: (f32, f32) = (0.1, 0.8);
 
@@ -290,10 +292,18 @@ fn missed(state: &State) -> Option<Lines> {
         style: LineStyle::Tubes {
             radius_mm: MISSED_RADIUS_MM,
         },
-        opacity: MISSED_OPACITY,
+        opacity: MISSED_OPACITY * live_strength(state),
         every: 1,
         context: true,
     })
+}
+
+/// A share of the live curves' opacity: they are dim as long as they are not what the controls say.
+fn live_strength(state: &State) -> f32 {
+    match state.live_is_stale() {
+        true => STALE_OPACITY,
+        false => 1.0,
+    }
 }
 
 /// The live streamlines, perhaps only those that stopped for one reason, and the visible tractograms.
@@ -312,14 +322,20 @@ fn lines(state: &State) -> Vec<Lines> {
         };
         Some(state.sifted(layer.id).map_or(all, |s| &s.shown).id())
     });
+    let live = state.session.live.as_ref().map(|l| l.output.kept.id());
+    let behind = pathways::live(state).is_some();
     tractograms(state)
         .into_iter()
         .filter_map(|(tractogram, display)| {
             let mut lines = shown(only(tractogram), &display)?;
-            if faint == Some(tractogram.id()) {
-                lines.opacity *= OTHERS_OPACITY;
-                lines.context = true;
-            }
+            let share = match tractogram.id() {
+                id if live == Some(id) => live_strength(state),
+                _ if behind => BEHIND_OPACITY,
+                id if faint == Some(id) => OTHERS_OPACITY,
+                _ => 1.0,
+            };
+            lines.opacity *= share;
+            lines.context = behind || faint == Some(tractogram.id());
             Some(lines)
         })
         .collect()
@@ -341,6 +357,8 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         };
         (&live.output.kept, display)
     });
+    // The colour bar of a pathway is that of its cost: no other values are shown beside it.
+    let behind = pathways::live(state).is_some();
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
         // What a filter leaves of it.
@@ -348,7 +366,15 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
             let shown = state
                 .sifted(l.id)
                 .map_or(tractogram, |sifted| &sifted.shown);
-            Some((shown, Cow::Borrowed(&l.display)))
+            let display = match l.display.line_colouring {
+                LineColouring::Fixed(_) => Cow::Borrowed(&l.display),
+                _ if behind => Cow::Owned(Display {
+                    line_colouring: LineColouring::Direction,
+                    ..l.display.clone()
+                }),
+                _ => Cow::Borrowed(&l.display),
+            };
+            Some((shown, display))
         }
         _ => None,
     });

@@ -262,6 +262,12 @@ impl Weighed {
         }
     }
 
+    /// Iterations of this run and of those that it went on from.
+    pub fn iterations(&self) -> u64 {
+        let all = self.curve.len().saturating_sub(1) as u64;
+        all.max(u64::from(self.figures.iterations))
+    }
+
     /// How many a cut leaves.
     pub fn kept(&self, least: f32) -> usize {
         self.sorted.len() - self.sorted.partition_point(|w| *w < least)

@@ -7,6 +7,7 @@
 pub mod action;
 pub mod bundle;
 pub mod camera;
+mod changes;
 pub mod comparing;
 pub mod defaults;
 mod derived;
@@ -47,7 +48,8 @@ use std::path::PathBuf;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked,
-    Met, Near, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
+    Met, Near, NoFfmpeg, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit,
+    Which,
 };
 pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
@@ -107,8 +109,7 @@ impl State {
         let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
         // New tensors are on their way.
         let fitting = self.session.fitting.is_some();
-        let current = !fitting && update::is_current(&self.document, &live.asked);
-        Some(match (current, live.coarse) {
+        Some(match (self.is_current(live), live.coarse) {
             (true, _) if uncut && of(&[Slot::Rank]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
@@ -118,6 +119,25 @@ impl State {
             (false, _) if fitting || of(&[Slot::Live, Slot::Fit]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
+    }
+
+    /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
+    fn is_current(&self, live: &Live) -> bool {
+        self.session.fitting.is_none() && update::is_current(&self.document, &live.asked)
+    }
+
+    /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
+    /// than a coarse one takes. A cut needs no new curves.
+    pub fn live_is_stale(&self) -> bool {
+        let Some(live) = &self.session.live else {
+            return false;
+        };
+        if self.is_current(live) {
+            return false;
+        }
+        let mut jobs = self.session.jobs.iter();
+        let late = |j: &Job| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
+        self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
     /// Whether the live result is not all that is asked for and nothing is being done about it: a job

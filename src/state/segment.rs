@@ -115,6 +115,14 @@ pub struct Segmentation {
     pub resume: Option<Arc<Resume>>,
 }
 
+impl Segmentation {
+    /// Whether a surface moves by this as by another one.
+    pub fn steers_as(&self, other: &Self) -> bool {
+        (&self.settings, &self.spheres) == (&other.settings, &other.spheres)
+            && (self.layer, self.painted) == (other.layer, other.painted)
+    }
+}
+
 /// What gave a surface speeds beside its image.
 #[derive(Clone, Debug, Default)]
 pub struct SpeedInputs {
@@ -254,7 +262,7 @@ pub struct Working {
     /// The known steps at which the user began to change what steers the surface; a drag is one change, however many
     /// of its values act on the way.
     pub changes: Vec<u64>,
-    /// A drag was in progress when the surface was last looked after.
+    /// A drag is in progress whose first change is among `changes`.
     pub dragged: bool,
     /// To be kept as soon as it rests.
     pub keeps: bool,

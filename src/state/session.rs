@@ -44,7 +44,7 @@ impl From<&Remark> for Severity {
 }
 
 /// Between what was done and what followed.
-const FOLLOWS: &str = " · ";
+const FOLLOWS: &str = ". Result: ";
 
 /// One sentence for the user, shown beside what caused it until dismissed.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,20 +1,20 @@
 //! What is in no file. The header, the dot in the window's title, the recovery copy and the question
 //! before a document is left all ask here.
 
+mod base;
+
+pub use base::{Base, InSession};
+
 use super::document::{Content, Document, Layer, LayerId};
-use super::filter::{Times, WEIGHT, Weighed};
-use super::recipe::MediumRecipe;
+use super::filter::WEIGHT;
 use super::segment::Start;
-use super::whole_brain::WholeBrain;
-use super::words::{THIN, counted, fixed, with_unit};
-use super::{Recipe, State, defaults};
+use super::words::{THIN, counted, fixed, some_of, with_unit};
+use super::{Recipe, State};
 use crate::compute::memory;
-use crate::data::region::RegionId;
-use crate::data::{DataId, Region, Shape, Tractogram};
+use crate::data::{DataId, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
-use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
+use base::Parameters;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +41,9 @@ pub enum Thing {
     Absent(usize),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
+    /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
+    /// with the session.
+    Added(Vec<String>),
     /// Anything else that a session stores.
     Other,
 }
@@ -63,6 +66,17 @@ impl Thing {
             ),
             Self::Parameters => {
                 "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
+            }
+            Self::Added(names) => {
+                const NAMED: usize = 3;
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                format!(
+                    "{} added to the session, held by {} of {} own: {}",
+                    counted(names.len(), "layer"),
+                    if names.len() == 1 { "a file" } else { "files" },
+                    if names.len() == 1 { "its" } else { "their" },
+                    some_of(&names, NAMED)
+                )
             }
             Self::Other => "Changes of names, display, order or settings".to_owned(),
         }
@@ -95,156 +109,6 @@ impl RecipeOnly {
 /// `412 MB`, `2.1 GB`, with the space that windows have before units.
 pub fn size(bytes: u64) -> String {
     memory::size(bytes).replace(' ', &THIN.to_string())
-}
-
-#[derive(Clone, PartialEq, Debug)]
-struct Parameters {
-    fit: tensor_fit::Params,
-    fit_mask: Option<LayerId>,
-    track: curves::Params,
-    whole_brain: WholeBrain,
-    rays: (MediumRecipe, geodesic::Params, Cut),
-    pathways: pathway::Params,
-    filter: Filtered,
-    segment: Segment,
-}
-
-/// Parameters of the task Filter.
-#[derive(Clone, PartialEq, Debug)]
-struct Filtered {
-    /// `None`: those that the scan's shells ask for.
-    params: Option<commit::Params>,
-    mask: Option<LayerId>,
-    peaks: Option<LayerId>,
-    times: Times,
-    cut: f32,
-}
-
-impl Filtered {
-    fn of(document: &Document) -> Self {
-        let filter = &document.filter;
-        let usual =
-            |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
-        Self {
-            params: filter.params.clone().filter(|p| !usual(p)),
-            mask: filter.mask,
-            peaks: filter.peaks,
-            times: filter.times.clone(),
-            cut: filter.cut,
-        }
-    }
-}
-
-/// Parameters of the task Segment; how the surface is shown is none of them.
-#[derive(Clone, PartialEq, Debug)]
-struct Segment {
-    params: level_set::Params,
-    watched: bool,
-}
-
-impl Segment {
-    fn of(document: &Document) -> Self {
-        let settings = &document.segment.settings;
-        let mut params = settings.params.clone();
-        if !settings.told {
-            // The image's window gave them, not the user.
-            let usual = defaults::segment().params;
-            (params.target, params.tolerance) = (usual.target, usual.tolerance);
-        }
-        Self {
-            params,
-            watched: settings.watched,
-        }
-    }
-}
-
-impl Parameters {
-    fn of(document: &Document) -> Self {
-        let rays = &document.rays;
-        Self {
-            filter: Filtered::of(document),
-            segment: Segment::of(document),
-            fit: document.fit.clone(),
-            fit_mask: document.fit_mask,
-            track: document.track.clone(),
-            whole_brain: document.whole_brain,
-            rays: (rays.medium, rays.params.clone(), rays.cut),
-            pathways: document.pathways.params,
-        }
-    }
-}
-
-/// What is in the session file, or was there when the first scan was opened; all else is unsaved.
-#[derive(Clone, Debug, Default)]
-pub struct Base {
-    revision: u64,
-    /// `None`: nothing to compare with.
-    parameters: Option<Parameters>,
-    /// It was recovered: none of it is in a file that the user has.
-    recovered: bool,
-    regions: BTreeMap<RegionId, Arc<Region>>,
-    layers: BTreeMap<LayerId, DataId>,
-    weighed: BTreeMap<LayerId, Arc<Weighed>>,
-    pathways: Vec<LayerId>,
-    start: Start,
-    spheres: usize,
-    measurements: usize,
-    snapshots: usize,
-    axes: usize,
-    absent: usize,
-}
-
-impl Base {
-    /// Nothing was done yet with what was opened.
-    pub fn untouched(state: &State) -> Self {
-        Self {
-            revision: state.session.revision,
-            parameters: Some(Parameters::of(&state.document)),
-            ..Self::default()
-        }
-    }
-
-    /// What a session file of the state holds.
-    pub fn saved(state: &State) -> Self {
-        let document = &state.document;
-        let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
-        Self {
-            regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
-            layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
-            weighed: document.weighed.clone(),
-            pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
-            start: document.segment.start.clone(),
-            spheres: document.segment.spheres.len(),
-            measurements: document.bundle.measurements.len(),
-            snapshots: state.session.snapshots.len(),
-            axes: turned(document),
-            absent: absent(document),
-            ..Self::untouched(state)
-        }
-    }
-
-    /// What was left behind, and is in no file of the user's.
-    pub fn recovered(state: &State) -> Self {
-        Self {
-            revision: state.session.revision,
-            recovered: true,
-            ..Self::default()
-        }
-    }
-
-    /// Whether it is of this revision of the document.
-    pub fn is_of(&self, revision: u64) -> bool {
-        self.revision == revision
-    }
-
-    /// A fit whose parameters follow from the files that were opened is none that the user chose.
-    pub fn follow_fit(&mut self, before: &Document, after: &Document) {
-        if let Some(parameters) = &mut self.parameters
-            && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
-        {
-            (parameters.fit, parameters.fit_mask) = (after.fit.clone(), after.fit_mask);
-        }
-    }
 }
 
 /// Data that files hold in full, by their paths.
@@ -298,10 +162,6 @@ fn turned(document: &Document) -> usize {
 
 fn absent(document: &Document) -> usize {
     document.absent.len() + document.left_out.len()
-}
-
-fn same(a: &Region, b: &Region) -> bool {
-    Shape::same(&a.shape, &b.shape) && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
 }
 
 fn same_start(a: &Start, b: &Start) -> bool {
@@ -380,13 +240,7 @@ impl Document {
 }
 
 impl State {
-    /// Whether anything changed since it was saved or opened, even where it can be had again: what is saved
-    /// for recovery.
-    pub fn has_changed(&self) -> bool {
-        self.session.revision != self.session.saving.base.revision || self.is_dirty()
-    }
-
-    /// Whether there is something that is in no file.
+    /// Whether there is something that is in no file. Only then is a copy for recovery written.
     pub fn is_dirty(&self) -> bool {
         !self.unsaved().is_empty()
     }
@@ -398,24 +252,18 @@ impl State {
         let named = self.session.saving.file.is_some();
         let mut things = Vec::new();
         let regions = document.regions.iter();
-        let known = |r: &Arc<Region>| {
-            let before = base.regions.get(&r.id);
-            before.is_some_and(|b| Arc::ptr_eq(b, r) || same(b, r))
-        };
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let in_files = &self.session.saving.in_files;
         let weighed = document.weighed.iter().filter(|(id, weighed)| {
-            let before = base.weighed.get(id);
-            let known = before.is_some_and(|b| Arc::ptr_eq(b, weighed));
             // No streamline file holds what is said of bundles that were left out.
             let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
-            layer.is_some_and(|l| !known && !exported(l))
+            layer.is_some_and(|l| !base.has_weights(**id, weighed) && !exported(l))
         });
         let pathways = document.kept_pathways.iter();
         let counts = [
             (
-                regions.filter(|r| !known(r)).count(),
+                regions.filter(|r| !base.has_region(r)).count(),
                 Thing::Regions as fn(usize) -> Thing,
             ),
             (weighed.count(), Thing::Weights),
@@ -434,6 +282,7 @@ impl State {
             (new(turned(document), base.axes), Thing::Axes),
             (new(absent(document), base.absent), Thing::Absent),
         ];
+        let mut added = Vec::new();
         for layer in &document.layers {
             let id = document.unweighted(layer);
             let exported = || {
@@ -447,17 +296,22 @@ impl State {
                     layer: layer.id,
                     words: document.in_memory(layer),
                 });
+            } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
+                added.push(layer.name.clone());
             }
+        }
+        if !added.is_empty() {
+            things.push(Thing::Added(added));
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
         things.extend(counts.map(|(n, thing)| thing(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
-        if spheres != base.spheres || !same_start(&segment.start, &base.start) {
+        if spheres != base.spheres || !base.has_start(document) {
             things.push(Thing::Surface(spheres));
         }
         let parameters = base.parameters.as_ref();
-        if parameters.is_some_and(|p| *p != Parameters::of(document)) {
+        if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
             things.push(Thing::Parameters);
         }
         let touched = named && self.session.revision != base.revision;

@@ -69,6 +69,30 @@ pub fn with_unit(value: &str, unit: &str) -> String {
     }
 }
 
+/// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
+pub fn measure(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    fixed(value, decimals)
+}
+
+/// `2.8 ml`; what is there but too small for these decimals is `<0.1 ml`, not nothing.
+pub fn ml(value: f64, decimals: usize) -> String {
+    let least = 0.1f64.powi(decimals as i32);
+    if value > 0.0 && value < 0.5 * least {
+        return with_unit(&format!("<{}", fixed(least, decimals)), "ml");
+    }
+    with_unit(&fixed(value, decimals), "ml")
+}
+
+/// Decimals that leave about three significant digits of a range.
+pub fn decimals_of(range: f64) -> i32 {
+    (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32
+}
+
 /// Why no streamline was kept: the most frequent fate, in words; `mask`: what the tensors are within.
 /// `None` if one was, or none asked for.
 pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Fate)> {

@@ -1,16 +1,8 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-pub use crate::state::words::{THIN, count, fixed, significant, took, with_unit};
-
-/// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
-pub fn measure(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v < 9.995 => 2,
-        v if v < 99.95 => 1,
-        _ => 0,
-    };
-    fixed(value, decimals)
-}
+pub use crate::state::words::{
+    THIN, count, decimals_of, fixed, measure, ml, significant, took, with_unit,
+};
 
 /// `81 × 105 × 60`, with the number of volumes where there are several.
 pub fn shape(shape: [usize; 3], frames: usize) -> String {
@@ -20,20 +12,6 @@ pub fn shape(shape: [usize; 3], frames: usize) -> String {
     } else {
         format!("{x} × {y} × {z}")
     }
-}
-
-/// `2.8 ml`; what is there but too small for these decimals is `<0.1 ml`, not nothing.
-pub fn ml(value: f64, decimals: usize) -> String {
-    let least = 0.1f64.powi(decimals as i32);
-    if value > 0.0 && value < 0.5 * least {
-        return with_unit(&format!("<{}", fixed(least, decimals)), "ml");
-    }
-    with_unit(&fixed(value, decimals), "ml")
-}
-
-/// Decimals that leave about three significant digits of a range.
-pub fn decimals_of(range: f64) -> i32 {
-    (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32
 }
 
 /// `1.75 × 1.75 × 2.5 mm`.

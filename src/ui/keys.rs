@@ -40,6 +40,8 @@ pub fn handle(
     });
     // The first Esc closes what is open; a second one in the same frame goes on.
     let mut closes = typing || popup_was_open;
+    // One that opened in this frame has taken its key already.
+    let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
     let by_hand = focused_by_hand(ui);
     // A view is neither a field nor a button.
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
@@ -57,14 +59,18 @@ pub fn handle(
                 memory.typing = true;
                 break;
             }
+        } else if key == Key::F1 {
+            memory.help.shown = !memory.help.shown;
         } else if key == Key::F6 {
             focus::go(ui, modifiers.shift);
         } else if key == Key::Escape {
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);
             }
-        } else if typing || popup_was_open && moves_in_menus(key) {
+        } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu takes the key.
+        } else if !modifiers.alt && focus::takes(ui, key) {
+            // So does what was touched last.
         } else if modifiers.alt {
             look(key, state, actions);
         } else if !focused {
@@ -112,8 +118,10 @@ fn escape(ui: &Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     if let Some(focused) = ui.memory(|m| m.focused()) {
         ui.memory_mut(|m| m.surrender_focus(focused));
     }
-    if memory.shortcuts {
-        memory.shortcuts = false;
+    if memory.help.keys {
+        memory.help.keys = false;
+    } else if memory.help.shown {
+        memory.help.shown = false;
     } else if memory.list.is_some() {
         memory.list = None;
     } else {
@@ -212,7 +220,7 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
 
 fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if key == Key::Questionmark {
-        memory.shortcuts = !memory.shortcuts;
+        memory.help.keys = !memory.help.keys;
         return;
     }
     if state.document.is_empty() {

@@ -13,6 +13,7 @@ mod first_run;
 pub mod format;
 mod forms;
 mod guide;
+mod help;
 pub mod icons;
 mod keys;
 mod layers;
@@ -61,7 +62,7 @@ pub struct Memory {
     files: Files,
     drag: widgets::drag::Watch,
     list: Option<List>,
-    shortcuts: bool,
+    help: help::Help,
     settings: bool,
     /// The first page was there: what is opened next is seen from its beginning.
     begins: bool,
@@ -130,7 +131,7 @@ impl Memory {
             files: Files::new(native, beside),
             drag: widgets::drag::Watch::default(),
             list: None,
-            shortcuts: false,
+            help: help::Help::default(),
             begins: false,
             settings: false,
             tool_kind: None,
@@ -274,7 +275,8 @@ pub fn show(
     if memory.renaming.as_ref().is_some_and(|r| r.fresh) {
         ui.ctx().request_repaint();
     }
-    if memory.shortcuts {
+    help::show(ui, window, state, memory, &mut actions);
+    if memory.help.keys {
         shortcuts::show(ui, window, state, memory, &mut actions);
     }
     palette::show(ui, window, state, memory, &mut actions);

@@ -10,6 +10,7 @@ use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
 use crate::data::region::RegionId;
+use crate::guide::PAGES;
 use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
@@ -61,7 +62,9 @@ enum Run {
     /// Asks for a path to open.
     Path,
     Screenshot,
-    Shortcuts,
+    Keys,
+    /// A page of the guide.
+    Help(&'static str),
 }
 
 struct Entry {
@@ -70,6 +73,19 @@ struct Entry {
     also: &'static str,
     key: &'static str,
     run: Run,
+}
+
+/// The sheet of keys and the pages of the guide.
+fn help(add: &mut impl FnMut(&str, &'static str, Run)) {
+    add("Keys and mouse", "?", Run::Keys);
+    for (i, page) in PAGES.iter().enumerate() {
+        let key = if i == 0 { "F1" } else { "" };
+        add(
+            &format!("Help: {}", page.title()),
+            key,
+            Run::Help(page.name),
+        );
+    }
 }
 
 /// All that can be done now, in the order of its likely use.
@@ -100,7 +116,7 @@ fn entries(state: &State) -> Vec<Entry> {
             add(name, "", Run::Act(Action::OpenDemo { guide }));
         }
         add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
-        add("Keys and mouse", "?", Run::Shortcuts);
+        help(&mut add);
         add("Settings…", "Ctrl+,", ctrl(Key::Comma));
         add("Quit", "", quit());
         return all;
@@ -298,7 +314,7 @@ fn entries(state: &State) -> Vec<Entry> {
         }
     }
     add("Start the guide", "", Run::Act(Action::StartGuide));
-    add("Keys and mouse", "?", Run::Shortcuts);
+    help(&mut add);
     add("Quit", "", quit());
     all.extend(layers::entries(state));
     all.extend(regions::entries(state));
@@ -549,7 +565,8 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
     match run {
         Run::Act(action) => actions.push(action),
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
-        Run::Shortcuts => memory.shortcuts = true,
+        Run::Keys => memory.help.keys = true,
+        Run::Help(page) => memory.help.open(page),
         Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
         Run::Threshold => list_of_regions::from_threshold(state, memory, actions),
         Run::Region(id) => {

@@ -6,7 +6,7 @@ mod top;
 pub use split::in_sight;
 
 use super::theme::{self, size, space};
-use super::widgets::button::IconButton;
+use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Answer, Note};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
@@ -127,6 +127,116 @@ pub fn list_of_rail(
     });
 }
 
+/// In lower panels inputs and controls would hide behind results, or results behind them: one of the two is shown.
+const LOW: f32 = 400.0;
+const SWITCH: f32 = 34.0;
+/// Whether that is the results.
+const RESULTS_ALONE: &str = "Results alone";
+
+/// Inputs and controls, or results, behind a switch.
+fn one_of_two(
+    ui: &mut Ui,
+    body: Rect,
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let switch = Rect::from_min_max(
+        body.min + vec2(space::INSET - 1.0, 6.0),
+        pos2(body.right() - space::INSET, body.top() + SWITCH - 4.0),
+    );
+    let now = memory.is_open(RESULTS_ALONE, false);
+    let chosen = segmented(
+        ui,
+        switch,
+        "Part of the panel",
+        &["Controls", "Results"],
+        usize::from(now),
+    );
+    if chosen.is_some_and(|chosen| chosen != usize::from(now)) {
+        memory.toggle(RESULTS_ALONE);
+    }
+    let body = body.with_min_y((body.top() + SWITCH).min(body.bottom()));
+    let name = state.view.task.name();
+    if memory.is_open(RESULTS_ALONE, false) {
+        super::part(ui, "results", body, |ui| {
+            anchor::scroll(ui, ("results", name), |ui| {
+                results(ui, state, memory, actions)
+            });
+        });
+    } else {
+        super::part(ui, "task", body, |ui| {
+            anchor::scroll(ui, name, |ui| controls(ui, state, memory, actions));
+        });
+    }
+}
+
+/// Inputs and controls above results.
+fn both(
+    ui: &mut Ui,
+    (whole, body): (Rect, Rect),
+    state: &State,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let p = theme::palette(ui.style());
+    let task = state.view.task;
+    let fits = state.document.scan().is_some();
+    let split = Split::of(ui, task, fits, whole, body);
+    let (above, below) = split.places(body);
+    let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
+    super::part(ui, "task", above, |ui| {
+        natural.0 = anchor::scroll(ui, task.name(), |ui| {
+            rows_from = ui.cursor().top();
+            controls(ui, state, memory, actions);
+        });
+    });
+    super::part(ui, "results", below, |ui| {
+        if split.divided {
+            let line = Stroke::new(1.0, p.line);
+            ui.painter().hline(below.x_range(), below.top() + 0.5, line);
+        }
+        natural.1 = anchor::scroll(ui, ("results", task.name()), |ui| {
+            results(ui, state, memory, actions);
+        });
+    });
+    split.remember(ui, task, natural, rows_from);
+}
+
+fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    forms::mosaic::show(ui, state, actions);
+    forms::region::show(ui, state, memory, actions);
+    match state.view.task {
+        Task::View => {
+            forms::bundle::show(ui, state, memory, actions);
+            forms::tensor_fit::show(ui, state, memory, actions);
+        }
+        Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
+        Task::Segment => forms::level_set::show(ui, state, memory, actions),
+        Task::Filter => forms::commit::show(ui, state, memory, actions),
+        Task::Track => forms::tracking::show(ui, state, memory, actions),
+    }
+}
+
+fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let task = state.view.task;
+    match task {
+        Task::View => forms::tensor_fit::results(ui, state, memory, actions),
+        Task::Pathways => forms::eikonal::results(ui, state, memory, actions),
+        Task::Segment => forms::level_set::results(ui, state, memory, actions),
+        Task::Filter => forms::commit::results(ui, state, memory, actions),
+        Task::Track => {
+            let narrow = memory.narrow;
+            forms::tracking::results(ui, state, memory, narrow, actions);
+        }
+    }
+    section::end(ui);
+    // Keeping tracks selects their layer: what is above stays where it is.
+    if task == Task::Track {
+        forms::bundle::show(ui, state, memory, actions);
+    }
+}
+
 pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if std::mem::take(&mut memory.begins) {
         // How far lists were scrolled is kept between runs, too.
@@ -150,52 +260,11 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     );
     let whole = body;
     let body = top::show(ui, whole, state, memory, actions);
-    let task = state.view.task;
-    let fits = state.document.scan().is_some();
-    let split = Split::of(ui, task, fits, whole, body);
-    let (above, below) = split.places(body);
-    let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
-    super::part(ui, "task", above, |ui| {
-        natural.0 = anchor::scroll(ui, task.name(), |ui| {
-            rows_from = ui.cursor().top();
-            forms::mosaic::show(ui, state, actions);
-            forms::region::show(ui, state, memory, actions);
-            match task {
-                Task::View => {
-                    forms::bundle::show(ui, state, memory, actions);
-                    forms::tensor_fit::show(ui, state, memory, actions);
-                }
-                Task::Pathways => forms::eikonal::show(ui, state, memory, actions),
-                Task::Segment => forms::level_set::show(ui, state, memory, actions),
-                Task::Filter => forms::commit::show(ui, state, memory, actions),
-                Task::Track => forms::tracking::show(ui, state, memory, actions),
-            }
-        });
-    });
-    super::part(ui, "results", below, |ui| {
-        if split.divided {
-            let line = Stroke::new(1.0, p.line);
-            ui.painter().hline(below.x_range(), below.top() + 0.5, line);
-        }
-        natural.1 = anchor::scroll(ui, ("results", task.name()), |ui| {
-            match task {
-                Task::View => forms::tensor_fit::results(ui, state, memory, actions),
-                Task::Pathways => forms::eikonal::results(ui, state, memory, actions),
-                Task::Segment => forms::level_set::results(ui, state, memory, actions),
-                Task::Filter => forms::commit::results(ui, state, memory, actions),
-                Task::Track => {
-                    let narrow = memory.narrow;
-                    forms::tracking::results(ui, state, memory, narrow, actions);
-                }
-            }
-            section::end(ui);
-            // Keeping tracks selects their layer: what is above stays where it is.
-            if task == Task::Track {
-                forms::bundle::show(ui, state, memory, actions);
-            }
-        });
-    });
-    split.remember(ui, task, natural, rows_from);
+    if whole.height() < LOW {
+        one_of_two(ui, body, state, memory, actions);
+    } else {
+        both(ui, (whole, body), state, memory, actions);
+    }
     super::part(ui, "actions", foot, |ui| {
         ui.painter()
             .hline(foot.x_range(), foot.top() + 0.5, Stroke::new(1.0, p.line));

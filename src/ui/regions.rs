@@ -404,7 +404,7 @@ fn row(
 fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let id = ui.make_persistent_id(("role", region.id));
-    let response = ui.interact(rect, id, Sense::click());
+    let response = menu::field(ui, rect, id);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
     let painter = ui.painter();
     let caret = pos2(rect.right() - 5.0, rect.center().y + 0.5);
@@ -429,7 +429,7 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
             format!("Role of {}", region.name),
         )
     });
-    let chosen = menu::popup(&response, 150.0, |ui| {
+    let chosen = menu::drop_down(&response, 150.0, |ui| {
         let mut chosen = None;
         for role in Role::ALL {
             let current = role == region.role;

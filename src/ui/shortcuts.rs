@@ -3,7 +3,7 @@
 use super::theme::{self, size};
 use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
-use super::{Memory, icons};
+use super::{Memory, help, icons};
 use crate::state::report::DISCLAIMER;
 use crate::state::{Action, Mouse, State};
 use egui::{
@@ -105,6 +105,7 @@ const GROUPS: [[Group; 2]; 3] = [
             "Work",
             &[
                 ("Ctrl + K", "Find a command"),
+                ("F1", "Help"),
                 ("Ctrl + Z, Y", "Undo, redo"),
                 ("Ctrl + O, N", "Open, new"),
                 ("Ctrl + S", "Save the session"),
@@ -148,7 +149,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         frame.show(ui, |ui| contents(ui, room, state, memory, actions));
     });
     let elsewhere = response.response.clicked_elsewhere();
-    if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.shortcuts {
+    if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.help.keys {
         // The click that opened the sheet is not a click beside it.
         let fresh = ui.data_mut(|d| {
             std::mem::replace(
@@ -157,10 +158,10 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             )
         });
         if fresh {
-            memory.shortcuts = false;
+            memory.help.keys = false;
         }
     }
-    if !memory.shortcuts {
+    if !memory.help.keys {
         ui.data_mut(|d| d.remove::<bool>(response.response.id.with("shown")));
     }
 }
@@ -191,7 +192,7 @@ fn contents(
         .show_right(ui, head)
         .clicked()
     {
-        memory.shortcuts = false;
+        memory.help.keys = false;
     }
     let in_column = |i: usize| {
         let all = GROUPS
@@ -279,12 +280,8 @@ fn foot_of(
     let guide = Button::plain("Start the guide").icon(icons::COMPASS);
     let place = paint::at_right(foot, vec2(guide.width(ui), 30.0));
     if guide.show_at(ui, place).clicked() {
-        memory.shortcuts = false;
-        actions.push(if state.document.is_empty() {
-            Action::OpenDemo { guide: true }
-        } else {
-            Action::StartGuide
-        });
+        memory.help.keys = false;
+        actions.push(help::start_guide(state));
     }
     let theme = Rect::from_min_max(
         pos2(place.left() - 116.0, foot.top()),

@@ -18,6 +18,17 @@ const TURN: u64 = u64::MAX;
 /// An estimate of the end needs this much experience.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
+/// Between the position and what runs, and between words, bar and button of what runs, points.
+const GAP: f32 = 24.0;
+const BESIDE: f32 = 12.0;
+/// The bar of what runs, and the shortest that shows how far it is.
+const BAR: f32 = 120.0;
+const LEAST_BAR: f32 = 40.0;
+/// Shorter words say nothing: the bar gives way.
+const LEAST_WORDS: f32 = 90.0;
+/// What is said has this share of the room at most as long as there is a reading that could stand there.
+const STATUS_SHARE: f32 = 0.6;
+
 pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let bar = ui.max_rect();
@@ -27,18 +38,15 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     let inner = paint::inset(bar, 12.0, 12.0);
     let right = devices::show(ui, inner, state, narrow, actions);
     let mut free = Rect::from_min_max(inner.min, pos2(right - 12.0, inner.bottom()));
+    let status = status(ui, state);
     if !state.document.is_empty() {
-        free.min.x = position(ui, free, state, narrow) + 24.0;
+        let needed = status.as_ref().map_or(0.0, |status| status.width(ui));
+        free.min.x = position(ui, free, state, (narrow, needed)) + GAP;
     }
-    match slowest(state) {
-        _ if state.session.turning.is_some() => turning(ui, free, state, actions),
-        // The first page shows it.
-        Some(_) if state.document.is_empty() => {}
-        Some(job) => running(ui, free, state, job, actions),
-        None if state.session.status.is_empty() && state.document.is_empty() => {
-            text(ui, free, "No scan open");
-        }
-        None => text(ui, free, &state.session.status),
+    match status {
+        Some(Status::Work(work)) => working(ui, free, work, actions),
+        Some(Status::Text(line)) => text(ui, free, line),
+        None => {}
     }
     if state.session.turning.is_none() {
         // The next turn measures its own pace.
@@ -52,7 +60,44 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
 /// The job that has run longest, where the eye is: the bar may lie below the screen.
 pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Action>) {
     if let Some(job) = slowest(state) {
-        running(ui, place, state, job, actions);
+        let work = running(ui, state, job);
+        working(ui, place, work, actions);
+    }
+}
+
+/// What stands between the position and the device.
+enum Status<'a> {
+    Work(Shown<'a>),
+    Text(&'a str),
+}
+
+impl Status<'_> {
+    /// Of all of it, points.
+    fn width(&self, ui: &Ui) -> f32 {
+        let regular = theme::regular(size::LABEL);
+        match self {
+            Self::Text(line) => paint::width(ui, line, regular),
+            Self::Work(work) => {
+                let line = paint::width(ui, &work.words, regular);
+                line + BESIDE + BAR + BESIDE + cancel_width(ui)
+            }
+        }
+    }
+}
+
+fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
+    let session = &state.session;
+    if let Some(turn) = turning(ui, state) {
+        return Some(Status::Work(turn));
+    }
+    match slowest(state) {
+        // The first page shows it.
+        Some(_) if state.document.is_empty() => None,
+        Some(job) => Some(Status::Work(running(ui, state, job))),
+        None if session.status.is_empty() && state.document.is_empty() => {
+            Some(Status::Text("No scan open"))
+        }
+        None => Some(Status::Text(&session.status)),
     }
 }
 
@@ -70,8 +115,9 @@ fn text(ui: &mut Ui, free: Rect, text: &str) {
     response.on_hover_text(text);
 }
 
-/// Crosshair in mm and voxels, and the most telling values; returns where it ends.
-fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
+/// Crosshair in mm and voxels, and the most telling values, of which the last give way to what is `needed` on
+/// the right; returns where it ends.
+fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32)) -> f32 {
     let p = theme::palette(ui.style());
     let at = state.view.crosshair;
     paint::icon(
@@ -88,9 +134,9 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
     let strong = theme::medium(size::LABEL);
     let plain = theme::regular(size::LABEL);
     let gap = "    ";
-    let mut spans = vec![(place.clone(), strong.clone(), p.t1)];
+    let mut parts = vec![vec![(place, strong.clone(), p.t1)]];
     if let Some(voxel) = voxel.filter(|_| !narrow) {
-        spans.push((format!("{gap}{voxel}"), plain.clone(), p.t3));
+        parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }
     for reading in probe::brief(state, &readings, 2) {
         let name = match reading.name.as_str() {
@@ -99,18 +145,37 @@ fn position(ui: &mut Ui, free: Rect, state: &State, narrow: bool) -> f32 {
             probe::PHI => "φ",
             name => name,
         };
-        spans.push((format!("{gap}{name} "), plain.clone(), p.t2));
-        spans.push((reading.value.clone(), strong.clone(), p.t1));
+        parts.push(vec![
+            (format!("{gap}{name} "), plain.clone(), p.t2),
+            (reading.value.clone(), strong.clone(), p.t1),
+        ]);
     }
+    // All of them are said, to a screen reader and on hover.
+    let label: String = parts.iter().flatten().map(|s| s.0.as_str()).collect();
+    let text = paint::inset(free, 22.0, 0.0);
+    let room = text.width() - GAP - needed.min(STATUS_SHARE * free.width());
+    let wide = |part: &Vec<(String, egui::FontId, egui::Color32)>| -> f32 {
+        let wide = part.iter().map(|(t, f, _)| paint::width(ui, t, f.clone()));
+        wide.sum()
+    };
+    let ends = parts.iter().scan(0.0, |end, part| {
+        *end += wide(part);
+        Some(*end)
+    });
+    let fit = ends.filter(|end| *end <= room).count().max(1);
+    let all = fit == parts.len();
+    parts.truncate(fit);
+    let spans: Vec<_> = parts.into_iter().flatten().collect();
     let borrowed: Vec<_> = spans
         .iter()
         .map(|(t, f, c)| (t.as_str(), f.clone(), *c))
         .collect();
-    let text = paint::inset(free, 22.0, 0.0);
     let shown = paint::spans(ui.painter(), text, egui::Align2::LEFT_CENTER, &borrowed);
     let response = ui.interact(shown, ui.make_persistent_id("position"), Sense::hover());
-    let label: String = spans.iter().map(|s| s.0.as_str()).collect();
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+    if !all {
+        response.on_hover_text(&label);
+    }
     shown.right()
 }
 
@@ -124,34 +189,31 @@ fn slowest(state: &State) -> Option<&Job> {
 }
 
 /// A turn, of which each picture is a job.
-fn turning(ui: &mut Ui, free: Rect, state: &State, actions: &mut Vec<Action>) {
-    let Some(Turning { turn, done, .. }) = &state.session.turning else {
-        return;
-    };
+fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
+    let Turning { turn, done, .. } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
     let mut words = format!("{label} · {done} of {} pictures", turn.frames);
     let pace = (u64::from(*done), u64::from(turn.frames));
     if let Some(left) = left(ui, TURN, label, pace) {
         words = format!("{words} · {} left", duration(left));
     }
-    let shown = Shown {
+    Some(Shown {
         label,
         words,
         share: Some(*done as f32 / turn.frames as f32),
         slot: Slot::Picture,
         ticket: TURN,
-    };
-    working(ui, free, shown, actions);
+    })
 }
 
-fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<Action>) {
+fn running<'a>(ui: &Ui, state: &State, job: &'a Job) -> Shown<'a> {
     let mut progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
     let open = job.slot == Slot::Commit && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
-        // The panel shows this number, too.
-        progress.done = fit.iterations();
+        // The panel shows these numbers, too.
+        (progress.done, progress.total) = (fit.iterations(), fit.most());
     }
     let share = match open {
         true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
@@ -183,14 +245,13 @@ fn running(ui: &mut Ui, free: Rect, state: &State, job: &Job, actions: &mut Vec<
             words = format!("{words} · {} left", duration(left));
         }
     }
-    let shown = Shown {
+    Shown {
         label: &job.label,
         words,
         share,
         slot: job.slot,
         ticket: job.ticket,
-    };
-    working(ui, free, shown, actions);
+    }
 }
 
 /// Work that goes on, and how it is stopped.
@@ -202,6 +263,12 @@ struct Shown<'a> {
     ticket: u64,
 }
 
+fn cancel_width(ui: &Ui) -> f32 {
+    paint::width(ui, "Cancel", theme::medium(size::LABEL)) + 16.0
+}
+
+/// Words, the bar and the button that cancels. Where there is no room for all, the bar is shorter, then the words
+/// are; without room for both the words stay, which say the share, too.
 fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let Shown {
@@ -212,8 +279,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
         ticket,
     } = shown;
     let cancel_font = theme::medium(size::LABEL);
-    let width = paint::width(ui, "Cancel", cancel_font.clone()) + 16.0;
-    let place = paint::at_right(free, vec2(width, 20.0));
+    let place = paint::at_right(free, vec2(cancel_width(ui), 20.0));
     let id = ui.make_persistent_id(("cancel", ticket));
     let response = ui.interact(place, id, Sense::click());
     let fill = if response.hovered() { p.b3 } else { p.b2 };
@@ -227,27 +293,29 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
     }
     response.on_hover_text("Esc");
 
-    let bar = Rect::from_center_size(
-        pos2(place.left() - 12.0 - 60.0, free.center().y),
-        vec2(120.0, 3.0),
-    );
-    charts::progress(ui.painter(), bar, share, p.b3, p.accent);
-    let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
-    response.widget_info(|| WidgetInfo {
-        value: share.map(f64::from),
-        ..WidgetInfo::labeled(Role::ProgressIndicator, true, label)
-    });
-
-    let before = Rect::from_min_max(free.min, pos2(bar.left() - 12.0, free.bottom()));
-    let shown = paint::right(
-        ui.painter(),
-        before,
-        &words,
-        theme::regular(size::LABEL),
-        p.t1,
-    );
+    let regular = theme::regular(size::LABEL);
+    let room = place.left() - BESIDE - free.left();
+    let rest = room - paint::width(ui, &words, regular.clone()) - BESIDE;
+    let wide = rest.clamp(LEAST_BAR, BAR);
+    let mut before = free.with_max_x(place.left() - BESIDE);
+    if room >= LEAST_BAR + BESIDE + LEAST_WORDS {
+        let bar = paint::at_right(before, vec2(wide, 3.0));
+        charts::progress(ui.painter(), bar, share, p.b3, p.accent);
+        let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
+        response.widget_info(|| WidgetInfo {
+            value: share.map(f64::from),
+            ..WidgetInfo::labeled(Role::ProgressIndicator, true, label)
+        });
+        before.max.x = bar.left() - BESIDE;
+    }
+    // How far it is stands at the end.
+    let cut = paint::elided(ui.painter(), &words, regular.clone(), before.width());
+    let shown = paint::right(ui.painter(), before, &cut, regular, p.t1);
     let response = ui.interact(shown, id.with("words"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &words));
+    if cut != words {
+        response.on_hover_text(&words);
+    }
 }
 
 /// A stage as it goes on after the job's label, names of files as they are; `None` where the label has

@@ -318,13 +318,8 @@ fn right_side(
         button.show_at(ui, place)
     };
     let open = !state.document.is_empty();
-    if next(
-        ui,
-        IconButton::new(icons::HELP, "Help").hint("Shortcuts and help (?)"),
-    )
-    .clicked()
-    {
-        memory.shortcuts = !memory.shortcuts;
+    if next(ui, IconButton::new(icons::HELP, "Help").hint("Help (F1)")).clicked() {
+        memory.help.shown = !memory.help.shown;
     }
     let camera = IconButton::new(icons::CAMERA, "Screenshot")
         .disabled(!open)

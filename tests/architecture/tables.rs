@@ -90,6 +90,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("render", All),
             // Which formats there are and what they hold: a table of plain values.
             ("io", Only(&["Content", "Format"])),
+            ("guide", All),
         ],
     ),
     (
@@ -106,6 +107,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("render", All),
             // Pictures of the window.
             ("ui", Only(&["Memory", "show", "snapshot"])),
+            ("guide", All),
         ],
     ),
     (
@@ -119,6 +121,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("ui", All),
         ],
     ),
+    // The pages of the guide: text.
+    ("guide", &[]),
     ("main", &[("app", All), ("cli", All)]),
     ("lib", &[]),
 ];

@@ -6,6 +6,7 @@ mod cost;
 mod drivers;
 mod edges;
 mod endings;
+mod guide;
 mod info;
 mod live;
 mod pictures;
@@ -48,7 +49,6 @@ pub fn tests() -> Vec<Trial> {
             "cli::phantom_is_fitted_tracked_and_described",
             phantom_round,
         ),
-        test("cli::every_command_of_the_readme_parses", readme),
         test("cli::same_bytes_for_any_number_of_threads", same_bytes),
         test("cli::the_windows_rays_are_the_commands", live::rays),
         test("cli::painted_regions_are_the_commands_masks", live::painted),
@@ -79,6 +79,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(drivers::tests())
         .chain(edges::tests())
         .chain(endings::tests())
+        .chain(guide::tests())
         .chain(said::tests())
         .collect()
 }
@@ -408,17 +409,6 @@ fn help_has_examples() {
             output.status.success() && text.contains("Examples:"),
             "{command}: {text}"
         );
-    }
-}
-
-fn readme() {
-    let text = include_str!("../../README.md");
-    let commands = text.lines().filter(|l| l.starts_with("arcuate "));
-    let commands: Vec<&str> = commands.collect();
-    assert!(commands.len() >= 7, "{commands:?}");
-    for command in commands {
-        let words = shell_words(command.split(" #").next().unwrap_or(command));
-        Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{command}: {e}"));
     }
 }
 

@@ -18,6 +18,7 @@ mod segment_steered;
 mod stale;
 mod steps;
 mod told;
+mod undone;
 mod whole_brain;
 mod windows;
 
@@ -73,7 +74,7 @@ pub fn tests() -> Vec<Trial> {
         .chain(segment_steered::tests())
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
-    let own = own.chain(steps::tests());
+    let own = own.chain(steps::tests()).chain(undone::tests());
     own.chain(backend::tests()).chain(told::tests()).collect()
 }
 

@@ -6,6 +6,7 @@
 use arcuate_tests as support;
 
 mod app;
+mod shapes;
 mod ui;
 mod views;
 

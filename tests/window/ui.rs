@@ -13,6 +13,7 @@ mod paths;
 mod pathways;
 mod rays;
 mod regions;
+mod room;
 mod sample;
 pub mod segment;
 mod sessions;
@@ -179,6 +180,7 @@ pub fn tests() -> Vec<Trial> {
         sessions::tests(),
         rays::tests(),
         regions::tests(),
+        room::tests(),
         segment::tests(),
         filter::tests(),
         first::tests(),

@@ -7,6 +7,7 @@ mod events;
 mod flats;
 mod hands;
 mod keys;
+mod labels;
 mod large;
 mod marks;
 mod mice;
@@ -30,6 +31,7 @@ pub fn tests() -> Vec<Trial> {
         mice::tests(),
         hands::tests(),
         keys::tests(),
+        labels::tests(),
         large::tests(),
         marks::tests(),
         picture::tests(),

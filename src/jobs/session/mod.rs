@@ -1,6 +1,7 @@
 //! Sessions: what the state hands over to be written, what comes back when one is read, and what is
 //! kept between windows.
 
+mod mask_files;
 mod memory;
 mod remake;
 mod work;
@@ -120,6 +121,8 @@ pub struct Draft {
     /// In the order of their numbers, too.
     pub numbers: Vec<StoredNumbers>,
     pub results: Vec<ToSum>,
+    /// Files that hold masks, by the masks' numbers.
+    pub mask_files: Vec<(usize, PathBuf)>,
     pub store: Store,
     /// Of the document; comes back in [`super::Saved`].
     pub revision: u64,
@@ -184,6 +187,8 @@ pub struct ReadSession {
     pub path: PathBuf,
     /// Checksum of the session file.
     pub sha256: String,
+    /// It is a copy for recovery, and the session that it belongs to is still what it was then.
+    pub origin_is_same: bool,
     pub content: Parsed,
     /// `Arcuate 0.1.0`, and where it computed.
     pub program: String,
@@ -191,6 +196,8 @@ pub struct ReadSession {
     pub files: Vec<Found>,
     pub masks: Vec<Result<Mask, Unread<PackedMask>>>,
     pub numbers: Vec<Result<Arc<[f32]>, Unread<PackedNumbers>>>,
+    /// Files that still hold masks, by the masks' numbers.
+    pub mask_files: Vec<(usize, PathBuf)>,
     pub results: Vec<Sum>,
 }
 

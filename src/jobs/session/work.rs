@@ -3,6 +3,7 @@
 use super::super::open::open;
 use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
+use super::mask_files;
 use super::{
     Draft, Found, GONE, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers,
     Stored, StoredNumbers, ToSum, Unread,
@@ -18,6 +19,7 @@ use crate::phantom;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tractogram::selection::{self, Edit, apply};
 use glam::DAffine3;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -147,6 +149,8 @@ fn compose(
         }
         results.push(sum);
     }
+    let content = draft.content.value();
+    let content = mask_files::added(content, &draft.mask_files, folder, &known, control)?;
     Ok(SessionFile {
         arcuate_session: session::VERSION,
         program: format!("Arcuate {}", env!("CARGO_PKG_VERSION")),
@@ -160,7 +164,7 @@ fn compose(
             .collect(),
         numbers: numbers(&draft.numbers),
         results,
-        content: draft.content.value(),
+        content,
     })
 }
 
@@ -261,8 +265,9 @@ pub fn read(
     let sentence = |e: crate::io::Error| e.to_string();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
-    let session = session::read(&path).map_err(sentence)?;
+    let mut session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
+    let mask_files = mask_files::taken(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than there is";
     // Text of a few bytes may stand for very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
@@ -312,7 +317,10 @@ pub fn read(
             entry,
         });
     }
+    let origin_is_same = origin_is_same(&session.content, control)?;
     Ok(ReadSession {
+        origin_is_same,
+        mask_files,
         content: (parser.0)(session.content),
         program: session.program,
         computed_on: session.computed_on,
@@ -323,6 +331,20 @@ pub fn read(
         files,
         masks,
     })
+}
+
+/// Whether the session that a copy for recovery belongs to is still the one that it was when the copy was written.
+fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
+    let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
+    let (Some(origin), Some(sum)) = (origin, sum) else {
+        return Ok(false);
+    };
+    match checksum::of_file(Path::new(origin), control) {
+        Ok(found) => Ok(found == sum),
+        Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
+        // Whatever it is now, it is not what it was.
+        Err(_) => Ok(false),
+    }
 }
 
 /// Reads every byte of files that were taken for those of a session by their size and age.

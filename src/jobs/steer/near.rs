@@ -51,7 +51,7 @@ pub struct Near {
 }
 
 impl Thing {
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Lines(name, _) | Self::Set(name, ..) => name,
         }

@@ -99,6 +99,8 @@ impl Run {
         self.beside.truncate(self.evolution.all_inputs().len());
         self.placed.retain(|(_, at)| *at < step);
         self.leak = None;
+        // The speed was that of the branch that is left.
+        self.steps_per_s = 0.0;
         self.forget();
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{ByPtr, Chosen, Column, Origin, Sifted};
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
-use crate::state::document::{Content, Layer, LayerId};
+use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::{Recipe, State};
 use std::sync::Arc;
@@ -12,6 +12,25 @@ pub fn lines_of(layer: &Layer) -> Option<&Tractogram> {
     match &layer.content {
         Content::Tractogram(tractogram) => Some(tractogram),
         _ => None,
+    }
+}
+
+impl Document {
+    /// What stands over a column.
+    pub fn column_name(&self, column: &Column) -> String {
+        match column {
+            Column::Value(name) => match name.as_str() {
+                "length" => "Length".to_owned(),
+                "fa" => "FA".to_owned(),
+                "cm" => "CM".to_owned(),
+                "target" => "Target".to_owned(),
+                WEIGHT => "Weight".to_owned(),
+                "stop_start" => "Start stopped".to_owned(),
+                "stop_end" => "End stopped".to_owned(),
+                name => name.to_owned(),
+            },
+            Column::Image(layer) => self.layer(*layer).map_or(String::new(), |l| l.name.clone()),
+        }
     }
 }
 
@@ -132,22 +151,7 @@ impl State {
 
     /// What stands over a column.
     pub fn column_name(&self, column: &Column) -> String {
-        match column {
-            Column::Value(name) => match name.as_str() {
-                "length" => "Length".to_owned(),
-                "fa" => "FA".to_owned(),
-                "cm" => "CM".to_owned(),
-                "target" => "Target".to_owned(),
-                WEIGHT => "Weight".to_owned(),
-                "stop_start" => "Start stopped".to_owned(),
-                "stop_end" => "End stopped".to_owned(),
-                name => name.to_owned(),
-            },
-            Column::Image(layer) => self
-                .document
-                .layer(*layer)
-                .map_or(String::new(), |l| l.name.clone()),
-        }
+        self.document.column_name(column)
     }
 
     /// The label map that connections are of.

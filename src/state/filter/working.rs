@@ -63,15 +63,25 @@ pub struct Running {
     pub key: FilterKey,
     pub from: FitOf,
     pub curve: Curve,
-    /// Values of the curve that are of the fit before, which this one goes on from.
+    /// Values of the curve that are of the fit before, which this one goes on from: one an iteration.
     pub before: usize,
 }
 
 impl Running {
-    /// Iterations of this run; the curve of one that goes on begins with those before.
+    /// Iterations, with those of the weights that it goes on from.
     pub fn iterations(&self) -> u64 {
+        (self.before as u64) + self.own_iterations()
+    }
+
+    /// Those of this run alone: 0 until it has begun.
+    pub fn own_iterations(&self) -> u64 {
         // The first value is of the start.
         (self.curve.iterations() + 1).saturating_sub(self.before + 1) as u64
+    }
+
+    /// The iterations after which the run ends in any case.
+    pub fn most(&self) -> u64 {
+        self.before as u64 + u64::from(self.from.params.stop.iterations)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::held::find_again;
 use super::read::{edits, item, put_edits, restore};
-use super::write::result_name;
+use super::results::result_name;
 use super::{Absent, Origin, not_what_it_was};
 use super::{moved_of, regions_of, segments_of, weights_of};
 use crate::io::Remark;

@@ -13,6 +13,7 @@ mod moved_of;
 mod pathways_of;
 mod read;
 mod regions_of;
+mod results;
 mod segments_of;
 mod snapshots;
 mod weights_of;
@@ -21,8 +22,9 @@ mod write;
 pub use late::{moved_to, one, weigh};
 pub use read::{Parse, build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
 pub use regions_of::{Group, Lacking, LeftOut, left_out};
+pub use results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
 pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
-pub use write::{LIVE, PATHWAY, SURFACE, TENSORS, autosave, draft, result_name};
+pub use write::{autosave, draft};
 
 use super::bundle::Bundle;
 use super::document::{Display, Document, Method};
@@ -32,6 +34,7 @@ use super::pathways::{self, AmongPairs};
 use super::recipe::MediumRecipe;
 use super::segment::Settings;
 use super::session::Curves;
+use super::unsaved::InSession;
 use super::view::View;
 use super::whole_brain::WholeBrain;
 use crate::data::turn::Turn;
@@ -62,9 +65,22 @@ pub struct Content {
     /// Checksum of that one as it was read or written last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_sha256: Option<String>,
+    /// What of a save for recovery is in that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<InSession>,
     /// What is kept to be compared with, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
+}
+
+impl Content {
+    /// What of a copy for recovery is in the session that it belongs to, where that one is what it was, or was
+    /// never saved.
+    pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
+        self.held
+            .as_ref()
+            .filter(|_| self.origin.is_none() || read.origin_is_same)
+    }
 }
 
 /// What was there once; live streamlines are a layer of it.

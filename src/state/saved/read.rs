@@ -5,10 +5,10 @@ use super::maps;
 use super::moved_of;
 use super::pathways_of::{self, basis};
 use super::regions_of::{self, region};
+use super::results::result_name;
 use super::segments_of;
 use super::snapshots;
 use super::weights_of;
-use super::write::result_name;
 use super::{
     Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
 };
@@ -194,6 +194,10 @@ pub fn build(
     let mut notes = Vec::new();
     let mut document = Document::default();
     fill(&mut document, saved);
+    let mask = |number: usize| read.masks.get(number)?.as_ref().ok();
+    let files = read.mask_files.iter();
+    let files = files.filter_map(|(number, path)| Some((mask(*number)?.id(), path.clone())));
+    document.mask_files = files.collect();
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
     let mut missing = absent;

@@ -1,23 +1,23 @@
 //! From the state to a session.
 
 use super::maps;
+use super::results::results;
 use super::snapshots::own_results;
 use super::{
     Absent, Content, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
     SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Shape};
-use crate::jobs::FoundPathway;
+use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
     Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
-use crate::state::filter::WEIGHT;
 use crate::state::moved::How;
 use crate::state::recipe::Source;
-use crate::state::{Document, Recipe, State, Task};
+use crate::state::unsaved::InSession;
+use crate::state::{Document, Recipe, State};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,16 +32,16 @@ pub(super) struct Lists<'a> {
 
 /// The session of the state as it is.
 pub fn draft(state: &State) -> Draft {
-    make(state, None, None)
+    make(state, false)
 }
 
 /// A draft for recovery, which names the session that it belongs to.
 pub fn autosave(state: &State) -> Draft {
-    let saving = &state.session.saving;
-    make(state, saving.file.clone(), saving.seen.clone())
+    make(state, true)
 }
 
-fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -> Draft {
+fn make(state: &State, copy: bool) -> Draft {
+    let saving = &state.session.saving;
     let mut lists = Lists {
         state,
         files: Vec::new(),
@@ -53,8 +53,9 @@ fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -
     let content = Content {
         document,
         view: Some(state.view.clone()),
-        origin,
-        origin_sha256,
+        origin: saving.file.clone().filter(|_| copy),
+        origin_sha256: saving.seen.clone().filter(|_| copy),
+        held: copy.then(|| InSession::of(state)),
         snapshots,
     };
     let mut results = results(state);
@@ -73,82 +74,13 @@ fn make(state: &State, origin: Option<PathBuf>, origin_sha256: Option<String>) -
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.label.clone(),
         results,
+        mask_files: lists.mask_files(),
         files: lists.files,
         masks: lists.masks,
         numbers: lists.numbers,
         store: state.document.store,
         revision: state.session.revision,
     }
-}
-
-/// `layer 7`.
-pub fn result_name(layer: u64) -> String {
-    format!("layer {layer}")
-}
-
-pub const TENSORS: &str = "tensors";
-pub const LIVE: &str = "live";
-pub const PATHWAY: &str = "pathway";
-pub const SURFACE: &str = "surface";
-
-fn results(state: &State) -> Vec<ToSum> {
-    let document = &state.document;
-    let mut results = Vec::new();
-    if let Some(tensors) = &document.tensors {
-        results.push(ToSum::Tensors(TENSORS.to_owned(), tensors.field.clone()));
-    }
-    if let Some(live) = state.final_live() {
-        results.push(ToSum::Curves {
-            of: LIVE.to_owned(),
-            tractogram: live.output.kept.clone(),
-            stored: false,
-        });
-    }
-    for layer in &document.layers {
-        let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
-        let edited = document.edits.contains_key(&layer.id);
-        if let (Held::Tractogram(tractogram), true) = (&layer.content, made || edited) {
-            let mut tractogram = tractogram.clone();
-            if document.weighed.contains_key(&layer.id) {
-                // Fitted to them, and no part of how they were made.
-                tractogram.per_streamline.remove(WEIGHT);
-            }
-            results.push(ToSum::Curves {
-                of: result_name(layer.id.0),
-                tractogram,
-                // What is of a file is made again from it.
-                stored: made,
-            });
-        }
-    }
-    for layer in &document.layers {
-        if let (Held::Image(map), true) = (&layer.content, document.maps.contains_key(&layer.id)) {
-            let of = result_name(layer.id.0);
-            results.push(ToSum::Values(of, map.id(), map.values.clone()));
-        }
-    }
-    let resting = state.resting_surface();
-    if let Some(phi) = resting.and_then(|(live, _)| live.phi.as_ref()) {
-        let of = SURFACE.to_owned();
-        results.push(ToSum::Values(of, phi.id(), phi.values.clone()));
-    }
-    let costs = |of: String, found: &FoundPathway| {
-        ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
-    };
-    let live = state.final_pathway();
-    let live = live.filter(|_| state.view.task == Task::Pathways);
-    results.extend(live.map(|found| costs(PATHWAY.to_owned(), found)));
-    for kept in &document.kept_pathways {
-        let found = kept.found.as_ref();
-        results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
-    }
-    for absent in &document.absent {
-        let name = result_name(absent.layer.id);
-        let sum = absent.read.results.iter().find(|r| r.of == name);
-        let folder = absent.read.path.parent().unwrap_or(Path::new("/"));
-        results.extend(sum.map(|sum| ToSum::Known(sum.clone(), folder.to_owned())));
-    }
-    results
 }
 
 impl Lists<'_> {
@@ -181,6 +113,18 @@ impl Lists<'_> {
             self.masks.push(Stored::Mask(mask.clone()));
             self.masks.len() - 1
         })
+    }
+
+    /// Files that hold masks which the session has.
+    fn mask_files(&self) -> Vec<(usize, PathBuf)> {
+        let of = |id: DataId| {
+            let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
+            self.masks.iter().position(is)
+        };
+        let files = self.state.document.mask_files.iter();
+        files
+            .filter_map(|(id, path)| Some((of(*id)?, path.clone())))
+            .collect()
     }
 
     pub(super) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {

@@ -219,7 +219,7 @@ fn save(
 
 /// Saves for recovery what is in no file yet.
 fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
-    let changed = state.has_changed();
+    let changed = state.is_dirty();
     let saving = &mut state.session.saving;
     saving.autosave_due = false;
     if !changed {
@@ -517,7 +517,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         |saved| saved::view(saved, &state.view),
     );
     let base = match recovered {
-        true => Base::recovered(state),
+        true => Base::recovered(state, content.in_session(&read)),
         false => Base::saved(state),
     };
     let saving = &mut state.session.saving;

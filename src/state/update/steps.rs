@@ -1,8 +1,8 @@
 //! Steps that are taken back, done again, or given up before they are complete.
 
-use super::{changed, fitting, making, moved, segment, tracks};
+use super::{changed, fitting, making, moved, tracks};
 use crate::state::action::BeforeDrag;
-use crate::state::{Document, Effect, State};
+use crate::state::{Document, Effect, State, changes};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
@@ -40,10 +40,10 @@ fn travel(
     making::leave(state, effects);
     moved::leave(state, None, effects);
     let before = std::mem::replace(&mut state.document, document);
-    let values = segment::changed(&state.document, &before.segment, &state.document.segment);
+    let values = changes::between(&before, &state.document);
     let values = match &*values {
         [] => String::new(),
-        values => format!(" ({})", values.join(", ")),
+        values => format!(" ({})", changes::listed(values)),
     };
     state.session.status = format!("{verb}: {}{values}", label.to_lowercase());
     changed(state);

@@ -43,6 +43,8 @@ pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
 
 /// A mask was written: there may be a command now for what lacked it.
 pub fn exported(state: &mut State, path: &std::path::Path) {
+    // Whatever the file held before, it holds something else now.
+    state.document.mask_files.retain(|(_, p)| p != path);
     let Some(at) = state.session.exporting.iter().position(|(_, p)| p == path) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! What a screenshot is of, how large, and what is behind it.
 
-use crate::state::{Ffmpeg, Look, Pane, Turn};
+use crate::state::{Ffmpeg, Look, NoFfmpeg, Pane, Turn};
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::{checkbox, segmented};
 use crate::ui::widgets::{field, paint};
@@ -75,7 +75,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
     if let Some(on) = checkbox(ui, right, "Turntable", look.turn.is_some()) {
         look.turn = on.then(|| Turn {
             frames: Turn::DEFAULT_FRAMES,
-            film: Ffmpeg::is_there(),
+            film: Ffmpeg::find().is_ok(),
         });
     }
     if let Some(turn) = &mut look.turn {
@@ -95,12 +95,12 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
             p.t3,
         );
         let right = Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW));
-        if Ffmpeg::is_there() {
-            if let Some(on) = checkbox(ui, right, "Also a film (MP4)", turn.film) {
-                turn.film = on;
-            }
-        } else {
-            let words = "For a film install ffmpeg";
+        let lacks = match Ffmpeg::find() {
+            Ok(_) => None,
+            Err(NoFfmpeg::Absent) => Some("For a film install ffmpeg"),
+            Err(NoFfmpeg::Denied(_)) => Some("ffmpeg may not be executed"),
+        };
+        if let Some(words) = lacks {
             paint::left(
                 ui.painter(),
                 right,
@@ -108,6 +108,8 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
                 theme::regular(size::LABEL),
                 p.t3,
             );
+        } else if let Some(on) = checkbox(ui, right, "Also a film (MP4)", turn.film) {
+            turn.film = on;
         }
     }
 }

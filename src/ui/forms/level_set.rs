@@ -379,7 +379,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     rows::hint_with_room(ui, doubt.or(needs).unwrap_or(held), all);
 }
 
-const MIXED: &str = "Several tissues were sampled: sample a smaller part";
+const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";

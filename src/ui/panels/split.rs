@@ -43,6 +43,9 @@ impl Split {
     const ENOUGH: f32 = 330.0;
     /// Results never give way to less: a heading and a histogram.
     const LEAST: f32 = 150.0;
+    /// What they leave to inputs and controls: down to a first control. Notes above both take room from both.
+    const CONTROLS: f32 = 180.0;
+    const LEFT: f32 = 0.6;
 
     fn id(task: Task) -> Id {
         Id::unique(("where results begin", task.name()))
@@ -56,7 +59,9 @@ impl Split {
         let needed = known.map_or(0.0, |k| k.needed);
         let (above, below) = natural;
         let overflows = above + below > body.height();
+        let left = Self::CONTROLS.min(Self::LEFT * body.height());
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
+        let share = share.min(body.height() - left);
         let most = share.max(body.height() - above);
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when

@@ -19,6 +19,7 @@ struct Made {
 }
 
 /// Whether there are notes besides that of a leak, which covers the inputs alone: what it asks for stays where it is.
+/// In a low panel it would cover the switch between controls and results.
 fn makes_room(state: &State) -> bool {
     state.session.guide.is_some()
         || !state.session.messages.is_empty()
@@ -46,9 +47,10 @@ pub fn show(
 ) -> Rect {
     let id = Id::unique("notes above a task");
     let pass = ui.ctx().cumulative_pass_nr();
-    let roomy = makes_room(state);
+    let leaks = forms::level_set::alarm::leaked(state).is_some();
+    let roomy = makes_room(state) || leaks && body.height() < super::LOW;
     let mut height = 0.0;
-    if roomy || forms::level_set::alarm::leaked(state).is_some() {
+    if roomy || leaks {
         let shown = over(ui, body, state, memory, actions);
         height = if roomy { shown } else { 0.0 };
     }

@@ -3,6 +3,7 @@
 use super::Views;
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
+use super::slice_paint::TITLE;
 use super::slice_view::Slice;
 use crate::state::{Action, Display, Layout, Pane, Phase, Slab, State, View};
 use crate::ui::icons;
@@ -24,7 +25,9 @@ impl Views {
         let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
         // Beside the legend, not over it.
         let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
-        let top = slice.rect.top() + 8.0;
+        // Below the title where there is no room beside it.
+        let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
+        let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
         let layers = buttons(ui, slice.pane, pos2(right, top), slice.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| layer_rows(ui, slice.state));
         actions.extend(chosen);

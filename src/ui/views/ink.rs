@@ -121,22 +121,76 @@ pub fn plate_beside(
     colour: Color32,
     taken: &mut Vec<Rect>,
 ) {
-    let (font, colour) = (theme::medium(size::LABEL), on_plate(colour));
-    let galley = painter.layout_no_wrap(words.to_owned(), font, colour);
-    let size = galley.size() + vec2(12.0, 4.0);
+    let label = Label::new(painter, words, colour);
     let corner = pos2(
-        at.x.min(within.right() - size.x - 2.0)
+        at.x.min(within.right() - label.size.x - 2.0)
             .max(within.left() + 2.0),
-        (at.y - size.y * 0.5).clamp(
+        (at.y - label.size.y * 0.5).clamp(
             within.top() + 2.0,
-            (within.bottom() - size.y - 2.0).max(within.top() + 2.0),
+            (within.bottom() - label.size.y - 2.0).max(within.top() + 2.0),
         ),
     );
-    let rect = clear_of(Rect::from_min_size(corner, size), within, taken);
+    let rect = clear_of(Rect::from_min_size(corner, label.size), within, taken);
     taken.push(rect);
-    painter.rect_filled(rect, radius::CHIP, PLATE);
-    painter.galley(rect.min + vec2(6.0, 2.0), galley, colour);
+    label.paint(painter, rect);
 }
+
+/// Words on a dark plate that name a thing in the picture.
+pub struct Label {
+    galley: Arc<Galley>,
+    pub size: egui::Vec2,
+}
+
+impl Label {
+    pub fn new(painter: &Painter, text: &str, colour: Color32) -> Self {
+        let (font, colour) = (theme::medium(size::LABEL), on_plate(colour));
+        let galley = painter.layout_no_wrap(text.to_owned(), font, colour);
+        let size = galley.size() + vec2(12.0, 4.0);
+        Self { galley, size }
+    }
+
+    pub fn paint(self, painter: &Painter, rect: Rect) {
+        painter.rect_filled(rect, radius::CHIP, PLATE);
+        painter.galley(rect.min + vec2(6.0, 2.0), self.galley, Color32::PLACEHOLDER);
+    }
+
+    /// The free place that touches the thing at `of`: on its right or left, whichever has the lower `cost`, else
+    /// below or above it. `None` without one: elsewhere it would name something else.
+    pub fn place(
+        &self,
+        of: Rect,
+        within: Rect,
+        taken: &[Rect],
+        cost: impl Fn(&Rect) -> usize,
+    ) -> Option<Rect> {
+        let (size, middle) = (self.size, of.center());
+        // From the thing's middle along a side of it, as far as the label still touches that side.
+        let along = |reach: f32| {
+            let steps = (reach / STEP) as i32;
+            (0..=steps).flat_map(|i| [STEP * i as f32, -STEP * i as f32])
+        };
+        let (high, wide) = (
+            0.5 * (of.height() + size.y) - STEP,
+            0.5 * (of.width() + size.x) - STEP,
+        );
+        let at = |centre: Pos2| Rect::from_center_size(centre, size);
+        let level = |x: f32| along(high).map(move |y| at(pos2(x, middle.y + y)));
+        let above = |y: f32| along(wide).map(move |x| at(pos2(middle.x + x, y)));
+        let within = within.shrink(2.0);
+        let free = |place: &Rect| {
+            within.contains_rect(*place) && !taken.iter().any(|t| t.shrink(0.5).intersects(*place))
+        };
+        let sides = [of.right() + 0.5 * size.x, of.left() - 0.5 * size.x];
+        let sides = sides.map(|x| level(x).find(&free));
+        let ends = [of.bottom() + 0.5 * size.y, of.top() - 0.5 * size.y];
+        let ends = ends.into_iter().filter_map(|y| above(y).find(&free));
+        let side = sides.into_iter().flatten().min_by_key(cost);
+        side.or_else(|| ends.into_iter().next())
+    }
+}
+
+/// How far a label moves past what stands at its place, points.
+const STEP: f32 = 4.0;
 
 /// A colour that can be read on a plate: a dark blue comes lighter, in its own hue.
 fn on_plate(colour: Color32) -> Color32 {
@@ -155,7 +209,7 @@ fn on_plate(colour: Color32) -> Color32 {
 
 /// The nearest place above or below that nothing has taken; where there is none, the place itself.
 pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
-    let shifts = (0..=24).flat_map(|i| [4.0 * i as f32, -4.0 * i as f32]);
+    let shifts = (0..=24).flat_map(|i| [STEP * i as f32, -STEP * i as f32]);
     let free = |moved: &Rect| {
         within.contains_rect(*moved) && !taken.iter().any(|t| t.shrink(0.5).intersects(*moved))
     };
@@ -163,10 +217,15 @@ pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
     moved.into_iter().find(free).unwrap_or(rect)
 }
 
-/// Handles move outwards between these distances from a region's middle, by so much, points: still within reach.
+/// Handles move outwards between these distances from a region's middle, points.
 const SMALL: f32 = 18.0;
 const SMALLER: f32 = 10.0;
-const OUTSIDE: f32 = 4.0;
+/// Half of a handle, with its rim.
+const HANDLE: f32 = 3.75;
+/// From the outline of a small region to the middle of a handle: all of the ring stays in sight.
+const OUTSIDE: f32 = HANDLE + 2.0;
+/// Nearer to the middle of a region handles would lie over each other.
+const NEAREST: f32 = 8.5;
 
 /// A circle as a closed line, for dashes.
 pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
@@ -177,17 +236,32 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
     (0..=64).map(point).collect()
 }
 
-/// The white squares by which a region is resized, on its outline; outside a small one, which they would hide.
-pub fn handles(painter: &Painter, at: [Pos2; 4]) {
-    let middle = at[0] + (at[2] - at[0]) * 0.5;
-    for centre in at {
-        let away = centre - middle;
-        let small = ((SMALL - away.length()) / (SMALL - SMALLER)).clamp(0.0, 1.0);
-        let centre = centre + away.normalized() * OUTSIDE * small;
-        let rect = Rect::from_center_size(centre, vec2(6.0, 6.0));
-        painter.rect_filled(rect.expand(0.75), 0.0, HALO);
-        painter.rect_filled(rect, 0.0, Color32::WHITE);
+/// The squares by which a region is resized, given the ends of its outline: on it, or outside a small one, which
+/// they would hide.
+fn handle_places(ends: [Pos2; 4]) -> [Rect; 4] {
+    let middle = ends[0] + (ends[2] - ends[0]) * 0.5;
+    ends.map(|end| {
+        let (way, reach) = ((end - middle).normalized(), end.distance(middle));
+        let small = ((SMALL - reach) / (SMALL - SMALLER)).clamp(0.0, 1.0);
+        let outside = (reach + OUTSIDE).max(NEAREST) - reach;
+        let centre = middle + way * (reach + outside * small);
+        Rect::from_center_size(centre, egui::Vec2::splat(2.0 * HANDLE))
+    })
+}
+
+/// Paints them in white.
+pub fn handles(painter: &Painter, ends: [Pos2; 4]) {
+    for rect in handle_places(ends) {
+        painter.rect_filled(rect, 0.0, HALO);
+        painter.rect_filled(rect.shrink(0.75), 0.0, Color32::WHITE);
     }
+}
+
+/// Which of them is at a position.
+pub fn handle_at(ends: [Pos2; 4], at: Pos2) -> Option<usize> {
+    handle_places(ends)
+        .iter()
+        .position(|rect| rect.contains(at))
 }
 
 /// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one;

@@ -16,6 +16,8 @@ use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, v
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
+/// Between a region and its name.
+const BESIDE: f32 = 12.0;
 /// Names of this many regions find room.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.
@@ -145,9 +147,9 @@ impl Views {
             }
         }
         taken.extend(badge.into_iter().chain(scale).chain(measured));
+        taken.push(axis_marker(&painter, scene, ground));
         // Names come last: they give way to all this.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
-        axis_marker(&painter, scene, ground);
     }
 
     fn scene_regions(
@@ -216,27 +218,16 @@ impl Views {
             if !named(region.id) || !part.contains(middle) {
                 continue;
             }
-            // Never over its own region; to the left if fewer curves are there, or no room on the right.
-            let font = theme::medium(size::LABEL);
-            let text = painter.layout_no_wrap(region.name.clone(), font, colour);
-            let size = text.size() + vec2(12.0, 4.0);
-            let places = [middle.x + radius + 10.0, middle.x - radius - 10.0 - size.x];
-            let cost = |x: &&f32| {
-                let place = Rect::from_min_size(pos2(**x, middle.y - 0.5 * size.y), size);
-                let hidden = curves.iter().filter(|at| place.contains(**at)).count();
-                let inside = part.shrink(2.0).x_range();
-                let fits = inside.contains(place.left()) && inside.contains(place.right());
-                if fits { hidden } else { usize::MAX }
-            };
-            let x = places.iter().min_by_key(cost).copied().unwrap_or(middle.x);
-            let beside = pos2(x, middle.y);
-            // Labels lie beside other regions, not over them.
+            // Beside its own region, where fewer curves are, and over no other: without such a place it has none.
+            let label = ink::Label::new(painter, &region.name, colour);
+            let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
-            let mut around: Vec<Rect> = others.map(|(_, rect)| *rect).collect();
-            around.extend_from_slice(taken);
-            let before = around.len();
-            ink::plate_beside(painter, beside, part, &region.name, colour, &mut around);
-            taken.extend(around.split_off(before));
+            let around: Vec<Rect> = others.map(|(_, rect)| *rect).chain(taken.clone()).collect();
+            let hidden = |place: &Rect| curves.iter().filter(|at| place.contains(**at)).count();
+            if let Some(place) = label.place(of, part, &around, hidden) {
+                label.paint(painter, place);
+                taken.push(place);
+            }
         }
         let hand = pointer(ui).filter(|_| hovered);
         sampling::in_scene(painter, scene);
@@ -306,13 +297,14 @@ fn stops(
     all
 }
 
-/// Three arms to the ends of the body that face the viewer.
-fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) {
+/// Three arms to the ends of the body that face the viewer; returns where they are.
+fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) -> Rect {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
     // One shade lies behind all of it.
     let reach = vec2(2.0, 2.0) * (ARM as f32 + 16.0);
-    ground.shade(painter, Rect::from_center_size(origin, reach));
+    let place = Rect::from_center_size(origin, reach);
+    ground.shade(painter, place);
     let ground = ink::Ground {
         shade: None,
         ..ground
@@ -363,6 +355,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: ink::Ground) {
         let at = tip + away * 9.0;
         ink::on(painter, at, Align2::CENTER_CENTER, &[span], ground);
     }
+    place
 }
 
 /// Colours of the axes that can be read on the theme's ground. A transparent picture keeps them.

@@ -1,9 +1,10 @@
 //! The 3-D view: geometry and hands.
 
 use super::choose::is_about_lines;
+use super::cut::Cut;
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, pointer, sampling, spheres, wheel_steps};
+use super::{Views, ink, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::scene::{self, Size};
@@ -87,6 +88,7 @@ impl<'a> Scene<'a> {
     /// The nearest region under a position, its part, and where the hand holds it.
     pub fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
         let (origin, direction) = self.ray(at);
+        let selected = self.state.session.selected_region;
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
             let (distance, part) = match &*region.shape {
@@ -94,7 +96,15 @@ impl<'a> Scene<'a> {
                     let (middle, radius) = self.silhouette(*centre, *radius_mm)?;
                     let off = middle.distance(at) - radius;
                     let inner = RIM.min(radius * 0.4);
-                    let part = if off > RIM {
+                    let cut = Cut::Circle {
+                        centre: middle,
+                        radius,
+                    };
+                    let ends = cut.handles().filter(|_| selected == Some(region.id));
+                    let handle = ends.and_then(|ends| ink::handle_at(ends, at));
+                    let part = if handle.is_some() {
+                        Part::Rim([true; 3])
+                    } else if off > RIM {
                         return None;
                     } else if off < -inner {
                         Part::Body

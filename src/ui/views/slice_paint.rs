@@ -9,14 +9,18 @@ use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
-use crate::ui::widgets::paint::Span;
+use crate::ui::widgets::paint::{Span, line};
 use egui::emath::GuiRounding as _;
-use egui::{Align2, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
+use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
 
 /// From the pane's border to text.
 const MARGIN: f32 = 10.0;
 /// Size of a title of two lines.
-const TITLE: egui::Vec2 = vec2(170.0, 36.0);
+pub(super) const TITLE: egui::Vec2 = vec2(170.0, 36.0);
+/// Between the lines of a title.
+const LINE: f32 = 17.0;
+/// Between a region and its name.
+const BESIDE: f32 = 12.0;
 /// Half of the room that a letter takes.
 const LETTER: f32 = 12.0;
 /// Room for a scale bar, points.
@@ -36,7 +40,7 @@ impl Views {
         // Under all that follows, and broken where words stand.
         let under = painter.add(Shape::Noop);
         fan::on_slice(&painter, slice);
-        let rings = self.regions(ui, &painter, slice, hovered);
+        let (rings, labels) = self.regions(ui, &painter, slice, hovered);
         let mut words = title(&painter, slice, &rings);
         let below_title = words
             .iter()
@@ -48,12 +52,27 @@ impl Views {
             words.extend(letters);
         }
         words.push(scale_bar(&painter, slice));
-        words.extend(self.window_text(&painter, slice));
+        words.extend(self.window_text(&painter, slice, &words));
         if legend {
             words.extend(self.legend(&painter, slice, below_title, &words));
         }
         if state.view.show_crosshair {
             painter.set(under, crosshair(&painter, slice, &words));
+        }
+        // Last: they give way to all this.
+        for (of, name, colour) in labels {
+            let label = ink::Label::new(&painter, &name, colour);
+            match label.place(of, slice.rect, &words, |_| 0) {
+                Some(place) => {
+                    label.paint(&painter, place);
+                    words.push(place);
+                }
+                // What is in the hand always has its size beside it.
+                None => {
+                    let at = of.right_center();
+                    ink::plate_beside(&painter, at, slice.rect, &name, colour, &mut words);
+                }
+            }
         }
     }
 
@@ -102,8 +121,8 @@ impl Views {
     }
 
     /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
-    /// each says its own.
-    fn window_text(&self, painter: &Painter, slice: &Slice) -> Option<Rect> {
+    /// each says its own. Without its name, or not at all, where it would lie over what stands there already.
+    fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
         let words = window_words(slice.state)?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
@@ -119,12 +138,26 @@ impl Views {
                 return None;
             }
         }
-        let span = (&*words, font, IN_VIEW.t2);
+        let (_, range) = window_of(slice.state)?;
+        let free = |text: &&str| {
+            let galley = painter.layout_no_wrap((*text).to_owned(), font.clone(), IN_VIEW.t2);
+            let place = Align2::RIGHT_BOTTOM.anchor_size(at, galley.size());
+            differs || !taken.iter().any(|t| t.expand(2.0).intersects(place))
+        };
+        let text = [&*words, &*range].into_iter().find(free)?;
+        let span = (text, font.clone(), IN_VIEW.t2);
         Some(ink::text(painter, at, Align2::RIGHT_BOTTOM, &[span]))
     }
 
-    /// Paints the regions; returns where their rings are.
-    fn regions(&mut self, ui: &Ui, painter: &Painter, slice: &Slice, hovered: bool) -> Vec<Rect> {
+    /// Paints the regions; returns where their rings are, and the names of those under the pointer or in the hand,
+    /// with what they name.
+    fn regions(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        slice: &Slice,
+        hovered: bool,
+    ) -> (Vec<Rect>, Vec<(Rect, String, Color32)>) {
         let state = slice.state;
         let selected = state.session.selected_region;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
@@ -132,9 +165,7 @@ impl Views {
             _ => None,
         });
         let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
-        // Where the title stands.
-        let title = Rect::from_min_size(slice.rect.min + vec2(MARGIN, MARGIN - 3.0), TITLE);
-        let mut taken = vec![title];
+        let mut labels = Vec::new();
         let mut placed = Vec::new();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces);
@@ -147,13 +178,9 @@ impl Views {
             let under_pointer = named && at.is_some_and(|at| cut.distance(at) < 4.0);
             if dragged == Some(region.id) || under_pointer {
                 let words = format!("{} · {}", region.name, grip::size_words(&region.shape));
-                let beside = cut
-                    .bounds()
-                    .map_or(pointer(ui).unwrap_or(slice.rect.center()), |b| {
-                        b.right_center()
-                    });
-                let beside = beside + vec2(9.0, 0.0);
-                ink::plate_beside(painter, beside, slice.rect, &words, colour, &mut taken);
+                let middle = || pointer(ui).unwrap_or(slice.rect.center());
+                let of = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
+                labels.push((of.expand(BESIDE), words, colour));
             }
         }
         self.drawing_marks(ui, painter, slice, at);
@@ -166,7 +193,7 @@ impl Views {
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {
-            return placed;
+            return (placed, labels);
         };
         let colour = ink::role_colour(role);
         let default_radius = defaults::region_radius_mm(role) / slice.plane.mm_per_point;
@@ -190,7 +217,7 @@ impl Views {
                 }
             }
         }
-        placed
+        (placed, labels)
     }
 }
 
@@ -267,18 +294,34 @@ fn resampled(state: &State) -> Option<String> {
     differ.then(|| "resampled".to_owned())
 }
 
+/// Pieces of a title side by side in lines of at most this width: what has no room beside the piece before begins a
+/// line of its own.
+fn in_lines<'a>(
+    painter: &Painter,
+    width: f32,
+    pieces: impl IntoIterator<Item = Vec<Span<'a>>>,
+) -> Vec<Vec<Span<'a>>> {
+    let wide = |spans: &[Span]| painter.layout_job(line(spans, f32::INFINITY)).size().x;
+    let mut lines: Vec<Vec<Span>> = Vec::new();
+    for piece in pieces {
+        let dot = (" · ", theme::regular(size::LABEL), IN_VIEW.t2);
+        let fits = |last: &&mut Vec<Span<'a>>| {
+            let both: Vec<Span> = last.iter().chain([&dot]).chain(&piece).cloned().collect();
+            wide(&both) <= width
+        };
+        match lines.last_mut().filter(fits) {
+            Some(last) => {
+                last.push(dot);
+                last.extend(piece);
+            }
+            None => lines.push(piece),
+        }
+    }
+    lines
+}
+
 /// Returns where its lines are.
 pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rect> {
-    let mut lines = Vec::new();
-    let mut text = |at, spans: &[Span]| {
-        lines.push(ink::text_over(
-            painter,
-            at,
-            Align2::LEFT_CENTER,
-            spans,
-            rings,
-        ));
-    };
     let state = slice.state;
     let crosshair = state.view.crosshair;
     let (axis, value) = match slice.pane {
@@ -287,45 +330,51 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         _ => ("z", crosshair.z),
     };
     let unknown = sides_unknown(state);
-    let mut position = format!(" {axis} {}", with_unit(&fixed(value, 1), "mm"));
-    if slice.pane == Pane::Sagittal && value.abs() >= 0.05 && !unknown {
-        position += if value < 0.0 { " · left" } else { " · right" };
-    }
-    // Below the letter of the upper edge.
-    let extra = resampled(state).map_or(String::new(), |words| format!(" · {words}"));
-    let regular = theme::regular(size::LABEL);
-    let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
-    text(
-        at,
-        &[
-            (slice.pane.name(), theme::semibold(size::LABEL), IN_VIEW.t1),
-            (&position, regular.clone(), IN_VIEW.t2),
-        ],
-    );
+    let position = format!(" {axis} {}", with_unit(&fixed(value, 1), "mm"));
+    let has_side = slice.pane == Pane::Sagittal && value.abs() >= 0.05 && !unknown;
+    let side = has_side.then_some(if value < 0.0 { "left" } else { "right" });
+    let extra = resampled(state);
+    let (regular, medium) = (theme::regular(size::LABEL), theme::medium(size::LABEL));
+    let name = vec![
+        (slice.pane.name(), theme::semibold(size::LABEL), IN_VIEW.t1),
+        (&*position, regular.clone(), IN_VIEW.t2),
+    ];
+    let quiet = |text| vec![(text, regular.clone(), IN_VIEW.t2)];
     let (words, colour) = match (slice.pane, state.view.convention) {
         (Pane::Sagittal, _) => ("nose left", IN_VIEW.t2),
         (_, Convention::Radiological) => ("radiological", IN_VIEW.t2),
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
     };
-    let second = at + vec2(0.0, 17.0);
     let only = state.stopped();
-    let only = only.map_or(String::new(), |(s, _)| {
-        format!(" · only: {}", s.reason.words())
+    let only = only.map(|(s, _)| format!("only: {}", s.reason.words()));
+    let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
+    let width = slice.rect.right() - 6.0 - at.x;
+    let mut lines = in_lines(painter, width, [name].into_iter().chain(side.map(quiet)));
+    // Which side it is stands beside which way round it is where it has no room above.
+    let below = lines.len() > 1;
+    lines.truncate(1);
+    let side = side.filter(|_| below);
+    let side = side.map(|side| {
+        if side == "left" {
+            "left side"
+        } else {
+            "right side"
+        }
     });
-    let medium = theme::medium(size::LABEL);
-    text(
-        second,
-        &[
-            (words, regular.clone(), colour),
-            (&extra, regular.clone(), IN_VIEW.t2),
-            (&only, medium.clone(), IN_VIEW.warning),
-        ],
-    );
+    let second = side.map(quiet).into_iter();
+    let second = second.chain([vec![(words, regular.clone(), colour)]]);
+    let second = second.chain(extra.as_deref().map(quiet));
+    let only = only.as_deref();
+    let second = second.chain(only.map(|o| vec![(o, medium.clone(), IN_VIEW.warning)]));
+    lines.extend(in_lines(painter, width, second));
     if unknown {
-        let words = ("left and right unknown", medium, IN_VIEW.warning);
-        text(second + vec2(0.0, 17.0), &[words]);
+        lines.push(vec![("left and right unknown", medium, IN_VIEW.warning)]);
     }
-    lines
+    let lines = lines.iter().enumerate().map(|(i, spans)| {
+        let at = at + vec2(0.0, LINE * i as f32);
+        ink::text_over(painter, at, Align2::LEFT_CENTER, spans, rings)
+    });
+    lines.collect()
 }
 
 /// `title`: its lines, which the letter of the upper edge gives way to. `place`: where the middle of a
@@ -413,6 +462,11 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
 
 /// `FA 0–0.87`: the window of the topmost visible image.
 pub(super) fn window_words(state: &State) -> Option<String> {
+    window_of(state).map(|(name, range)| format!("{name} {range}"))
+}
+
+/// The two parts of it.
+fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
     let scalar =
         |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
@@ -426,6 +480,6 @@ pub(super) fn window_words(state: &State) -> Option<String> {
     // As the window's own field says it.
     let decimals = decimals_of(f64::from(high - low)).max(0) as usize;
     let value = |v: f32| fixed(f64::from(v), decimals);
-    let range = format!("{} {}–{}", layer.name, value(low), value(high));
-    Some(with_unit(&range, layer.unit))
+    let range = format!("{}–{}", value(low), value(high));
+    Some((&layer.name, with_unit(&range, layer.unit)))
 }

@@ -3,7 +3,7 @@
 use super::cut::{Cut, to_screen, to_world};
 use super::grip::{Grip, Part};
 use super::hands::{self, CLICK, Drag, Kind};
-use super::{Views, path_under, pointer, sampling, spheres, wheel_steps};
+use super::{Views, ink, path_under, pointer, sampling, spheres, wheel_steps};
 use crate::data::region::RegionId;
 use crate::scene::draw_list::SlicePane;
 use crate::scene::{self, Size};
@@ -240,6 +240,17 @@ impl Views {
             let Some(bounds) = cut.bounds() else {
                 return (distance < 0.0).then_some((region.id, Part::Body));
             };
+            let (right, down) = (slice.plane.right.abs(), slice.plane.down.abs());
+            let rim = |across: bool, along: bool| {
+                let axes =
+                    [0, 1, 2].map(|a| (across && right[a] > 0.5) || (along && down[a] > 0.5));
+                Some((region.id, Part::Rim(axes)))
+            };
+            let ends = cut.handles().filter(|_| selected == Some(region.id));
+            if let Some(handle) = ends.and_then(|ends| ink::handle_at(ends, at)) {
+                // Right, bottom, left and top.
+                return rim(handle % 2 == 0, handle % 2 == 1);
+            }
             // Small rings keep a body to hold.
             let inner = RIM.min(bounds.width().min(bounds.height()) * 0.2);
             if distance > RIM {
@@ -250,10 +261,7 @@ impl Views {
                 let near = |a: f32, b: f32| (a - b).abs() <= RIM;
                 let across = near(at.x, bounds.left()) || near(at.x, bounds.right());
                 let along = near(at.y, bounds.top()) || near(at.y, bounds.bottom());
-                let (right, down) = (slice.plane.right.abs(), slice.plane.down.abs());
-                let axes =
-                    [0, 1, 2].map(|a| (across && right[a] > 0.5) || (along && down[a] > 0.5));
-                Some((region.id, Part::Rim(axes)))
+                rim(across, along)
             }
         })
     }

@@ -1,7 +1,7 @@
 //! A scrolled panel in which nothing moves under the pointer. When rows appear or disappear above the control under
 //! the pointer, the panel scrolls by their height; once the pointer has left, it scrolls back.
 
-use egui::{Context, Id, LayerId, Rangef, Rect, ScrollArea, Ui};
+use egui::{Context, Id, LayerId, Order, Rangef, Rect, ScrollArea, Ui, WidgetRect};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -51,18 +51,35 @@ fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
 
 /// The control of a layer under the pointer, and the height of its middle when it was last drawn. The middle,
 /// because a field is higher while somebody types into it. Controls of other layers, such as notes over the panel, do
-/// not count.
+/// not count; what an open menu covers does: the choice that closes the menu may bring rows, and the next click is for
+/// the control below.
 fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
-    pointer.filter(|at| panel.contains(*at))?;
+    let at = pointer.filter(|at| panel.contains(*at))?;
     ctx.viewport(|viewport| {
-        let hit = viewport.hits.click.or(viewport.hits.drag);
-        let hit = hit.filter(|hit| hit.layer_id == layer)?;
-        let before = viewport.prev_pass.widgets.get(hit.id)?;
+        let hits = &viewport.hits;
+        let hit = hits.click.or(hits.drag);
+        let widgets = &viewport.prev_pass.widgets;
+        let menu = hits.contains_pointer.iter().chain(&hit);
+        let menu = menu.map(|hit| hit.layer_id).find(|l| is_menu(*l));
+        let id = match hit.filter(|hit| hit.layer_id == layer) {
+            Some(hit) => hit.id,
+            None => {
+                menu?;
+                let is = |w: &&WidgetRect| w.sense.interactive() && w.interact_rect.contains(at);
+                widgets.get_layer(layer).filter(is).last()?.id
+            }
+        };
+        let before = widgets.get(id)?;
         panel
             .intersects(before.rect)
-            .then_some((hit.id, before.rect.center().y))
+            .then_some((id, before.rect.center().y))
     })
+}
+
+/// Menus lie over notes and panels.
+fn is_menu(layer: LayerId) -> bool {
+    layer.order == Order::Foreground
 }
 
 /// Returns the height of all rows.

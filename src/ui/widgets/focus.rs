@@ -2,30 +2,81 @@
 //! window that F6 goes to.
 
 use crate::ui::theme;
-use egui::{Id, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use egui::{Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
 fn by_hand_id() -> Id {
     Id::unique("focused by hand")
 }
 
-/// What has the focus because it was touched: single keys stay those of the window.
-pub fn focused_by_hand(ui: &Ui) -> Option<Id> {
+/// Keys that a widget takes while it has the focus because it was touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// The left and right arrows move its value.
+    Sideways,
+    /// All arrows and Enter open it and move in it.
+    Menu,
+}
+
+#[derive(Clone, Copy)]
+struct ByHand {
+    id: Id,
+    takes: Takes,
+}
+
+fn known(ui: &Ui) -> Option<ByHand> {
     ui.data(|d| d.get_temp(by_hand_id()))
+}
+
+/// What has the focus because it was touched: single keys stay those of the window, but for those that it takes.
+pub fn focused_by_hand(ui: &Ui) -> Option<Id> {
+    known(ui).map(|by_hand| by_hand.id)
+}
+
+/// Whether a widget has the focus because it was touched.
+pub fn is_by_hand(response: &Response) -> bool {
+    let known: Option<ByHand> = response.ctx.data(|d| d.get_temp(by_hand_id()));
+    response.has_focus() && known.is_some_and(|by_hand| by_hand.id == response.id)
+}
+
+/// Whether what was touched last takes a key from the window.
+pub fn takes(ui: &Ui, key: Key) -> bool {
+    let by_hand = known(ui).filter(|by_hand| ui.memory(|m| m.has_focus(by_hand.id)));
+    let sideways = matches!(key, Key::ArrowLeft | Key::ArrowRight);
+    by_hand.is_some_and(|by_hand| match by_hand.takes {
+        Takes::Sideways => sideways,
+        Takes::Menu => sideways || matches!(key, Key::ArrowUp | Key::ArrowDown | Key::Enter),
+    })
+}
+
+/// Gives a widget the focus as if the pointer had taken hold of it.
+pub fn give_by_hand(response: &Response, takes: Takes) {
+    response.request_focus();
+    let id = response.id;
+    let by_hand = ByHand { id, takes };
+    response
+        .ctx
+        .data_mut(|d| d.insert_temp(by_hand_id(), by_hand));
 }
 
 /// Gives a widget the focus when the pointer takes hold of it, until it is pressed elsewhere.
 pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
-        response.request_focus();
-        ui.data_mut(|d| d.insert_temp(by_hand_id(), id));
+        give_by_hand(response, Takes::Sideways);
     } else if focused_by_hand(ui) == Some(id) {
         let elsewhere = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
         if elsewhere {
             response.surrender_focus();
         }
         if elsewhere || !response.has_focus() {
-            ui.data_mut(|d| d.remove::<Id>(by_hand_id()));
+            ui.data_mut(|d| d.remove::<ByHand>(by_hand_id()));
         }
+    }
+}
+
+/// Before a widget that was touched is clicked by the space bar: that key stays the window's.
+pub fn leave_space(ui: &Ui, id: Id) {
+    if focused_by_hand(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
+        ui.memory_mut(|m| m.surrender_focus(id));
     }
 }
 

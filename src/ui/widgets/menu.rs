@@ -2,6 +2,7 @@
 
 use super::super::icons;
 use super::super::theme::{self, radius, size, space};
+use super::focus::{self, Takes};
 use super::paint;
 use egui::{
     EventFilter, FocusDirection, Id, Key, Popup, PopupCloseBehavior, Rect, Response, Role, Sense,
@@ -17,11 +18,7 @@ pub fn select<T>(
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
     let p = theme::palette(ui.style());
-    let response = ui.interact(
-        rect,
-        ui.make_persistent_id(("select", name)),
-        Sense::click(),
-    );
+    let response = field(ui, rect, ui.make_persistent_id(("select", name)));
     let painter = ui.painter();
     paint::field(
         painter,
@@ -38,14 +35,31 @@ pub fn select<T>(
         current_text_value: Some(shown.to_owned()),
         ..WidgetInfo::labeled(Role::ComboBox, true, name)
     });
+    drop_down(&response, rect.width().max(140.0), rows)
+}
+
+/// The place of a drop-down field. Arrow keys open it while it has the focus, also by the hand that used it last.
+pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
+    focus::leave_space(ui, id);
+    let response = ui.interact(rect, id, Sense::click());
+    focus::by_hand(ui, &response, id);
     if response.has_focus() {
-        lock_arrows(ui, response.id);
+        lock_arrows(ui, id);
         let arrows = presses(ui, Key::ArrowDown) + presses(ui, Key::ArrowUp);
         if arrows > 0 {
             Popup::open_id(ui.ctx(), Popup::default_response_id(&response));
         }
     }
-    popup(&response, rect.width().max(140.0), rows)
+    response
+}
+
+/// The menu of a drop-down field, which arrow keys and Enter still belong to after a choice by the mouse.
+pub fn drop_down<T>(
+    field: &Response,
+    width: f32,
+    rows: impl FnOnce(&mut Ui) -> Option<T>,
+) -> Option<T> {
+    popup_that_closes(field, width, (PopupCloseBehavior::CloseOnClick, true), rows)
 }
 
 /// The arrow keys stay with this widget instead of moving the focus.
@@ -79,8 +93,19 @@ fn rows_id() -> Id {
 #[derive(Clone, Copy)]
 struct Open {
     frame: u64,
-    /// The focus goes back to where it came from.
+    /// Opened by a widget that has the focus.
     by_key: bool,
+    back: Back,
+}
+
+/// Where the focus goes when a menu closes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Back {
+    /// To where it came from.
+    ToKeys,
+    /// To the field that the hand used.
+    ToHand,
+    Nowhere,
 }
 
 /// Moves the focus through the rows of an open menu; `opens`: this is its first frame.
@@ -130,7 +155,12 @@ pub fn popup<T>(
     width: f32,
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
-    popup_that_closes(anchor, width, PopupCloseBehavior::CloseOnClick, rows)
+    popup_that_closes(
+        anchor,
+        width,
+        (PopupCloseBehavior::CloseOnClick, false),
+        rows,
+    )
 }
 
 /// As [`popup`], for a menu that holds other controls, too: a click on them leaves it open.
@@ -139,20 +169,30 @@ pub fn popup_with_controls<T>(
     width: f32,
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
-    popup_that_closes(anchor, width, PopupCloseBehavior::CloseOnClickOutside, rows)
+    let closes = PopupCloseBehavior::CloseOnClickOutside;
+    popup_that_closes(anchor, width, (closes, false), rows)
 }
 
+/// `is_field`: the keys go on with a field that the hand used.
 fn popup_that_closes<T>(
     anchor: &Response,
     width: f32,
-    closes: PopupCloseBehavior,
+    (closes, is_field): (PopupCloseBehavior, bool),
     rows: impl FnOnce(&mut Ui) -> Option<T>,
 ) -> Option<T> {
     let (known, frame) = (anchor.id.with("menu"), anchor.ctx.cumulative_frame_nr());
     let before: Option<Open> = anchor.ctx.data(|d| d.get_temp(known));
     let before = before.filter(|open| open.frame + 1 >= frame);
-    let by_key = before.map_or(anchor.has_focus(), |open| open.by_key);
-    let open = Open { frame, by_key };
+    let open = before.unwrap_or(Open {
+        frame,
+        by_key: anchor.has_focus(),
+        back: match anchor.has_focus() && !focus::is_by_hand(anchor) {
+            true => Back::ToKeys,
+            false if is_field => Back::ToHand,
+            false => Back::Nowhere,
+        },
+    });
+    let open = Open { frame, ..open };
     let shown = Popup::menu(anchor)
         .gap(2.0)
         .width(width)
@@ -174,13 +214,20 @@ fn popup_that_closes<T>(
             chosen
         });
     let closes = !Popup::is_id_open(&anchor.ctx, Popup::default_response_id(anchor));
-    if closes && before.is_some_and(|open| open.by_key) {
-        anchor.request_focus();
+    let chosen = shown.and_then(|s| s.inner);
+    // A click elsewhere gives the keys to what was clicked.
+    let clicked = anchor.ctx.input(|i| i.pointer.any_click()) && !anchor.clicked();
+    match before.filter(|_| closes).map(|open| open.back) {
+        Some(Back::ToKeys) => anchor.request_focus(),
+        Some(Back::ToHand) if chosen.is_some() || !clicked => {
+            focus::give_by_hand(anchor, Takes::Menu);
+        }
+        Some(Back::ToHand | Back::Nowhere) | None => {}
     }
     if closes {
         anchor.ctx.data_mut(|d| d.remove::<Open>(known));
     }
-    shown.and_then(|s| s.inner)
+    chosen
 }
 
 /// A menu that has grown while it is open finds its place in another frame.

@@ -205,13 +205,15 @@ fn kills() {
         let awaited = random.bits() % 8;
         let pause = random.uniform(0.0, 30.0);
         let (go, gone) = channel::<()>();
-        let killer = std::thread::spawn(move || {
-            // The channel also closes when the child ends by itself.
-            let _ = gone.recv();
-            std::thread::sleep(Duration::from_secs_f64(pause * 1e-3));
-            child.kill().expect("killed");
-            child.wait().expect("gone");
-        });
+        let killer = std::thread::Builder::new()
+            .spawn(move || {
+                // The channel also closes when the child ends by itself.
+                let _ = gone.recv();
+                std::thread::sleep(Duration::from_secs_f64(pause * 1e-3));
+                child.kill().expect("killed");
+                child.wait().expect("gone");
+            })
+            .expect("a thread");
         last = step;
         let mut go = Some(go).filter(|_| awaited > 0);
         let mut heard = 0;

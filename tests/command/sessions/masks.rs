@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::masks of every affine come back", sources),
         test("sessions::masks that cannot be read stay", unreadable),
         test("sessions::a region waits for its file", waits),
+        test("sessions::an exported mask stays in commands", exported),
     ]
 }
 
@@ -254,4 +255,64 @@ fn waits() {
     assert_eq!(number(&again), [Some(1024)]);
     assert_eq!(masks(&again), masks(&window), "{}", again.said());
     assert!(again.state.document.left_out.is_empty());
+}
+
+/// A painted region that was exported is its file in commands, also after the session was opened again, as long
+/// as the file is what it was. Nobody is asked about a file that nothing is read from.
+fn exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
+    let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
+    window.act(Action::PlaceRegion { role, shape });
+    let region = window.state.session.selected_region.expect("selected");
+    let command = |window: &Window| {
+        let live = window.state.final_live().expect("tracked");
+        live.recipe.command()
+    };
+    let file = folder.path().join("painted.nii.gz");
+    let in_command = |window: &Window| command(window).contains("painted.nii.gz");
+    assert!(!in_command(&window));
+    let path = file.clone();
+    window.act(Action::SaveRegion { region, path });
+    assert!(in_command(&window), "{}", command(&window));
+    window.act(Action::KeepTracks);
+    let path = folder.path().join("s.arcuate");
+    window.save(&path);
+    let again = Window::opened(&path);
+    assert_eq!(again.said(), "");
+    assert!(in_command(&again), "{}", command(&again));
+    assert_eq!(command(&again), command(&window));
+    let kept = |window: &Window| {
+        let layer = crate::support::session_window::layer(window, "Tracks");
+        let layer = window.state.document.layer(layer).expect("kept");
+        layer.recipe.command()
+    };
+    assert_eq!(kept(&again), kept(&window));
+    assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
+    // A recovery copy knows it, too, wherever it lies.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let copy = elsewhere.path().join("copy.arcuate");
+    let mut again = again;
+    again.save(&copy);
+    assert!(in_command(&Window::opened(&copy)));
+    // What another program has put there is not the region.
+    let bytes = std::fs::read(&file).expect("there");
+    std::fs::write(&file, &bytes[1..]).expect("written");
+    for gone in [false, true] {
+        if gone {
+            std::fs::remove_file(&file).expect("removed");
+        }
+        let again = Window::opened(&path);
+        assert!(again.state.session.saving.opening.is_none());
+        assert_eq!(again.said(), "");
+        assert!(!in_command(&again), "{}", command(&again));
+    }
+    // Nor is it after another export to the same name.
+    std::fs::write(&file, &bytes).expect("written");
+    let seed = window.state.document.regions[0].id;
+    let path = file;
+    window.act(Action::SaveRegion { region: seed, path });
+    window.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
+    assert!(!in_command(&window), "{}", command(&window));
 }

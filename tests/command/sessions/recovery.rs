@@ -1,14 +1,16 @@
 //! What a window leaves behind, and who may take it.
 
-use crate::support::session_window::Window;
+use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{Desk, are_held, left_behind};
 use arcuate::jobs::Request;
 use arcuate::jobs::session::SessionRequest;
-use arcuate::state::{Leaving, SessionAction, saved};
+use arcuate::state::unsaved::Thing;
+use arcuate::state::{Action, Effect, Leaving, Phase, SessionAction, saved, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 pub fn tests() -> Vec<Trial> {
@@ -16,6 +18,11 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::windows_do_not_steal", windows),
         test("sessions::the newest work is offered first", newest),
         test("sessions::recovered work knows its session", origin),
+        test(
+            "sessions::after a recovery only what is in no file is asked about",
+            asked_after,
+        ),
+        test("sessions::a copy is written of work alone", copies_of_work),
     ]
 }
 
@@ -72,18 +79,7 @@ fn origin() {
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.save(&own);
     window.place(Role::Target, DVec3::ONE, 4.0);
-    let draft = Box::new(saved::autosave(&window.state));
-    let path = copy.clone();
-    let job = SessionRequest::Save {
-        path,
-        draft,
-        known: None,
-    };
-    let job = window.jobs.submit(Request::Session(job));
-    window.jobs.wait(&job, |_| {});
-    let mut again = Window::new();
-    let leaving = Leaving::Recover(copy.clone());
-    again.session(SessionAction::Leave(leaving));
+    let mut again = recovered(&mut window, &copy);
     assert_eq!(
         again.state.session.saving.file,
         Some(own.clone()),
@@ -105,4 +101,126 @@ fn origin() {
     });
     assert_eq!(again.said(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
+}
+
+/// The work of a window in another one, by a copy for recovery.
+pub fn recovered(window: &mut Window, copy: &Path) -> Window {
+    let draft = Box::new(saved::autosave(&window.state));
+    let path = copy.to_owned();
+    let job = SessionRequest::Save {
+        path,
+        draft,
+        known: None,
+    };
+    let job = window.jobs.submit(Request::Session(job));
+    window.jobs.wait(&job, |_| {});
+    let mut again = Window::new();
+    let leaving = Leaving::Recover(copy.to_owned());
+    again.session(SessionAction::Leave(leaving));
+    again
+}
+
+/// One thing of each kind is in the session, or nothing is; then one more is made.
+fn asked_after() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy.arcuate");
+    let file = folder.path().join("own.arcuate");
+    let mut window = everything(folder.path());
+    // Without a session all of it is in no file.
+    let before = window.state.unsaved();
+    let again = recovered(&mut window, &copy);
+    assert_eq!(again.state.unsaved(), before, "{}", again.said());
+    window.save(&file);
+    let start = window.state.clone();
+    let phase = Phase::Done;
+    let mut track = start.document.track.clone();
+    track.min_length_mm = 6.0;
+    let place = |window: &mut Window| window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
+    let tracks = layer(&window, "Tracks");
+    type Change<'a> = (&'a dyn Fn(&mut Window), Thing);
+    let name = "Others".to_owned();
+    let changes: [Change<'_>; 4] = [
+        (&place, Thing::Regions(1)),
+        (
+            &|w: &mut Window| {
+                let params = track.clone();
+                w.act(Action::SetTrack { params, phase });
+            },
+            Thing::Parameters,
+        ),
+        (
+            &|w: &mut Window| w.act(Action::TakeSnapshot),
+            Thing::Snapshots(2),
+        ),
+        (
+            &|w: &mut Window| {
+                let name = name.clone();
+                w.act(Action::RenameLayer {
+                    layer: tracks,
+                    name,
+                });
+            },
+            Thing::Other,
+        ),
+    ];
+    for (change, thing) in changes {
+        window.state = start.clone();
+        change(&mut window);
+        let wanted = [thing];
+        assert_eq!(window.state.unsaved(), wanted);
+        let mut again = recovered(&mut window, &copy);
+        assert_eq!(again.state.unsaved(), wanted, "{}", again.said());
+        assert!(again.state.asks_before_leaving());
+        // A second crash changes nothing about that.
+        let again = recovered(&mut again, &folder.path().join("second.arcuate"));
+        assert_eq!(again.state.unsaved(), wanted, "{}", again.said());
+    }
+    // Where the session is another by now, it says nothing of the work.
+    window.state = start;
+    place(&mut window);
+    let text = std::fs::read_to_string(&file).expect("saved");
+    std::fs::write(&file, text + "\n").expect("written");
+    let again = recovered(&mut window, &copy);
+    let regions = window.state.document.regions.len();
+    let things = again.state.unsaved();
+    assert!(things.contains(&Thing::Regions(regions)), "{things:?}");
+    let is_layer = |t: &Thing| matches!(t, Thing::Layer { .. });
+    assert!(things.iter().any(is_layer), "{things:?}");
+}
+
+/// Whoever has only opened files, or has all in files, is offered nothing at the next start.
+fn copies_of_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copies = |window: &mut Window| {
+        let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
+        let is = |e: &Effect| {
+            let Effect::Submit(Request::Session(request)) = e else {
+                return false;
+            };
+            matches!(request, SessionRequest::Autosave { .. })
+        };
+        window.state.session.saving.autosaving = false;
+        effects.iter().any(is)
+    };
+    let mut window = Window::with_scan(folder.path());
+    assert!(!copies(&mut window), "{:?}", window.state.unsaved());
+    window.act(Action::TrackWholeBrain);
+    let brain = layer(&window, "Whole brain");
+    assert!(copies(&mut window));
+    let path: PathBuf = folder.path().join("brain.tck");
+    window.act(Action::SaveTracks {
+        layer: Some(brain),
+        path: path.clone(),
+    });
+    assert!(!copies(&mut window), "{:?}", window.state.unsaved());
+    // A file that was opened is in a file.
+    window.open(&path);
+    assert!(!copies(&mut window), "{:?}", window.state.unsaved());
+    window.place(Role::Seed, DVec3::ZERO, 4.0);
+    assert!(copies(&mut window));
+    window.act(Action::Undo);
+    // The copy of before is taken away.
+    let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
+    let leaves = |e: &Effect| matches!(e, Effect::Submit(Request::Session(SessionRequest::Leave)));
+    assert!(effects.iter().any(leaves), "{effects:?}");
 }

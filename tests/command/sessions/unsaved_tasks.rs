@@ -3,12 +3,14 @@
 use crate::support::session_window::Window;
 use crate::support::session_window::{everything, layer};
 use crate::support::test;
+use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::state::bundle::How;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Times};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::unsaved::Thing;
-use arcuate::state::{Action, BundleAction, Phase, Task, WholeBrain};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, WholeBrain};
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -17,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
             "sessions::a file with old weights saves no new ones",
             weights,
         ),
+        test("sessions::layers that files hold are named as added", added),
         test(
             "sessions::changed parameters of every task count",
             parameters,
@@ -139,4 +142,63 @@ fn parameters() {
     };
     window.act(Action::Segment(SegmentAction::Start(start)));
     assert_eq!(window.state.unsaved(), [Thing::Surface(0)]);
+}
+
+/// What a session does not list yet is opened again by itself where a file holds it: its points are not lost.
+fn added() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let mut window = everything(folder.path());
+    let tracks = layer(&window, "Tracks");
+    window.act(Action::SaveTracks {
+        layer: Some(tracks),
+        path: at("some.tck"),
+    });
+    // Without a session there is none to be added to.
+    window.open(&at("some.tck"));
+    let is_added = |t: &Thing| matches!(t, Thing::Added(_));
+    assert!(!window.state.unsaved().iter().any(is_added));
+    window.act(Action::Undo);
+    window.save(&at("s.arcuate"));
+    let start = window.state.clone();
+    let named = |name: &str| Thing::Added(vec![name.to_owned()]);
+    // Opened from a file.
+    window.open(&at("some.tck"));
+    assert_eq!(window.state.unsaved(), [named("some")]);
+    let words = named("some").words();
+    assert_eq!(
+        words,
+        "1 layer added to the session, held by a file of its own: some"
+    );
+    // Exported in full, whichever came first.
+    window.state = start.clone();
+    window.act(Action::TrackWholeBrain);
+    let brain = layer(&window, "Whole brain");
+    let in_memory = |t: &Thing| matches!(t, Thing::Layer { layer, .. } if *layer == brain);
+    let things = window.state.unsaved();
+    assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
+    window.act(Action::SaveTracks {
+        layer: Some(brain),
+        path: at("brain.tck"),
+    });
+    assert_eq!(window.state.unsaved(), [named("Whole brain")]);
+    assert!(window.state.asks_before_leaving());
+    // Beside other things, each has its own line.
+    window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
+    let both = [named("Whole brain"), Thing::Regions(1)];
+    assert_eq!(window.state.unsaved(), both);
+    window.act(Action::Undo);
+    window.session(SessionAction::Save {
+        path: None,
+        then: None,
+    });
+    assert_eq!(window.state.unsaved(), []);
+    // What the session lists is not added, wherever its fit has brought it.
+    let again = Window::opened(&at("s.arcuate"));
+    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    // A change of a name is still one.
+    let mut again = again;
+    let name = "All".to_owned();
+    again.act(Action::RenameLayer { layer: brain, name });
+    assert_eq!(again.state.unsaved(), [Thing::Other]);
 }

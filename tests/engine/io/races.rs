@@ -362,7 +362,9 @@ fn two_tables() {
     let started = second.clone();
     let act = move || {
         let place = place.clone();
-        let thread = std::thread::spawn(move || put(&place, "second"));
+        let thread = std::thread::Builder::new()
+            .spawn(move || put(&place, "second"))
+            .expect("a thread");
         *started.lock().expect("no panic") = Some(thread);
         // It is done by then, unless it waits.
         std::thread::sleep(std::time::Duration::from_millis(300));

@@ -4,7 +4,6 @@ use super::sentence;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
-use arcuate::data::tractogram::key_line;
 use arcuate::io::scalars::Beside;
 use arcuate::io::{self, fibres, scalars, tck};
 use arcuate::solvers::curves::StopReason;
@@ -18,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         test("io::scalars::weights_alone_name_their_streamlines", alone),
         test("io::scalars::no_two_in_one_file", alike),
         test("io::scalars::of_what_was_replaced_are_refused", replaced),
-        test("io::scalars::the_readme_has_the_key", readme),
+        test("io::scalars::the guide lists the codes", codes_in_guide),
     ]
 }
 
@@ -152,13 +151,13 @@ fn alone() {
     assert_eq!(first.filtered(&[true, false, true]).timestamp, None);
 }
 
-/// The numbers of reasons to stop are those that the README lists.
-fn readme() {
-    let readme = include_str!("../../../README.md").replace('\n', " ");
-    let words = StopReason::ALL.map(|r| r.words().to_owned());
-    let line = key_line("", &words);
-    let key = line.trim_start_matches(": ");
-    assert!(readme.contains(key), "{key}");
+/// The codes of stop reasons are those that the guide lists.
+fn codes_in_guide() {
+    let page = include_str!("../../../assets/guide/formats.md");
+    for (code, reason) in StopReason::ALL.into_iter().enumerate() {
+        let cells = format!("| {code} | {} |", reason.words());
+        assert!(page.contains(&cells), "{cells}");
+    }
 }
 
 /// Names that look alike once they are those of files.

@@ -410,6 +410,8 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         })
     });
     let read = Arc::new(ReadSession {
+        origin_is_same: false,
+        mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
         content: Parsed::new(()),

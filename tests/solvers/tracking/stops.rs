@@ -407,16 +407,18 @@ fn cancel() {
     let control = Control::new();
     let begun = Instant::now();
     // Processor time of the only worker, which other programs do not change.
-    let worker = std::thread::spawn({
-        let (control, backend) = (control.clone(), backend(1));
-        move || {
-            backend.clone().install(|| {
-                let before = thread_time();
-                let tracked = track(&ring, &[], &params, &backend, &control).map(|_| ());
-                (tracked, thread_time() - before)
-            })
-        }
-    });
+    let worker = std::thread::Builder::new()
+        .spawn({
+            let (control, backend) = (control.clone(), backend(1));
+            move || {
+                backend.clone().install(|| {
+                    let before = thread_time();
+                    let tracked = track(&ring, &[], &params, &backend, &control).map(|_| ());
+                    (tracked, thread_time() - before)
+                })
+            }
+        })
+        .expect("a thread");
     std::thread::sleep(Duration::from_millis(100));
     control.cancel();
     let most = begun.elapsed();

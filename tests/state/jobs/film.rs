@@ -3,7 +3,7 @@
 use crate::support::{PATIENCE, test};
 use arcuate::compute::Control;
 use arcuate::io::Error;
-use arcuate::jobs::Ffmpeg;
+use arcuate::jobs::{Ffmpeg, NoFfmpeg};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::films where threads are few", few_threads),
         test("jobs::films on a full disk are tried once", full_disk),
         test("jobs::films are cancelled", cancelled),
+        test("jobs::films of an ffmpeg that may not run", may_not_run),
         test("jobs::films that are cut off are refused", cut_off),
         test(
             "jobs::films without one of their pictures are refused",
@@ -30,16 +31,20 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
+fn set_mode(_file: &Path, _mode: u32) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(_file, PermissionsExt::from_mode(_mode)).expect("set");
+    }
+}
+
 /// A program in the place of ffmpeg; the last of its arguments is the film to write.
 fn in_place(folder: &Path, script: &str, patience: Duration) -> Ffmpeg {
     let program = folder.join("ffmpeg");
     let text = format!("#!/bin/sh\nfor film; do :; done\n{script}\n");
     std::fs::write(&program, text).expect("written");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("set");
-    }
+    set_mode(&program, 0o755);
     Ffmpeg { program, patience }
 }
 
@@ -59,6 +64,34 @@ fn long_line() {
     let sentence = error.to_string();
     assert!(sentence.contains("xxx…"), "{sentence}");
     assert_eq!(sentence.matches('x').count() / 100, 2, "{sentence}");
+}
+
+/// One that nobody may execute is passed over, as the system does; where it is the only one, or is another
+/// user's, the remedy is not to install one.
+fn may_not_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    for place in [&first, &second] {
+        std::fs::create_dir(place).expect("made");
+    }
+    let among = || Ffmpeg::among([first.clone(), second.clone()].into_iter());
+    assert_eq!(among(), Err(NoFfmpeg::Absent));
+    let denied = in_place(&first, "exit 0", PATIENCE);
+    set_mode(&denied.program, 0o644);
+    assert_eq!(among(), Err(NoFfmpeg::Denied(denied.program.clone())));
+    let runs = in_place(&second, "exit 0", PATIENCE);
+    assert_eq!(among(), Ok(runs.program));
+    let path = folder.path().join("a.mp4");
+    let error = save(&denied, &path, &Control::new()).expect_err("refused");
+    let sentence = error.to_string();
+    let program = denied.program.display();
+    assert!(
+        sentence.starts_with(&format!(
+            "Found an ffmpeg that may not be executed ({program}), expected one that can be started; make it \
+             executable, or use the pictures, which are there"
+        )),
+        "{sentence}"
+    );
 }
 
 /// ffmpeg would end a film before a missing picture, and report success.
@@ -198,10 +231,12 @@ fn cancelled() {
     let control = Control::new();
     let other = control.clone();
     let begun = Instant::now();
-    let stops = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        other.cancel();
-    });
+    let stops = std::thread::Builder::new()
+        .spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            other.cancel();
+        })
+        .expect("a thread");
     assert_eq!(save(&ffmpeg, &path, &control), Err(Error::Cancelled));
     assert!(begun.elapsed() < PATIENCE);
     stops.join().expect("no panic");

@@ -7,11 +7,11 @@ use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
 use arcuate::scene::{self, Size};
-use arcuate::solvers::geodesic::Cut;
+use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
-use arcuate::state::{Action, Pane, Phase, Slot, Task};
+use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::an_old_coarse_solve_gives_way", gives_way),
         test("update::pathways::what_is_stale_is_dim", dim),
         test("update::pathways::compared_while_idle", compared),
+        test("update::rays::what_is_stale_is_dim", dim_rays),
         test("update::rays::a_coarse_set_is_a_time_budget", budget),
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
@@ -194,6 +195,61 @@ fn dim() {
     to_alpha(&mut window, 6.0, Phase::Done);
     window.act(Action::CancelJob(Slot::Pathway));
     assert!(window.state.pathway_is_stale());
+}
+
+fn dim_rays() {
+    let mut window = rays::shooting(50_000);
+    let strength = |window: &Window| {
+        let size = Size {
+            points: DVec2::splat(200.0),
+            pixels_per_point: 1.0,
+        };
+        let slice = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
+        let scene = scene::scene(&window.state, size);
+        [slice.lines[0].opacity, scene.lines[0].opacity]
+    };
+    let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
+        let mut rays = window.state.document.rays.clone();
+        rays.medium.sharpening = Sharpening::Power { alpha };
+        window.act(Action::SetRays { rays, phase });
+    };
+    let bright = strength(&window);
+    assert!(!window.state.live_is_stale());
+    window.holding = true;
+    sharpen(&mut window, 2.0, Phase::Live);
+    assert!(
+        window.state.live_is_stale(),
+        "all rays are those of another α"
+    );
+    for (now, then) in strength(&window).into_iter().zip(&bright) {
+        assert!(now < 0.5 * then, "{now} {then}");
+    }
+    // Coarse ones of the same drag may lag behind by what they take, and no more.
+    window.deliver(|_| {});
+    assert!(rays::live(&window).coarse);
+    assert_eq!(strength(&window), bright);
+    sharpen(&mut window, 2.5, Phase::Live);
+    assert!(!window.state.live_is_stale());
+    let jobs = window.state.session.jobs.iter_mut();
+    jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
+    assert!(window.state.live_is_stale());
+    window.deliver(|_| {});
+    assert!(!window.state.live_is_stale());
+    // The cut needs no others.
+    let cut = Cut::Top(3);
+    let rays = Rays {
+        cut,
+        ..window.state.document.rays.clone()
+    };
+    window.act(Action::SetRays {
+        rays,
+        phase: Phase::Live,
+    });
+    assert!(!window.state.live_is_stale());
+    // What was stopped leaves the old ones, dim.
+    sharpen(&mut window, 3.0, Phase::Done);
+    window.act(Action::CancelJob(Slot::Live));
+    assert!(window.state.live_is_stale());
 }
 
 fn comparisons(window: &Window) -> Vec<&ComparePathway> {

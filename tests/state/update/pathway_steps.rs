@@ -125,7 +125,10 @@ fn steps() {
         assert_eq!(label(&window).as_deref(), Some(expected));
     }
     window.act(Action::Undo);
-    assert_eq!(window.state.session.status, "Undid: width of pathway");
+    let status = window.state.session.status.replace('\u{202F}', " ");
+    let begin = "Undid: width of pathway (";
+    assert!(status.starts_with(begin), "{status}");
+    assert!(status.contains(": Pathway width ε 33.0 % → "), "{status}");
     // A drag is one step, which its end does not double.
     change(&mut window, Phase::Live, &|k| k.epsilon = 0.4);
     change(&mut window, Phase::Live, &|k| k.epsilon = 0.5);

@@ -16,6 +16,11 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_drag_is_one_change_of_the_way_back",
             drag,
         ),
+        test(
+            "update::segment::a_drag_may_begin_with_what_was_there",
+            from_the_same,
+        ),
+        test("update::segment::the_speed_of_a_branch_goes_with_it", speed),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
         test("update::segment::undo_stays_to_be_read_at_rest", undone),
         test(
@@ -53,6 +58,37 @@ fn drag() {
     }
 }
 
+/// The first value of a drag may be the one before it: the drag is a change all the same, from where it first acts.
+fn from_the_same() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    set(&mut window, Phase::Live, |_| {});
+    act(&mut window, SegmentAction::Step);
+    for smoothness in [0.2, 0.25] {
+        let phase = Phase::Live;
+        set(&mut window, phase, |s| s.params.smoothness = smoothness);
+        act(&mut window, SegmentAction::Step);
+    }
+    set(&mut window, Phase::Done, |_| {});
+    act(&mut window, SegmentAction::Step);
+    let earlier = window.state.session.segment.earlier();
+    assert_eq!((live(&window).step, earlier), (60, 30));
+}
+
+/// How fast a run was says nothing of the branch that goes on elsewhere.
+fn speed() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Step);
+    act(&mut window, SegmentAction::Step);
+    assert!(live(&window).steps_per_s > 0.0);
+    act(&mut window, SegmentAction::Rewind(10));
+    assert_eq!((live(&window).step, live(&window).steps_per_s), (10, 0.0));
+    act(&mut window, SegmentAction::Step);
+    assert!(live(&window).steps_per_s > 0.0);
+}
+
 /// The way back leads to the parameters of that step, and says what has changed; undo says it with values.
 fn parameters() {
     let mut window = ready();
@@ -75,9 +111,9 @@ fn parameters() {
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
     let said = status(&window);
-    assert!(said.contains("ε 37.0 → 30.0"), "{said}");
+    assert!(said.contains("Range ε 37.0 → 30.0"), "{said}");
     assert!(
-        said.contains("keep-out sphere of 2.00\u{202f}mm deleted"),
+        said.contains("keep-out sphere of 2.0\u{202f}mm deleted"),
         "{said}"
     );
     assert_eq!(live(&window).step, 20);
@@ -86,19 +122,19 @@ fn parameters() {
     assert_eq!(now(&window), (20.0, 0.15));
     let said = status(&window);
     assert!(
-        said.starts_with("Back at step 4, ε 30.0 → 20.0, smoothness 0.400 → 0.150"),
+        said.starts_with("Back at step 4, Range ε 30.0 → 20.0, Smoothness 0.40 → 0.15"),
         "{said}"
     );
     window.act(Action::Undo);
     assert_eq!(now(&window), (30.0, 0.4));
     let said = status(&window);
     assert!(
-        said.contains("(ε 20.0 → 30.0, smoothness 0.150 → 0.400)"),
+        said.contains("(Range ε 20.0 → 30.0, Smoothness 0.15 → 0.40)"),
         "{said}"
     );
     window.act(Action::Redo);
     assert!(
-        status(&window).contains("ε 30.0 → 20.0"),
+        status(&window).contains("Range ε 30.0 → 20.0"),
         "{}",
         status(&window)
     );
@@ -110,7 +146,7 @@ fn parameters() {
     sphere(&mut window, true, dvec3(-4.0, 0.0, 0.0), 3.0);
     window.act(Action::Undo);
     assert!(
-        status(&window).contains("(sphere of 3.00\u{202f}mm deleted)"),
+        status(&window).contains("(sphere of 3.0\u{202f}mm deleted)"),
         "{}",
         status(&window)
     );

@@ -1,25 +1,29 @@
 //! The task Filter as a user drives it.
 
 use super::{
-    Window, click, double_click, sample, small_scan, submitted, tracking, type_over, window,
+    Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
+    window,
 };
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
 use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
+use arcuate::scene::draw_list::LineColour;
+use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
-use arcuate::state::words::significant;
+use arcuate::state::words::{counted, significant};
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
+use arcuate::ui::views::legend::{Legend, of_scene};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +33,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::nothing to weigh names a way out", nothing),
         test("ui::filter::the model is chosen", model),
         test("ui::filter::run, stop and run again", run),
+        test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
         test(
             "ui::filter::a lesion is seen where it was asked for",
@@ -300,9 +305,65 @@ fn run() {
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
     assert!(asked.prepared.is_some() && matches!(asked.start, StartFrom::Fit(_)));
-    // The badge counts the iterations of this run, as the panel and the status bar do.
-    let (words, _) = badge::words(&window.state().state).expect("a badge");
-    assert_eq!(words, "Iteration 0");
+    // The run goes on from the iterations before: the badge counts them, as the panel and the status bar do.
+    let state = &window.state().state;
+    let weighed = state.document.weighed.values().next().expect("weights");
+    let (words, _) = badge::words(state).expect("a badge");
+    assert_eq!(words, format!("Iteration {}", weighed.iterations()));
+    let running = state.session.filter.running.as_ref().expect("it runs");
+    let most = u64::from(running.from.params.stop.iterations);
+    assert_eq!(running.most(), weighed.iterations() + most);
+    assert_eq!(running.own_iterations(), 0);
+    let before = weighed.iterations();
+    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    let document = &window.state().state.document;
+    let weighed = document.weighed.values().next().expect("weights");
+    let own = u64::from(weighed.figures.iterations);
+    assert_eq!(weighed.iterations(), before + own);
+    let fact = format!("{}, ", counted((before + own) as usize, "iteration"));
+    window.get_by_label_contains(&fact);
+}
+
+/// Weights are told apart in Filter, with the key of their colours; in Pathways streamlines are what lies behind.
+fn behind() {
+    let size = Size {
+        points: DVec2::splat(200.0),
+        pixels_per_point: 1.0,
+    };
+    let mut state = weighed();
+    state.session.pathways.live = pathways::solved().session.pathways.live;
+    let by_weight =
+        |colour: &LineColour| matches!(colour, LineColour::Scalar { name, .. } if name == WEIGHT);
+    let key = |state: &State| {
+        let bars = of_scene(state);
+        let weight = |l: &Legend| matches!(l, Legend::Bar { name, .. } if name == "Weight");
+        bars.iter().any(weight)
+    };
+    for task in [Task::Filter, Task::View] {
+        state.view.task = task;
+        let lines = scene::scene(&state, size).lines;
+        let own = lines.iter().find(|l| by_weight(&l.colour));
+        let own = own.expect("coloured by weight");
+        assert!(!own.context && own.opacity == 1.0, "{task:?}");
+        assert!(key(&state), "{task:?}");
+    }
+    state.view.task = Task::Pathways;
+    let lines = scene::scene(&state, size).lines;
+    assert!(!lines.iter().any(|l| by_weight(&l.colour)) && !key(&state));
+    let own = lines.iter().find(|l| l.colour == LineColour::Direction);
+    let own = own.expect("coloured by direction");
+    assert!(own.context && own.opacity < 0.3, "{}", own.opacity);
+    let path = lines.last().expect("the pathway");
+    assert!(!path.context && path.opacity == 1.0);
+    // A colour that the user gave has no key.
+    let id = state.document.filtered().expect("streamlines").0.id;
+    let fixed = [200, 100, 0];
+    state.document.edit_layer(id, |l| {
+        l.display.line_colouring = LineColouring::Fixed(fixed);
+    });
+    let lines = scene::scene(&state, size).lines;
+    let own = lines.iter().find(|l| l.colour == LineColour::Fixed(fixed));
+    assert!(own.expect("as it was").context);
 }
 
 fn results() {

@@ -391,12 +391,14 @@ fn arrows() {
     let Cut::AtLeast(value) = rays(&window).cut else {
         panic!("{:?}", rays(&window).cut)
     };
+    let crosshair = window.state().state.view.crosshair;
     window.key_press(egui::Key::ArrowRight);
     window.run();
     let Cut::AtLeast(next) = rays(&window).cut else {
         panic!("{:?}", rays(&window).cut)
     };
     assert!((next - value - 0.0125).abs() < 1e-3, "{value} to {next}");
+    assert_eq!(window.state().state.view.crosshair, crosshair);
     // Single keys are still the window's.
     window.key_press(egui::Key::T);
     window.run();
@@ -462,10 +464,40 @@ fn no_target() {
     window.get_by_label("Click where paths should end. Esc puts the target away");
 }
 
+/// How bright the brightest bar of a histogram is.
+pub(super) fn brightest(window: &Window, name: &str) -> u8 {
+    fn of(shape: &egui::Shape, place: egui::Rect, most: &mut u8) {
+        match shape {
+            egui::Shape::Vec(all) => all.iter().for_each(|s| of(s, place, most)),
+            // Bars are narrow.
+            egui::Shape::Rect(rect) if place.contains_rect(rect.rect) => {
+                if rect.rect.width() < 0.1 * place.width() {
+                    *most = (*most).max(rect.fill.a());
+                }
+            }
+            _ => {}
+        }
+    }
+    let histogram = window.get_by_role_and_label(egui::Role::Slider, name);
+    let place = histogram.rect().expand(2.0);
+    let mut most = 0;
+    for clipped in &window.output().shapes {
+        of(&clipped.shape, place, &mut most);
+    }
+    most
+}
+
 fn stale() {
     let mut state = shot();
+    let bright = brightest(
+        &super::window(state.clone(), [1920.0, 1080.0]),
+        "Connectivity measure",
+    );
+    assert_eq!(bright, 255);
     state.document.rays.params.walk.step_mm = 0.3;
     let mut window = window(state, [1920.0, 1080.0]);
+    // It is dim until there are others.
+    assert!(brightest(&window, "Connectivity measure") < 128);
     window.get_by_label("This is from before the last change");
     for name in ["Keep as layer", "Export…", "Copy as command"] {
         assert!(

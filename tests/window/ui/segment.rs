@@ -49,7 +49,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn segmenting() -> Window {
+pub(super) fn segmenting() -> Window {
     let mut window = window(small_scan(), [1920.0, 1080.0]);
     window.get_by_label("Segment").click();
     window.run();
@@ -72,14 +72,14 @@ fn act(window: &mut Window, action: SegmentAction) {
     window.run();
 }
 
-fn field(window: &mut Window, name: &str, text: &str) {
+pub(super) fn field(window: &mut Window, name: &str, text: &str) {
     let field = window.get_by_role_and_label(egui::Role::TextInput, name);
     field.click();
     window.run();
     type_over(window, text);
 }
 
-fn place(window: &mut Window) {
+pub(super) fn place(window: &mut Window) {
     let sphere = Sphere {
         add: true,
         centre: DVec3::new(0.0, -10.0, 10.0),
@@ -173,7 +173,7 @@ fn speeds() {
 }
 
 /// The newest request for a surface, worked off.
-fn answer(window: &mut Window) {
+pub(super) fn answer(window: &mut Window) {
     let wanted = steered(window).expect("asked for");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));

@@ -237,6 +237,8 @@ fn opening(state: &State) -> Opening {
         beside: Vec::new(),
     };
     let read = ReadSession {
+        origin_is_same: false,
+        mask_files: Vec::new(),
         path: PathBuf::from("/data/s.arcuate"),
         sha256: String::new(),
         content: Parsed::new(()),

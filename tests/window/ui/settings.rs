@@ -3,7 +3,7 @@
 use super::{Window, click, small_scan, window};
 use crate::support::test;
 use arcuate::io::bids;
-use arcuate::state::{Action, Convention, Effect, Mouse, State};
+use arcuate::state::{Action, Convention, Effect, Mouse, State, Tool};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -13,12 +13,46 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::settings are set by keys and clicks", settings),
         test("ui::one of several subjects is chosen", visits),
+        test("ui::help turns pages, searches and closes", help),
     ]
 }
 
 fn press(window: &mut Window, modifiers: Modifiers, key: Key) {
     window.key_press_modifiers(modifiers, key);
     window.run();
+}
+
+fn help() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Modifiers::NONE, Key::F1);
+    window.get_by_label("Close Help");
+    // Pages are chosen from the list, and follow their links.
+    click(&mut window, "Limits");
+    assert!(window.query_by_label_contains("resolve crossing").is_some());
+    click(&mut window, "Track");
+    assert!(window.query_by_label_contains("wild bootstrap").is_some());
+    // A search opens the section.
+    click(&mut window, "Search in Help");
+    window.event(egui::Event::Text("leak alarm".to_owned()));
+    window.run();
+    click(&mut window, "Segment: Leaks");
+    assert!(
+        window
+            .query_by_label_contains("leak alarm pauses")
+            .is_some()
+    );
+    // Letters of the search are no tools; Esc leaves the field, then closes Help.
+    assert_eq!(window.state().state.view.tool, Tool::Crosshair);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Close Help").is_none());
+    // The palette opens a page by its title.
+    press(&mut window, Modifiers::COMMAND, Key::K);
+    window.event(egui::Event::Text("help formats".to_owned()));
+    window.run();
+    press(&mut window, Modifiers::NONE, Key::Enter);
+    window.get_by_label("Close Help");
+    assert!(window.query_by_label_contains("No point moves").is_some());
 }
 
 fn settings() {

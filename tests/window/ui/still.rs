@@ -2,19 +2,20 @@
 //! not move what is under the pointer; no step of the guide is higher than another.
 
 use super::filter::{weighed, weighing};
+use super::rays::brightest;
 use super::{Window, click, pathways, small_scan, tracking, window};
 use crate::support::{start_of_new_job, test};
 use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::curves::{Fate, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
-use arcuate::state::filter::Weighed;
+use arcuate::state::filter::{FilterAction, Weighed};
 use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Job, Method, Severity, Slot, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
-use egui::{Rect, Shape};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -28,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::streamlines are cut and miss", streamlines),
         test("ui::still::a fit ends", fit),
         test("ui::still::what is under the pointer, in every task", under),
+        test("ui::still::what a drop-down of Filter covers", covered),
         test("ui::still::steps of the guide are equally high", guide),
         test("ui::still::the guide ends at its last step", last_step),
         test("ui::still::the figures of a comparison are whole", figures),
@@ -281,6 +283,86 @@ fn under() {
     }
 }
 
+/// What can be clicked under a place in the window, with its place.
+fn controls(window: &Window, at: Pos2) -> Vec<(String, Rect)> {
+    let roles = [
+        egui::Role::Button,
+        egui::Role::ComboBox,
+        egui::Role::Slider,
+        egui::Role::TextInput,
+        egui::Role::CheckBox,
+        egui::Role::RadioButton,
+    ];
+    let all = roles.into_iter().flat_map(|role| {
+        let named = window.query_all_by_role(role);
+        named.filter_map(|n| Some((n.accesskit_node().label()?, n.rect())))
+    });
+    all.filter(|(_, rect)| rect.contains(at)).collect()
+}
+
+/// The choice that closes a drop-down brings rows and takes some: the control below its row stays where it is.
+fn covered() {
+    let choices = [
+        ("Fibres", "Cylinders"),
+        ("Timing", "δ and Δ, for all volumes"),
+        ("Fibres", "Gamma cylinders"),
+        ("Fibres", "Sticks"),
+        ("Fibres", "Gamma cylinders"),
+        ("Timing", "Not known"),
+        ("Fibres", "Streamline density"),
+        ("Fibres", "Cylinders"),
+        ("Mask", "wherever they run"),
+    ];
+    let mut held = 0;
+    for size in SIZES {
+        for start in [weighing(Task::Filter), weighed()] {
+            let mut window = window(start, size);
+            for (name, row) in choices {
+                let fields = window.query_all_by_role_and_label(egui::Role::ComboBox, name);
+                let Some(field) = fields.last().map(|n| n.rect().center()) else {
+                    panic!("{name}");
+                };
+                // Closed once, to see what the row will cover.
+                super::click_with(&mut window, field, Modifiers::NONE);
+                let at = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, row);
+                let at = at.rect().center();
+                window.key_press(Key::Escape);
+                window.run();
+                let below = controls(&window, at);
+                super::click_with(&mut window, field, Modifiers::NONE);
+                window.hover_at(at);
+                window.run();
+                for pressed in [true, false] {
+                    window.event(Event::PointerButton {
+                        pos: at,
+                        button: PointerButton::Primary,
+                        pressed,
+                        modifiers: Modifiers::NONE,
+                    });
+                }
+                for _ in 0..8 {
+                    window.step();
+                    for (of, before) in &below {
+                        let all = window.query_all_by_label(of).map(|n| n.rect());
+                        let near = all.min_by(|a, b| {
+                            let far = |r: &Rect| r.center().distance(before.center());
+                            far(a).total_cmp(&far(b))
+                        });
+                        // What the choice has taken away cannot stay.
+                        let Some(now) = near else { continue };
+                        held += 1;
+                        assert_eq!(now, *before, "{of} below {row} of {name}, {size:?}");
+                    }
+                }
+                // The pointer leaves, and the panel goes back.
+                window.hover_at(egui::pos2(600.0, 300.0));
+                window.run();
+            }
+        }
+    }
+    assert!(held > 50, "{held}");
+}
+
 /// Where the guide's card ends, in every task.
 fn guide() {
     let mut states = vec![small_scan(), tracking(), weighed()];
@@ -349,8 +431,18 @@ fn stopped() {
     // A run that went on from weights that were there.
     set(&mut state, Ended::Cancelled, 8);
     let window = super::window(state.clone(), SIZES[1]);
-    window.get_by_label("Stopped after 1 more iteration: not converged");
+    window.get_by_label("Stopped after 9 iterations: not converged");
+    window.get_by_label_contains("stopped, 9 iterations");
+    // It is a result: as bright as that of a fit that ended by itself.
+    assert_eq!(brightest(&window, "Weight"), 255);
     set(&mut state, Ended::Iterations, 0);
+    let window = super::window(state.clone(), SIZES[1]);
+    window.get_by_label("Not converged after 1 iteration, the most allowed");
+    set(&mut state, Ended::Iterations, 8);
+    let window = super::window(state.clone(), SIZES[1]);
+    window.get_by_label("Not converged after 9 iterations; a run has at most 1");
+    // What a run is about to replace is dim.
+    update(&mut state, Action::Filter(FilterAction::Run));
     let window = super::window(state, SIZES[1]);
-    window.get_by_label_contains("Not converged after 1 iteration");
+    assert!(brightest(&window, "Weight") < 128);
 }

@@ -59,7 +59,10 @@ fn undone() {
     session.status = "Undid: move region".to_owned();
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.follows(what.to_owned());
-        assert_eq!(session.status, format!("Undid: move region · {what}"));
+        assert_eq!(
+            session.status,
+            format!("Undid: move region. Result: {what}")
+        );
     }
     // In another task the step is no news.
     session.forget_step();

@@ -123,12 +123,18 @@ fn fewer_pieces() {
     assert!(!software || second < first, "{first} {second}");
 }
 
-/// The white squares stand outside the ring, whose inside they would fill.
+/// The white squares stand outside the ring, whose inside they would fill, also of the smallest.
 fn small_sphere() {
+    for radius_mm in [1.5, 2.0, 4.0] {
+        sphere_in_sight(radius_mm);
+    }
+}
+
+fn sphere_in_sight(radius_mm: f64) {
     let mut studio = Studio::new();
     let mut state = on_black(state());
     let at = state.view.crosshair;
-    let sphere = add_sphere(&mut state, Role::Seed, at, 4.0);
+    let sphere = add_sphere(&mut state, Role::Seed, at, radius_mm);
     state.session.selected_region = Some(sphere);
     state.view.show_crosshair = false;
     state.view.layout = Layout::Single;
@@ -153,8 +159,8 @@ fn small_sphere() {
         .expect("a ring");
     let radius = middle_y - top as f32;
     assert!(
-        (6.0..20.0).contains(&radius),
-        "{radius} pixels of half a point"
+        (2.0..20.0).contains(&radius),
+        "{radius_mm} mm: {radius} pixels of half a point"
     );
     let middle = (left as f32 + radius, middle_y);
     let from_middle = |(x, y): (u32, u32)| (x as f32 - middle.0).hypot(y as f32 - middle.1);
@@ -165,5 +171,8 @@ fn small_sphere() {
         .collect();
     let nearest = near.iter().copied().fold(f32::INFINITY, f32::min);
     assert!(near.len() > 200, "{} pixels of handles", near.len());
-    assert!(nearest >= radius - 1.0, "{nearest} of {radius}");
+    assert!(
+        nearest >= radius + if radius_mm < 3.0 { 2.0 } else { -1.0 },
+        "{radius_mm} mm: {nearest} of {radius}"
+    );
 }

@@ -1,6 +1,6 @@
-//! The field around the surface, for pictures; where a surface has grown.
+//! The field around the surface, for pictures.
 
-use super::bricks::{Field, INSIDE, OUTSIDE, origin};
+use super::bricks::{Field, OUTSIDE, origin};
 use crate::data::{AffineSource, Grid, Volume};
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
@@ -53,30 +53,5 @@ impl Field {
                 }
             });
         Some(Volume::scalar(Arc::new(grid), values))
-    }
-
-    /// World point in the middle of the voxels that are inside here and were not before, in the brick that holds
-    /// most of them: where a surface bulges out, not where all of it grows a little.
-    pub fn grown_since(&self, before: &Self) -> Option<DVec3> {
-        let (b, shape) = (self.brick, self.counts());
-        let (mut most, mut middle) = (0.0, None);
-        let pairs = self.table.iter().zip(&before.table).enumerate();
-        // Nothing is new in a brick that was inside, or is outside.
-        for (i, _) in pairs.filter(|(_, (now, was))| **now != OUTSIDE && **was != INSIDE) {
-            let first = origin(i, shape, b);
-            let (mut sum, mut count) = (DVec3::ZERO, 0.0);
-            for k in 0..b * b * b {
-                let at = [first[0] + k % b, first[1] + k / b % b, first[2] + k / b / b];
-                let there = (0..3).all(|a| at[a] < self.grid.shape[a]);
-                if there && self.value(at) > 0.0 && before.value(at) <= 0.0 {
-                    sum += DVec3::from_array(at.map(|v| v as f64));
-                    count += 1.0;
-                }
-            }
-            if count > most {
-                (most, middle) = (count, Some(self.grid.world(sum / count)));
-            }
-        }
-        middle
     }
 }

@@ -11,6 +11,7 @@ use super::cpu::Pass;
 use super::engine::Engine;
 use super::history::{History, Packed};
 use super::parameters::{Layout, Mode, Params};
+use super::passage::Growth;
 use super::script::{Ended, Script, What};
 use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start};
@@ -18,6 +19,7 @@ use super::stencil::Stencil;
 use crate::compute::{Backend, Control, memory};
 use crate::data::{BrickImage, LendImage};
 use crate::solvers::Error;
+use glam::DVec3;
 use hand::moving;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -240,11 +242,16 @@ impl Evolution {
         self.history.before(step).field(&self.like)
     }
 
-    /// The first state kept after so many steps in which it has grown well beyond what it was.
-    pub fn field_grown(&self, step: u64) -> Option<Field> {
-        let was = self.inside.get(step as usize).copied()?;
-        let grown = self.history.grown(step, was + was / 4)?;
-        Some(grown.field(&self.like))
+    /// World mm: where most of the volume came through that was gained after so many steps. Later states show which
+    /// way it went.
+    pub fn passage(&self, step: u64, now: &Field) -> Option<DVec3> {
+        let before = self.history.before(step);
+        let mut growth = Growth::new(&before.field(&self.like), now)?;
+        for state in self.history.after(before.step) {
+            growth.add(&state.field(&self.like));
+        }
+        growth.add(now);
+        growth.place()
     }
 
     /// Sum of the grey values inside, in quanta, and how many voxels that are.

@@ -141,10 +141,10 @@ impl History {
         &self.states[after - 1]
     }
 
-    /// The first state after a step with more voxels inside than this.
-    pub fn grown(&self, step: u64, inside: u64) -> Option<&Packed> {
-        let after = self.states.iter().filter(|s| s.step > step);
-        after.map(|s| &**s).find(|s| s.inside > inside)
+    /// The states after a step.
+    pub fn after(&self, step: u64) -> impl Iterator<Item = &Packed> {
+        let after = self.states.iter().filter(move |s| s.step > step);
+        after.map(|state| &**state)
     }
 
     pub fn bytes(&self) -> usize {

@@ -37,6 +37,7 @@ mod measure;
 mod nearest;
 mod painted;
 mod parameters;
+mod passage;
 mod probe;
 mod row;
 mod script;

@@ -11,7 +11,7 @@ use crate::state::edits::{Choice, on_image};
 use crate::state::filter::WEIGHT;
 use crate::state::session::Severity;
 use crate::state::words::streamlines;
-use crate::state::{Document, Effect, Recipe, State};
+use crate::state::{Document, Effect, Recipe, State, Task};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -147,6 +147,9 @@ pub fn done(
         let weights = tractogram.per_streamline.get(WEIGHT);
         Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
     });
+    // In Filter weights, maps and the cut stay those of what is looked at: what the cut leaves is seen there already.
+    let filtered = state.document.filtered().map(|(layer, _)| layer.id);
+    let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
     let mut shown = id;
     edit(state, label, false, |document| {
         if !fresh {
@@ -174,14 +177,17 @@ pub fn done(
             document.weighed.insert(shown, weighed);
         }
         // In the place of what it is from, which is not seen through it.
-        document.edit_layer(id, |layer| layer.display.visible = false);
+        document.edit_layer(id, |layer| layer.display.visible = stays);
+        if stays {
+            document.filter.tractogram = Some(id);
+        }
         let at = document.layers.iter().position(|l| l.id == id);
         let layer = Layer {
             id: shown,
             name,
             content: Content::Tractogram(tractogram),
             display: Display {
-                visible: true,
+                visible: !stays,
                 ..old.display.clone()
             },
             recipe,
@@ -189,12 +195,8 @@ pub fn done(
         };
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
-        if document
-            .bundle
-            .sieve
-            .as_ref()
-            .is_some_and(|s| s.layer == id)
-        {
+        let sieve = document.bundle.sieve.as_ref();
+        if !stays && sieve.is_some_and(|s| s.layer == id) {
             document.bundle.sieve = None;
         }
     });
@@ -202,6 +204,11 @@ pub fn done(
     state.session.selected_layer = Some(shown);
     state.session.selected_region = None;
     state.session.status = match fresh {
+        true if stays => format!(
+            "Kept {} as a layer, hidden; Filter goes on with {}",
+            streamlines(left as u64),
+            old.name
+        ),
         true => format!("Kept {} as a layer", streamlines(left as u64)),
         false => format!("Deleted {}", streamlines((had - left) as u64)),
     };

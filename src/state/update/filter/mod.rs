@@ -473,7 +473,7 @@ pub fn done(state: &mut State, committed: Committed) {
     let Some(running) = state.session.filter.running.take() else {
         return;
     };
-    let iterations = committed.fit.iterations;
+    let iterations = running.before as u64 + u64::from(committed.fit.iterations);
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
     let said = match running.aim.clone() {

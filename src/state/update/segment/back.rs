@@ -1,12 +1,12 @@
 //! The way back of a surface, with what steered it there.
 
-use super::{changed, wanted};
+use super::wanted;
 use crate::jobs::{Back, Play, Steer, Surfaced};
-use crate::state::State;
 use crate::state::document::LayerId;
 use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
 use crate::state::words::count;
+use crate::state::{State, changes};
 
 /// Back to the state after so many steps.
 pub(super) fn rewind(state: &mut State, step: u64) {
@@ -28,8 +28,8 @@ pub(super) fn rewind(state: &mut State, step: u64) {
     working.play = Play::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
-    let changes = changed(&state.document, &before, &after);
-    if !changes.is_empty() {
+    let changes = changes::segment(&state.document, &before, &after);
+    if !before.steers_as(&after) {
         edit(state, "Go back", false, |d| d.segment = after);
     }
     let back = format!("Back at step {}", count(step));
@@ -89,23 +89,25 @@ pub(super) fn stay(state: &mut State, live: &Surfaced) {
 }
 
 impl Working {
-    /// Notes where a change of what steers the surface begins; `dragged`: it belongs to the drag that was asked for
-    /// last.
-    pub(super) fn begins_change(&mut self, wanted: &Steer, dragged: bool) {
+    /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
+    /// a drag whose beginning is noted.
+    pub(super) fn begins_change(&mut self, wanted: &Steer, dragged: bool) -> bool {
         let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
-            return;
+            return false;
         };
         let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
         let steers = asked.params != wanted.params
             || asked.beside != wanted.beside
             || asked.spheres != wanted.spheres;
-        if same_run && steers && !dragged {
+        let begins = same_run && steers && !dragged;
+        if begins {
             // On its way back the surface is still shown at the step that it leaves.
             let back = self.back.filter(|back| live.back < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
             self.changes.push(step);
         }
+        begins
     }
 
     /// The earlier state that the button goes back to: before the leak, else before the last change by

@@ -2,10 +2,8 @@
 
 mod back;
 mod keep;
-mod words;
 
 pub use keep::{now, recipe_of, told};
-pub use words::changed;
 
 use super::{edit, exported, layers, pathways, tracks};
 use crate::data::region::RegionId;
@@ -382,7 +380,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         !matches!(wanted.origin, Origin::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
     let working = &mut state.session.segment;
-    let dragged = std::mem::replace(&mut working.dragged, drags);
+    // The last value of a drag comes when the drag has ended.
+    let dragged = working.dragged;
+    working.dragged &= drags;
     if !(begins || wanted.speed || working.live.is_some()) {
         return;
     }
@@ -391,7 +391,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     working.failed = None;
     working.running = true;
-    working.begins_change(&wanted, dragged);
+    working.dragged |= working.begins_change(&wanted, dragged) && drags;
     working.asked = Some(Box::new(wanted.clone()));
     effects.push(Effect::Submit(Request::Steer(Box::new(wanted))));
 }

@@ -26,7 +26,11 @@ pub fn show(ui: &mut Ui, state: &State) {
         (None, Some(weighed)) if weighed.curve.len() > 1 => {
             let figures = &weighed.figures;
             let took = with_unit(&fixed((figures.prepare_ms + figures.fit_ms) * 1e-3, 1), "s");
-            let fact = format!("{}, {took}", iterations(weighed));
+            let stopped = match figures.ended {
+                Ended::Cancelled => "stopped, ",
+                _ => "",
+            };
+            let fact = format!("{stopped}{}, {took}", ran(weighed.iterations()));
             section::end(ui);
             section::head_with(ui, "Progress", &fact);
             plot(ui, &weighed.curve, None);
@@ -40,11 +44,11 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     let progress = job.map(|j| j.control.progress());
     let curve = running.curve.values();
     let done = running.iterations();
-    let fact = match (&progress, done) {
+    let fact = match (&progress, running.own_iterations()) {
         (Some(progress), 0) => progress.stage.clone(),
         (None, _) => "waiting".to_owned(),
-        (_, n) => {
-            let iterations = ran(n, running.before > 0);
+        _ => {
+            let iterations = ran(done);
             match &running.aim {
                 Aim::Weights | Aim::Again => iterations,
                 Aim::Lesion(_) => format!("virtual lesion, {iterations}"),
@@ -52,14 +56,14 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         }
     };
     section::head_with(ui, "Progress", &fact);
-    let most = u64::from(running.from.params.stop.iterations);
-    plot(ui, &curve, Some(most + running.before as u64));
+    let most = running.most();
+    plot(ui, &curve, Some(most));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
     let bar = Rect::from_min_size(bar.min + vec2(0.0, 4.0), vec2(bar.width(), 3.0));
-    let share = match done {
+    let share = match running.own_iterations() {
         0 => progress.and_then(|p| p.fraction()),
-        n => Some(n as f32 / expected_end(n, most) as f32),
+        _ => Some(done as f32 / expected_end(done, most) as f32),
     };
     let p = theme::palette(ui.style());
     charts::progress(ui.painter(), bar, share, p.b3, p.accent);
@@ -70,23 +74,21 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     ui.ctx().request_repaint_after(REPAINT);
 }
 
-/// `12 iterations`; `more`: of a run that goes on from the weights before.
-fn ran(n: u64, more: bool) -> String {
-    let one = if more { "more iteration" } else { "iteration" };
-    counted(n as usize, one)
-}
-
-/// Iterations of the last run.
-fn iterations(weighed: &Weighed) -> String {
-    let n = u64::from(weighed.figures.iterations);
-    ran(n, weighed.curve.len() as u64 > n + 1)
+/// `12 iterations`, with those of the weights that a run went on from.
+fn ran(n: u64) -> String {
+    counted(n as usize, "iteration")
 }
 
 /// Why weights are not those of a converged fit, if they are not.
 pub fn unfinished(weighed: &Weighed) -> Option<String> {
-    let iterations = iterations(weighed);
+    let all = weighed.iterations();
+    let (iterations, own) = (ran(all), u64::from(weighed.figures.iterations));
     match weighed.figures.ended {
         Ended::Cancelled => Some(format!("Stopped after {iterations}: not converged")),
+        Ended::Iterations if own < all => Some(format!(
+            "Not converged after {iterations}; a run has at most {}",
+            count(own)
+        )),
         Ended::Iterations => Some(format!(
             "Not converged after {iterations}, the most allowed"
         )),

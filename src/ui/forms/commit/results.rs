@@ -62,8 +62,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Warning, why).show(ui);
     }
-    // Neither weights on their way nor those of the fit before are final.
-    let dim = unfinished.is_some() || state.is_filtering();
+    // A stopped fit is a result; what a run is about to replace is none.
+    let dim = state.is_filtering();
     rows::dimmed(ui, dim, |ui| {
         histogram(ui, state, weighed, all, memory, actions);
     });

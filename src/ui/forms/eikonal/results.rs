@@ -18,11 +18,13 @@ use std::sync::Arc;
 
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
-const COLUMNS: [f32; 3] = [52.0, 48.0, 40.0];
-const BESIDE_EYE: f32 = 8.0;
+const COLUMNS: [f32; 3] = [48.0, 44.0, 40.0];
+const BESIDE_EYE: f32 = 2.0;
 /// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
-const SWATCH: f32 = 20.0;
+const SWATCH: f32 = 16.0;
+/// Lower than the rows of lists: what is below is in sight with a kept pathway, too.
+const ROW: f32 = 24.0;
 /// A second line of a row.
 const LINE: f32 = 16.0;
 
@@ -173,14 +175,14 @@ fn row(
     let needed = paint::width(ui, name, theme::medium(size::LABEL));
     let there = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
     let above = if needed > there { LINE } else { 0.0 };
-    let size_wanted = vec2(ui.available_width(), space::ROW + above);
+    let size_wanted = vec2(ui.available_width(), ROW + above);
     let (whole, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let response = rows::list_row_at(ui, whole, &spoken, ("pathway", id), chosen);
     // The eye and the menu stay beside a name that is being typed.
     let typed_at = response
         .rect
         .with_max_x(response.rect.right() - EYE - space::INSET)
-        .with_max_y(response.rect.top() + space::ROW);
+        .with_max_y(response.rect.top() + ROW);
     let renamed = match id {
         Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
         None => Renamed::Not,
@@ -206,8 +208,7 @@ fn row(
         Rect::from_center_size(pos2(inner.left() + 6.0, inner.center().y), vec2(10.0, 10.0));
     let ink = row_menu::colour(kept.map_or(LIVE_RGB, |k| k.colour));
     painter.rect_filled(swatch, 2.0, ink);
-    let line =
-        |top: f32| Rect::from_min_size(inner.min + vec2(0.0, top), vec2(inner.width(), space::ROW));
+    let line = |top: f32| Rect::from_min_size(inner.min + vec2(0.0, top), vec2(inner.width(), ROW));
     // Of two lines the distance is that of text.
     let places = columns(line(above));
     if going {

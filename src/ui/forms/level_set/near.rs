@@ -33,7 +33,14 @@ fn words(near: &Near) -> String {
 }
 
 /// One row each; a click moves the crosshair to where it is nearest.
-pub fn show(ui: &mut Ui, state: &State, figures: &Figures, actions: &mut Vec<Action>) {
+pub fn show(ui: &mut Ui, state: &State, figures: Option<&Figures>, actions: &mut Vec<Action>) {
+    let Some(figures) = figures else {
+        // Room for what is measured first: what is below stays where it is.
+        for thing in state.measured_things() {
+            rows::reading(ui, &format!("To {}", thing.name()), "…");
+        }
+        return;
+    };
     for near in &figures.near {
         let (place, help) = match near.met {
             Met::Away { at, .. } => (
@@ -53,6 +60,10 @@ pub fn show(ui: &mut Ui, state: &State, figures: &Figures, actions: &mut Vec<Act
             actions.push(Action::MoveCrosshair(at));
         }
     }
+}
+
+/// What distances leave out, and why.
+pub fn left_out(ui: &mut Ui, state: &State) {
     let left_out = state.not_measured();
     if !left_out.is_empty() {
         rows::hint(ui, &format!("Not counted: {}", left_out.join(", ")));

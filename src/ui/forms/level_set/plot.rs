@@ -8,7 +8,7 @@ use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-const HEIGHT: f32 = 76.0;
+const HEIGHT: f32 = 64.0;
 /// Between two labels below the plot.
 const GAP: f32 = 8.0;
 const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);

@@ -39,7 +39,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     section::head_with(ui, "Results", &fact);
     three(ui, live, older, older || stale || goes);
-    speed_line(ui, state, live);
+    // What a person acts on is above what is only watched.
+    let figures = live.figures.as_ref();
+    rows::dimmed(ui, older || stale, |ui| {
+        near::show(ui, state, figures, actions)
+    });
     let now = with_unit(&significant(voxels_ml(state, live.inside)), "ml");
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
@@ -51,13 +55,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(step) = plot::show(ui, state, live) {
         act(actions, SegmentAction::Rewind(step));
     }
+    speed_line(ui, state, live);
     // What comes and goes is below what is clicked.
     as_region(ui, state, actions);
     reference(ui, state, actions);
     spheres(ui, state, memory, actions);
+    near::left_out(ui, state);
     let figures = |ui: &mut Ui| {
         let Some(figures) = &live.figures else { return };
-        near::show(ui, state, figures, actions);
         rows::reading(ui, "Active voxels", &count(figures.active));
         agreement(ui, figures, memory);
     };

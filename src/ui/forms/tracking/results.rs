@@ -54,14 +54,11 @@ pub fn show(
         return;
     };
     let output = &live.output;
-    let params = match live.rays {
-        Some(_) => &state.document.rays.params.walk,
-        None => &state.document.track,
-    };
     let standing = state.standing();
     let what = live.rays.as_ref().map_or("", |_| "rays");
     let headline = match standing {
         Some(Standing::Updating) => "updating…".to_owned(),
+        Some(Standing::Coarse) if state.live_is_stale() => "updating…".to_owned(),
         Some(Standing::OutOfDate) => "out of date".to_owned(),
         _ => tracks::headline(output, what, !live.targets.is_empty()),
     };
@@ -74,6 +71,30 @@ pub fn show(
         };
         again(ui, state, text, actions);
     }
+    // It can be read and cut all the same.
+    rows::dimmed(ui, state.live_is_stale(), |ui| {
+        figures(ui, state, live, memory, narrow, actions);
+    });
+    look(ui, state, memory, narrow, actions);
+    let empty = output.kept.is_empty().then_some("There is nothing to map");
+    let unfinished = (standing != Some(Standing::Final)).then_some("Waits for the full result");
+    density::show(ui, state, None, empty.or(unfinished), memory, actions);
+}
+
+/// Charts and counts of a result.
+fn figures(
+    ui: &mut Ui,
+    state: &State,
+    live: &Live,
+    memory: &mut Memory,
+    narrow: bool,
+    actions: &mut Vec<Action>,
+) {
+    let output = &live.output;
+    let params = match live.rays {
+        Some(_) => &state.document.rays.params.walk,
+        None => &state.document.track,
+    };
     match &live.rays {
         Some(rays) => {
             let cut = measures::histogram(ui, state, rays, memory, actions);
@@ -113,10 +134,6 @@ pub fn show(
             ui.add_space((top + ROOM - ui.cursor().top()).max(0.0));
         }
     }
-    look(ui, state, memory, narrow, actions);
-    let empty = output.kept.is_empty().then_some("There is nothing to map");
-    let unfinished = (standing != Some(Standing::Final)).then_some("Waits for the full result");
-    density::show(ui, state, None, empty.or(unfinished), memory, actions);
 }
 
 /// What is said before there is a result.

@@ -12,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::no_filter_is_left_behind", left_behind),
         test("update::filter::a_filter_of_the_user_stays", of_the_user),
         test("update::filter::one_shell_can_be_forced", forced),
+        test("update::filter::a_kept_layer_is_not_taken", keep),
     ]
 }
 
@@ -128,4 +129,43 @@ fn forced() {
         "{}",
         command.command()
     );
+}
+
+/// What the cut leaves becomes a layer; weights, maps and the cut stay those of what is looked at.
+fn keep() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let (sieve, maps) = {
+        let document = &window.state.document;
+        (document.bundle.sieve.clone(), document.weight_maps.clone())
+    };
+    assert!(sieve.is_some() && !maps.is_empty());
+    act(&mut window, FilterAction::Keep);
+    let document = &window.state.document;
+    assert_eq!(layer(&window).id, id);
+    assert!(layer(&window).display.visible);
+    assert_eq!(
+        (&document.bundle.sieve, &document.weight_maps),
+        (&sieve, &maps)
+    );
+    assert!(window.state.holds_fit(), "the next run goes on from it");
+    let kept = window.state.session.selected_layer.expect("the kept one");
+    let kept = document.layer(kept).expect("there");
+    assert!(kept.id != id && !kept.display.visible);
+    let name = layer(&window).name.clone();
+    let status = window.state.session.status.clone();
+    assert!(
+        status.contains("hidden") && status.ends_with(&name),
+        "{status}"
+    );
+    // One step, and the user may take the other.
+    let kept = kept.id;
+    act(&mut window, FilterAction::Tractogram(kept));
+    assert_eq!(layer(&window).id, kept);
+    for _ in 0..2 {
+        window.act(Action::Undo);
+    }
+    assert!(window.state.document.layer(kept).is_none());
+    assert_eq!(layer(&window).id, id);
+    assert_eq!(window.state.document.filter.tractogram, None);
 }

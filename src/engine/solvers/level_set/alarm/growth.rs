@@ -8,8 +8,11 @@ const WINDOW: usize = 10;
 const REST: f64 = 1e-3;
 /// … within this many windows.
 pub const REST_WINDOWS: usize = 10;
-/// A small surface at rest breathes by this many voxels.
-const FEW: u64 = 5;
+/// A surface at rest breathes: some of the voxels at it change sides, this share of those that a ball of its volume
+/// has at its surface, …
+const BREATH: f64 = 0.05;
+/// … and up to this many, where that is no more than `REST` allows.
+const FEW: f64 = 5.0;
 /// Windows of which the median is the recent growth.
 const RECENT: usize = 20;
 /// A leak grows this many times as fast …
@@ -156,12 +159,20 @@ impl Rest {
         now.abs_diff(before) as f64 <= Self::breath(before)
     }
 
-    /// By how much a surface of this volume may change within `REST_WINDOWS` though it stands.
-    fn breath(inside: u64) -> f64 {
-        (REST * inside as f64).max(FEW as f64)
+    /// How many voxels of a surface of this volume may change sides though it stands: of 20 inside 1, of 50 inside 3, of
+    /// 100 inside 5.
+    fn few(inside: u64) -> f64 {
+        let ball = (36.0 * std::f64::consts::PI).cbrt() * (inside as f64).powf(2.0 / 3.0);
+        (BREATH * ball).min(FEW)
     }
 
-    /// Whether it has stopped growing. A seed that shrinks before it grows has not.
+    /// By how much a surface of this volume may change within `REST_WINDOWS` though it stands.
+    fn breath(inside: u64) -> f64 {
+        (REST * inside as f64).max(Self::few(inside))
+    }
+
+    /// Whether it has stopped growing. A seed that shrinks before it grows has not. Net growth has no floor in voxels:
+    /// breath leaves none in about half of all windows, and a small surface that creeps is not at rest.
     fn rests(&self) -> bool {
         let Some(first) = self.last().checked_sub(REST_WINDOWS) else {
             return false;
@@ -170,7 +181,7 @@ impl Rest {
         let [before, now] = [windows[0], windows[REST_WINDOWS]];
         let spread = windows.iter().max().zip(windows.iter().min());
         let wanders = spread.is_none_or(|(most, least)| {
-            (most - least) as f64 > (NOTICED * before as f64).max(FEW as f64)
+            (most - least) as f64 > (NOTICED * before as f64).max(Self::few(before))
         });
         !wanders && (now as f64 - before as f64) < REST * before as f64
     }
@@ -192,8 +203,9 @@ impl Rest {
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
         let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
         let median = upper_median(&mut recent).unwrap_or(0.0);
-        // Growth at which the surface rests is rest, however small its median.
-        let rest = Self::breath(self.inside[last - 1]) / REST_WINDOWS as f64;
+        // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however small
+        // the surface.
+        let rest = (REST * self.inside[last - 1] as f64).max(FEW) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {
             self.over += 1;
         } else {

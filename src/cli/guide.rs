@@ -1,0 +1,92 @@
+//! `arcuate guide`: prints the pages of the guide and searches in them.
+
+use super::runner::{Failure, Runner};
+use crate::guide::{self, Match, PAGES, Page};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  arcuate guide                        list the pages
+  arcuate guide track                  print a page, as Markdown
+  arcuate guide --search \"leak alarm\"  list the sections that hold these words
+
+The window shows the same pages in Help (F1).";
+
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Page to print
+    #[arg(conflicts_with = "search")]
+    pub page: Option<String>,
+    /// List the sections that hold all of these words
+    #[arg(long, value_name = "WORDS")]
+    pub search: Option<String>,
+}
+
+pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
+    match (&options.page, &options.search) {
+        (_, Some(words)) => search(words),
+        (Some(name), None) => page(name),
+        (None, None) => list(),
+    }
+    .map(|(report, text)| runner.report(&report, text.trim_end()))
+}
+
+type Report = (serde_json::Value, String);
+
+fn list() -> Result<Report, Failure> {
+    let width = PAGES.iter().map(|p| p.name.len()).max().unwrap_or(0);
+    let lines = PAGES
+        .iter()
+        .map(|p| format!("{:width$}  {}\n", p.name, p.title()));
+    let pages = PAGES.iter().map(|p| entry(p)).collect::<Vec<_>>();
+    Ok((
+        json!({ "command": "guide", "pages": pages }),
+        lines.collect(),
+    ))
+}
+
+fn page(name: &str) -> Result<Report, Failure> {
+    let name = name.trim_end_matches(".md");
+    let Some(page) = Page::named(name) else {
+        let names: Vec<&str> = PAGES.iter().map(|p| p.name).collect();
+        return Err(Failure::usage(format!(
+            "Found no page {name}, expected one of {}",
+            names.join(", ")
+        )));
+    };
+    let mut report = entry(page);
+    report["command"] = "guide".into();
+    report["text"] = page.text.into();
+    Ok((report, page.text.to_owned()))
+}
+
+fn search(words: &str) -> Result<Report, Failure> {
+    let found = guide::search(words);
+    if found.is_empty() {
+        return Err(Failure::new(format!(
+            "No section of the guide holds all of these words; search for fewer: {words}"
+        )));
+    }
+    let lines = found.iter().map(|m| {
+        let Match {
+            page,
+            heading,
+            excerpt,
+            ..
+        } = m;
+        format!("{}: {heading}\n    {excerpt}\n", page.name)
+    });
+    let sections = found
+        .iter()
+        .map(|m| json!({ "page": m.page.name, "heading": m.heading, "excerpt": m.excerpt }));
+    let sections = sections.collect::<Vec<_>>();
+    Ok((
+        json!({ "command": "guide", "search": words, "sections": sections }),
+        lines.collect(),
+    ))
+}
+
+fn entry(page: &Page) -> serde_json::Value {
+    json!({ "page": page.name, "title": page.title() })
+}

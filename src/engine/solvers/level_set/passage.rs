@@ -1,0 +1,226 @@
+//! The place through which a surface escaped: where most of the volume that it gained came through.
+//!
+//! Each voxel that came in is traced back, through voxels that were inside before it, to the voxel of the earlier
+//! surface from which it was reached. These traces are trees. Where all of the surface grows a little, each tree holds
+//! a few voxels; trees that meet in one place and hold far more are a branch. Of all branches the one with most voxels
+//! is the escape, and the place is the end of the part of it that nearly all of its voxels were reached through: of a
+//! narrow neck its far end.
+
+use super::bricks::{Field, INSIDE, OUTSIDE, origin};
+use crate::compute::memory;
+use crate::data::Grid;
+use glam::DVec3;
+use std::sync::Arc;
+
+/// Not inside so far, inside from the start, and inside but not reached yet.
+const OUT: u32 = u32::MAX;
+const FIRST: u32 = u32::MAX - 1;
+const NEW: u32 = u32::MAX - 2;
+/// A tree belongs to a branch where it holds more than this many times the median one, …
+const HEAVY: u32 = 4;
+/// … and this many voxels.
+const LEAST: u32 = 8;
+/// The place may not lie beyond where less than this share of its tree comes through.
+const SHARE: f64 = 0.8;
+
+/// How a surface grew.
+pub struct Growth {
+    grid: Arc<Grid>,
+    /// First voxel and size of the box around the surface.
+    low: [usize; 3],
+    size: [usize; 3],
+    /// By voxel of the box: one of the constants, or the voxel's number in the order in which voxels came in.
+    state: Vec<u32>,
+    /// By number: the voxel, and the number of the one that it was reached from; [`FIRST`]: the earlier surface.
+    voxels: Vec<u32>,
+    from: Vec<u32>,
+}
+
+impl Growth {
+    /// From an earlier surface to one not smaller than `now`; `None` where memory is short, or nothing is inside.
+    pub fn new(before: &Field, now: &Field) -> Option<Self> {
+        let ((a, b), (c, d)) = (before.extent()?, now.extent()?);
+        let low = [0, 1, 2].map(|i| a[i].min(c[i]));
+        let size = [0, 1, 2].map(|i| b[i].max(d[i]) - low[i] + 1);
+        let count: usize = size.iter().product();
+        // Voxels are numbered in 32 bits.
+        if count >= NEW as usize {
+            return None;
+        }
+        memory::claim_for::<u32>("The place of the leak", count, 2).ok()?;
+        let mut growth = Self {
+            grid: now.grid.clone(),
+            low,
+            size,
+            state: vec![OUT; count],
+            voxels: Vec::new(),
+            from: Vec::new(),
+        };
+        for i in growth.inside(before) {
+            growth.state[i as usize] = FIRST;
+        }
+        Some(growth)
+    }
+
+    /// Voxels of the box that are inside.
+    fn inside(&self, field: &Field) -> Vec<u32> {
+        let (b, shape) = (field.brick, field.counts());
+        let mut all = Vec::new();
+        for (brick, &slot) in field.table.iter().enumerate() {
+            if slot == OUTSIDE {
+                continue;
+            }
+            let first = origin(brick, shape, b);
+            for k in 0..b * b * b {
+                let at = [first[0] + k % b, first[1] + k / b % b, first[2] + k / b / b];
+                let there = (0..3).all(|a| at[a] < field.grid.shape[a]);
+                if there && (slot == INSIDE || field.value(at) > 0.0) {
+                    all.extend(self.index(at));
+                }
+            }
+        }
+        all
+    }
+
+    fn index(&self, voxel: [usize; 3]) -> Option<u32> {
+        let mut at = [0; 3];
+        for a in 0..3 {
+            at[a] = voxel[a].checked_sub(self.low[a])?;
+            if at[a] >= self.size[a] {
+                return None;
+            }
+        }
+        let [nx, ny, _] = self.size;
+        Some((at[0] + nx * (at[1] + ny * at[2])) as u32)
+    }
+
+    fn voxel(&self, index: u32) -> [usize; 3] {
+        let ([nx, ny, _], i) = (self.size, index as usize);
+        let at = [i % nx, i / nx % ny, i / nx / ny];
+        [0, 1, 2].map(|a| self.low[a] + at[a])
+    }
+
+    /// Neighbours in the box whose coordinates differ by at most 1, in `axes` of them.
+    fn neighbours(&self, index: u32, axes: i32) -> impl Iterator<Item = u32> + '_ {
+        let at = self.voxel(index).map(|v| v as i64);
+        let offsets = (0..27).map(|k| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1]);
+        let near = offsets.filter(move |o: &[i32; 3]| {
+            (1..=axes).contains(&o.iter().map(|c| c.abs()).sum::<i32>())
+        });
+        near.filter_map(move |o| {
+            let voxel = [0, 1, 2].map(|a| usize::try_from(at[a] + i64::from(o[a])));
+            let [x, y, z] = voxel.map(Result::ok);
+            self.index([x?, y?, z?])
+        })
+    }
+
+    /// Takes the next state.
+    pub fn add(&mut self, field: &Field) {
+        let mut new = self.inside(field);
+        new.retain(|i| self.state[*i as usize] == OUT);
+        for &i in &new {
+            self.state[i as usize] = NEW;
+        }
+        // Those that touch what was inside before, each from the neighbour that came in first.
+        let reached = |i: &u32| {
+            let states = self.neighbours(*i, 1).map(|n| self.state[n as usize]);
+            let known = states.filter(|state| *state < NEW || *state == FIRST);
+            let from = known.min_by_key(|state| if *state == FIRST { 0 } else { *state + 1 })?;
+            Some((*i, from))
+        };
+        let seeds: Vec<(u32, u32)> = new.iter().filter_map(reached).collect();
+        let mut next = self.voxels.len();
+        for (i, from) in seeds {
+            self.number(i, from);
+        }
+        while let Some(&i) = self.voxels.get(next) {
+            let of = next as u32;
+            next += 1;
+            let near = self.neighbours(i, 1);
+            let near: Vec<u32> = near.filter(|n| self.state[*n as usize] == NEW).collect();
+            for n in near {
+                self.number(n, of);
+            }
+        }
+        // What nothing leads to, such as a sphere added apart, may be reached later.
+        for i in new {
+            if self.state[i as usize] == NEW {
+                self.state[i as usize] = OUT;
+            }
+        }
+    }
+
+    fn number(&mut self, voxel: u32, from: u32) {
+        self.state[voxel as usize] = self.voxels.len() as u32;
+        self.voxels.push(voxel);
+        self.from.push(from);
+    }
+
+    /// World point of the place; `None` where nothing was gained.
+    pub fn place(&self) -> Option<DVec3> {
+        let mut count = vec![1u32; self.voxels.len()];
+        // The child that holds most.
+        let mut largest = vec![OUT; self.voxels.len()];
+        for i in (0..self.voxels.len()).rev() {
+            let from = self.from[i] as usize;
+            if self.from[i] == FIRST {
+                continue;
+            }
+            count[from] += count[i];
+            let known = largest[from];
+            if known == OUT || count[known as usize] < count[i] {
+                largest[from] = i as u32;
+            }
+        }
+        let roots: Vec<u32> = (0..self.voxels.len() as u32)
+            .filter(|i| self.from[*i as usize] == FIRST)
+            .collect();
+        let mut sizes: Vec<u32> = roots.iter().map(|r| count[*r as usize]).collect();
+        sizes.sort_unstable();
+        let median = sizes.get(sizes.len() / 2)?;
+        let heavy = (HEAVY * median).max(LEAST);
+        let mut root = self.largest_branch(&roots, |root| {
+            Some(count[root as usize]).filter(|size| *size > heavy)
+        });
+        // All of it grew alike.
+        root = root.or_else(|| roots.iter().copied().max_by_key(|r| count[*r as usize]));
+        let mut at = root?;
+        let least = SHARE * f64::from(count[at as usize]);
+        while let Some(next) = Some(largest[at as usize]).filter(|next| *next != OUT) {
+            if f64::from(count[next as usize]) < least {
+                break;
+            }
+            at = next;
+        }
+        let voxel = self.voxel(self.voxels[at as usize]);
+        Some(self.grid.world(DVec3::from_array(voxel.map(|v| v as f64))))
+    }
+
+    /// The largest tree of the branch that holds most voxels; `heavy`: how many a tree of a branch holds.
+    fn largest_branch(&self, roots: &[u32], heavy: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut best: Option<(u64, u32)> = None;
+        for &root in roots {
+            if heavy(root).is_none() || !seen.insert(root) {
+                continue;
+            }
+            let (mut sum, mut largest, mut open) = (0, (0, root), vec![root]);
+            while let Some(at) = open.pop() {
+                let size = heavy(at).unwrap_or(0);
+                sum += u64::from(size);
+                largest = largest.max((size, at));
+                for n in self.neighbours(self.voxels[at as usize], 3) {
+                    let near = self.state[n as usize];
+                    let is_root = near < NEW && self.from[near as usize] == FIRST;
+                    if is_root && heavy(near).is_some() && seen.insert(near) {
+                        open.push(near);
+                    }
+                }
+            }
+            if best.is_none_or(|(most, _)| sum > most) {
+                best = Some((sum, largest.1));
+            }
+        }
+        best.map(|(_, root)| root)
+    }
+}

@@ -1,0 +1,61 @@
+//! Which files hold masks of a session, for commands.
+
+use super::{Entry, Standing};
+use crate::compute::Control;
+use crate::io::session;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The member of a session's content with the list. Workers write and read it, since it needs the files'
+/// checksums. Nothing is read from these files: one that has changed or is gone is forgotten, and nobody is
+/// asked.
+const MASK_FILES: &str = "mask_files";
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct MaskFile {
+    mask: usize,
+    file: Entry,
+}
+
+/// The content with the files that hold masks of the session. One that cannot be read now is left out.
+pub(super) fn added(
+    mut content: Value,
+    held: &[(usize, PathBuf)],
+    folder: &Path,
+    known: &dyn Fn(&Path) -> Option<String>,
+    control: &Control,
+) -> Result<Value, String> {
+    let mut files = Vec::new();
+    for (mask, path) in held {
+        match session::describe(path, false, folder, known, control) {
+            Ok(file) => files.push(MaskFile { mask: *mask, file }),
+            Err(crate::io::Error::Cancelled) => return Err("Cancelled".to_owned()),
+            Err(_) => {}
+        }
+    }
+    if let (Value::Object(members), false) = (&mut content, files.is_empty()) {
+        let files = serde_json::to_value(files).unwrap_or(Value::Null);
+        members.insert(MASK_FILES.to_owned(), files);
+    }
+    Ok(content)
+}
+
+/// Takes these files out of the content, and leaves those that still are what they were.
+pub(super) fn taken(
+    content: &mut Value,
+    folder: &Path,
+    control: &Control,
+) -> Result<Vec<(usize, PathBuf)>, String> {
+    let list = content.as_object_mut().and_then(|m| m.remove(MASK_FILES));
+    let list = list.and_then(|list| serde_json::from_value(list).ok());
+    let list: Vec<MaskFile> = list.unwrap_or_default();
+    let mut same = Vec::new();
+    for MaskFile { mask, file } in list {
+        let place = file.place(folder);
+        let standing = session::check(&place, &file, true, control).map_err(|e| e.to_string())?;
+        if standing == Standing::Same {
+            same.push((mask, place));
+        }
+    }
+    Ok(same)
+}

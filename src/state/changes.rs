@@ -1,0 +1,215 @@
+//! What differs between two documents: each parameter by the label and in the form of its panel. Undo and redo name
+//! with it what they changed, and the way back of a surface what it changes.
+
+mod curves;
+mod filter;
+mod looks;
+mod pathways;
+mod regions;
+mod segment;
+mod streamlines;
+
+pub use segment::segment;
+
+use super::Document;
+use super::words::{self, counted, fixed};
+
+/// A sentence names at most so many changes.
+const NAMED: usize = 4;
+/// Decimals beyond the panel's where two values differ by less than it shows.
+const FINER: usize = 9;
+
+/// What a parameter is set to.
+#[derive(Clone, PartialEq, Debug)]
+enum Value {
+    /// One number or several, with the decimals and the unit of the panel.
+    Numbers {
+        values: Vec<f64>,
+        between: &'static str,
+        decimals: usize,
+        unit: &'static str,
+    },
+    /// `detail` tells values apart that have one name.
+    Named { name: String, detail: String },
+}
+
+impl Value {
+    fn text(&self, finer: usize) -> String {
+        match self {
+            Self::Numbers {
+                values,
+                between,
+                decimals,
+                unit,
+            } => {
+                let numbers = values.iter().map(|v| fixed(*v, decimals + finer));
+                let numbers = numbers.collect::<Vec<_>>().join(between);
+                match *unit {
+                    "°" => format!("{numbers}°"),
+                    unit => words::with_unit(&numbers, unit),
+                }
+            }
+            Self::Named { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// Parameters of one panel by their labels.
+#[derive(Default)]
+struct Fields(Vec<(String, Value)>);
+
+impl Fields {
+    fn value(&mut self, label: &str, value: Value) {
+        self.0.push((label.to_owned(), value));
+    }
+
+    /// Decimals and unit as the panel's row has them.
+    fn number(&mut self, label: &str, value: f64, decimals: usize, unit: &'static str) {
+        self.numbers(label, &[value], "", (decimals, unit));
+    }
+
+    fn numbers(
+        &mut self,
+        label: &str,
+        values: &[f64],
+        between: &'static str,
+        (decimals, unit): (usize, &'static str),
+    ) {
+        let values = values.to_vec();
+        let numbers = Value::Numbers {
+            values,
+            between,
+            decimals,
+            unit,
+        };
+        self.value(label, numbers);
+    }
+
+    fn whole(&mut self, label: &str, value: usize) {
+        self.number(label, value as f64, 0, "");
+    }
+
+    /// Of single precision: the same number, without the digits that the conversion adds.
+    fn single(&mut self, label: &str, value: f32, decimals: usize, unit: &'static str) {
+        self.number(label, widened(value), decimals, unit);
+    }
+
+    fn percent(&mut self, label: &str, share: f32) {
+        self.number(label, widened(share) * 100.0, 0, "%");
+    }
+
+    /// A number that can be switched off.
+    fn or_off(&mut self, label: &str, value: Option<f64>, decimals: usize, unit: &'static str) {
+        self.number_or(label, value, (decimals, unit), "off");
+    }
+
+    fn number_or(
+        &mut self,
+        label: &str,
+        value: Option<f64>,
+        (decimals, unit): (usize, &'static str),
+        off: &str,
+    ) {
+        match value {
+            Some(value) => self.number(label, value, decimals, unit),
+            None => self.name(label, off),
+        }
+    }
+
+    fn name(&mut self, label: &str, name: impl Into<String>) {
+        self.detailed(label, name, String::new());
+    }
+
+    /// One of a few names by its number in their list.
+    fn choice<T: PartialEq>(&mut self, label: &str, now: &T, all: &[(T, &str)]) {
+        let known = all.iter().find(|(value, _)| value == now);
+        self.name(label, known.map_or("another", |(_, name)| name));
+    }
+
+    fn detailed(&mut self, label: &str, name: impl Into<String>, detail: String) {
+        let name = name.into();
+        self.value(label, Value::Named { name, detail });
+    }
+
+    fn check(&mut self, label: &str, on: bool) {
+        self.name(label, if on { "on" } else { "off" });
+    }
+
+    /// `Label before → after` of each that differs. What only one of both has came or went with something that is
+    /// named itself.
+    fn differences(self, after: &Self) -> Vec<String> {
+        let pairs = self.0.into_iter().filter_map(|(label, before)| {
+            let (_, after) = after.0.iter().find(|(other, _)| *other == label)?;
+            (before != *after).then(|| difference(&label, &before, after))
+        });
+        pairs.collect()
+    }
+}
+
+fn difference(label: &str, before: &Value, after: &Value) -> String {
+    let texts = (0..=FINER).map(|finer| [before.text(finer), after.text(finer)]);
+    let mut texts = texts.filter(|[before, after]| before != after);
+    match (texts.next(), label) {
+        (Some([before, after]), "") => format!("{before} → {after}"),
+        (Some([before, after]), label) => format!("{label} {before} → {after}"),
+        (None, label) => format!("{label} changed"),
+    }
+}
+
+/// The shortest decimal number that is this one in single precision.
+fn widened(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// Another name, which needs no name before it.
+fn renamed(was: &str, now: &str) -> Vec<String> {
+    let of = |name: &str| {
+        let mut fields = Fields::default();
+        fields.name("Name", name);
+        fields
+    };
+    of(was).differences(&of(now))
+}
+
+/// Changes of one of several things of a kind begin with its name.
+fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
+    let name = name.to_owned();
+    changes
+        .into_iter()
+        .map(move |change| format!("{name}: {change}"))
+}
+
+/// By its name; several of them by their number.
+fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
+    match names {
+        [] => None,
+        [name] => Some(format!("{name} {done}")),
+        many => Some(format!("{} {done}", counted(many.len(), kind))),
+    }
+}
+
+/// What of one document is another in the other one, in words with values, the most telling first.
+pub fn between(before: &Document, after: &Document) -> Vec<String> {
+    let mut all = regions::changed(before, after);
+    all.extend(curves::changed(before, after));
+    all.extend(pathways::changed(before, after));
+    all.extend(segment::segment(after, &before.segment, &after.segment));
+    all.extend(filter::changed(before, after));
+    all.extend(streamlines::changed(before, after));
+    all.extend(looks::changed(before, after));
+    if all.is_empty() {
+        all.extend(regions::came_or_went(before, after));
+        all.extend(pathways::came_or_went(before, after));
+        all.extend(looks::came_or_went(before, after));
+    }
+    all
+}
+
+/// The first of them, and how many more there are.
+pub fn listed(changes: &[String]) -> String {
+    let text = changes[..changes.len().min(NAMED)].join(", ");
+    match changes.len().saturating_sub(NAMED) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
+}

@@ -1,0 +1,249 @@
+//! How layers and the live result are shown, and where layers were moved.
+
+use super::{Fields, of_thing, renamed, things};
+use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
+use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
+use crate::state::document::LineColouring;
+use crate::state::moved::Nudge;
+use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::words::decimals_of;
+use crate::state::{Content, Display, Document, Layer};
+use glam::{DAffine3, DVec3};
+use std::sync::Arc;
+
+pub fn changed(before: &Document, after: &Document) -> Vec<String> {
+    let mut all = Vec::new();
+    let live = |document: &Document| [document.track_display.clone(), document.ray_display.clone()];
+    for (was, now) in live(before).iter().zip(&live(after)) {
+        all.extend(lines(was).differences(&lines(now)));
+    }
+    for layer in &after.layers {
+        let Some(was) = before.layer(layer.id) else {
+            continue;
+        };
+        if !Arc::ptr_eq(was, layer) {
+            all.extend(renamed(&was.name, &layer.name));
+            let changes = of_layer(was, layer);
+            all.extend(of_thing(&layer.name, changes));
+        }
+        let changes = moved(before, was).differences(&moved(after, layer));
+        all.extend(of_thing(&layer.name, changes));
+    }
+    all
+}
+
+fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
+    let mut all = Vec::new();
+    // Another image, as after another fit, has a look of its own.
+    let data = |layer: &Layer| layer.content.volume().map(|v| v.id());
+    if data(was) == data(now) && was.display != now.display {
+        // The row's decimals are those of the image's range, which takes a pass over its values.
+        let differ =
+            was.display.window != now.display.window || level(&was.display) != level(&now.display);
+        let decimals = if differ { decimals(now) } else { 0 };
+        all.extend(display(was, decimals).differences(&display(now, decimals)));
+    }
+    all
+}
+
+fn level(display: &Display) -> Option<f32> {
+    display.volume.as_ref().map(|look| look.level)
+}
+
+/// Of the rows that hold values of an image.
+fn decimals(layer: &Layer) -> usize {
+    let Some(volume) = layer.content.volume() else {
+        return 0;
+    };
+    let (low, high) = volume.range(layer.display.frame.min(volume.frames.saturating_sub(1)));
+    let span = f64::from(high - low) * f64::from(layer.unit_scale);
+    decimals_of(span).max(0) as usize
+}
+
+fn display(layer: &Layer, decimals: usize) -> Fields {
+    let display = &layer.display;
+    if matches!(layer.content, Content::Tractogram(_)) {
+        return lines(display);
+    }
+    let mut fields = Fields::default();
+    let scale = f64::from(layer.unit_scale);
+    let unit = match layer.unit.chars().count() <= 3 {
+        true => layer.unit,
+        false => "",
+    };
+    let (low, high) = display.window;
+    let ends = [low, high].map(|v| super::widened(v) * scale);
+    fields.numbers("Window", &ends, "–", (decimals, unit));
+    fields.whole("Volume", display.frame);
+    fields.single("Brightness", display.brightness, 1, "");
+    fields.single("Hide below FA", display.hide_below_fa, 2, "");
+    fields.name("Colour map", display.colour_map.name());
+    fields.percent("Opacity", display.opacity);
+    let smoothing = [
+        (Interpolation::Nearest, "Nearest"),
+        (Interpolation::Linear, "Linear"),
+        (Interpolation::Cubic, "Cubic"),
+    ];
+    fields.choice("Smoothing", &display.interpolation, &smoothing);
+    visible(&mut fields, display);
+    let volume = display.volume.as_ref();
+    let style = volume.map_or(VolumeStyle::Hidden, |look| look.style);
+    let styles = [
+        (VolumeStyle::Hidden, "Off"),
+        (VolumeStyle::Cloud, "Cloud"),
+        (VolumeStyle::Surface, "Surface"),
+    ];
+    fields.choice("In 3-D", &style, &styles);
+    if let Some(look) = volume {
+        in_scene(&mut fields, look, (scale, decimals));
+    }
+    fields
+}
+
+fn visible(fields: &mut Fields, display: &Display) {
+    fields.name("", if display.visible { "shown" } else { "hidden" });
+}
+
+fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usize)) {
+    fields.check("Lighting", look.lit);
+    curve(fields, &Transfer::presets(), &look.transfer);
+    fields.name("Colours", colours(look.transfer.colours));
+    fields.single("Layer thickness", look.reference_mm, 2, "mm");
+    fields.number("Value", super::widened(look.level) * scale, decimals, "");
+    let sides = [(false, "Above"), (true, "Below")];
+    fields.choice("Inside is", &look.below, &sides);
+    fields.percent("Surface opacity", look.opacity);
+    cut(fields, look.cut);
+    fields.choice("Cut shows", &look.face, &[(false, "Open"), (true, "Image")]);
+    let fade = look.fade_mm.map(super::widened);
+    fields.or_off("Fades from the cut", fade, 2, "mm");
+}
+
+/// A curve of opacities by the name of the one that it is.
+pub(super) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Transfer) {
+    let known = presets.iter().find(|(_, preset)| preset == now);
+    let name = known.map_or("Own curve", |(name, _)| name);
+    fields.detailed("Curve", name, format!("{now:?}"));
+}
+
+/// What is cut away.
+pub(super) fn cut(fields: &mut Fields, cut: Cut) {
+    let sides = [
+        (DVec3::X, "Right"),
+        (DVec3::NEG_X, "Left"),
+        (DVec3::Y, "Front"),
+        (DVec3::NEG_Y, "Back"),
+        (DVec3::Z, "Top"),
+        (DVec3::NEG_Z, "Bottom"),
+    ];
+    let name = match cut {
+        Cut::Nothing => "Nothing",
+        Cut::Side(normal) => {
+            let side = sides.iter().find(|side| side.0 == normal);
+            side.map_or("A side", |side| side.1)
+        }
+        Cut::Facing => "What faces you",
+        Cut::Corner => "The corner facing you",
+        Cut::Plane { .. } => "At a fixed plane",
+    };
+    fields.detailed("Cut away", name, format!("{cut:?}"));
+}
+
+/// Of the live streamlines, of rays, or of a layer of them.
+fn lines(display: &Display) -> Fields {
+    let mut fields = Fields::default();
+    fields.name("Colour by", colouring(&display.line_colouring));
+    let by_measure = matches!(
+        display.line_colouring,
+        LineColouring::Measure | LineColouring::MeasureAlong
+    );
+    if by_measure {
+        fields.name("Colour map", display.colour_map.name());
+    }
+    match display.line_style {
+        LineStyle::Lines { .. } => fields.name("Draw as", "Lines"),
+        LineStyle::Tubes { radius_mm } => {
+            fields.name("Draw as", "Tubes");
+            fields.single("Tube radius", radius_mm, 2, "mm");
+        }
+    }
+    fields.percent("Opacity", display.opacity);
+    visible(&mut fields, display);
+    fields
+}
+
+fn colouring(by: &LineColouring) -> String {
+    let name = match by {
+        LineColouring::Direction => "Direction",
+        LineColouring::Fa => "FA",
+        LineColouring::Length => "Length",
+        LineColouring::StopReason => "Stop reason",
+        LineColouring::Measure => "CM",
+        LineColouring::MeasureAlong => "CM along the ray",
+        LineColouring::Weight => "Weight",
+        LineColouring::Fixed(rgb) => return colour(*rgb),
+    };
+    name.to_owned()
+}
+
+fn colours(colours: Colours) -> String {
+    match colours {
+        Colours::Map(map) => ColourMap::name(map).to_owned(),
+        Colours::Fixed(rgb) => colour(rgb),
+    }
+}
+
+/// By its name where it has one.
+pub(super) fn colour(rgb: [u8; 3]) -> String {
+    let mut named = CATEGORY_NAMES.into_iter().zip(CATEGORIES);
+    let [r, g, b] = rgb;
+    named.find(|(_, known)| *known == rgb).map_or_else(
+        || format!("#{r:02X}{g:02X}{b:02X}"),
+        |(name, _)| name.to_owned(),
+    )
+}
+
+/// Where a layer was moved, as the rows of its alignment have it.
+fn moved(document: &Document, layer: &Layer) -> Fields {
+    let mut fields = Fields::default();
+    let moved = document.moved.get(&layer.id);
+    let by = moved.map_or(DAffine3::IDENTITY, |moved| moved.by);
+    let original = moved.map_or(&layer.content, |moved| &moved.original);
+    let Some((low, high)) = original.bounds() else {
+        return fields;
+    };
+    // Products of matrices leave behind less than this.
+    let tidy = |v: f64| (v * 1e6).round() / 1e6 + 0.0;
+    match Nudge::of(by, (low + high) * 0.5) {
+        Some(nudge) => {
+            let shifts = ["Right", "Front", "Up"];
+            for (label, mm) in shifts.iter().zip(nudge.shift_mm.to_array()) {
+                fields.number(label, tidy(mm), 1, "mm");
+            }
+            let turns = ["Nod", "Tilt", "Turn"];
+            for (label, degrees) in turns.iter().zip(nudge.turn_deg.to_array()) {
+                fields.number(label, tidy(degrees), 1, "°");
+            }
+            fields.name("Moved", "rigidly");
+        }
+        None => fields.detailed("Moved", "scaled or sheared", format!("{by:?}")),
+    }
+    fields
+}
+
+pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
+    let missing = |of: &Document, from: &Document| -> Vec<Arc<Layer>> {
+        let layers = from.layers.iter();
+        layers
+            .filter(|l| of.layer(l.id).is_none())
+            .cloned()
+            .collect()
+    };
+    let names = |layers: &[Arc<Layer>], done| {
+        let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
+        things(&names, "layer", done)
+    };
+    let (gone, back) = (missing(after, before), missing(before, after));
+    let both = [names(&gone, "removed"), names(&back, "restored")];
+    both.into_iter().flatten().collect()
+}

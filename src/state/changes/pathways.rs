@@ -1,0 +1,85 @@
+//! Pathways: the live one's controls, and kept ones.
+
+use super::looks::{colour, cut};
+use super::{Fields, of_thing, renamed, things};
+use crate::data::appearance::Transfer;
+use crate::solvers::metric::Cost;
+use crate::state::Document;
+use crate::state::pathways::{KeptPathway, Settings, Shown};
+use std::sync::Arc;
+
+pub fn changed(before: &Document, after: &Document) -> Vec<String> {
+    let mut all = controls(&before.pathways).differences(&controls(&after.pathways));
+    for pathway in &after.kept_pathways {
+        let mut earlier = before.kept_pathways.iter();
+        let Some(was) = earlier.find(|k| k.id == pathway.id) else {
+            continue;
+        };
+        if !Arc::ptr_eq(was, pathway) {
+            all.extend(renamed(&was.name, &pathway.name));
+            let changes = kept(was).differences(&kept(pathway));
+            all.extend(of_thing(&pathway.name, changes));
+        }
+    }
+    all
+}
+
+fn controls(settings: &Settings) -> Fields {
+    let mut fields = Fields::default();
+    fields.number("Pathway width ε", settings.epsilon * 100.0, 1, "%");
+    let metric = match settings.params.cost {
+        Cost::Sharpened { .. } => "Sharpened",
+        Cost::Inverse => "Inverse",
+        Cost::Adjugate => "Adjugate",
+        Cost::Isotropic => "Isotropic",
+    };
+    fields.name("Metric", metric);
+    if let Cost::Sharpened { alpha } = settings.params.cost {
+        fields.number("Sharpening α", alpha, 1, "");
+    }
+    fields.number("Domain FA ≥", settings.params.min_fa, 2, "");
+    fields.name("Local solver", settings.params.local.name());
+    fields.name("Show cost", settings.shown.name());
+    fields.percent("Colours up to", settings.range);
+    fields.percent("Cost opacity", settings.opacity);
+    fields.check("Grey images below the cost", settings.greys);
+    fields.check("Pathway outline on slices", settings.outline);
+    let of = match settings.shown {
+        Shown::Second => Shown::Second,
+        _ => Shown::First,
+    };
+    fields.or_off("Cost contours", settings.contours, 1, of.name());
+    let shapes = [
+        ((true, false), "Cloud"),
+        ((false, true), "Surface"),
+        ((true, true), "Cloud and surface"),
+        ((false, false), "Off"),
+    ];
+    fields.choice("Shown as", &(settings.cloud, settings.surface), &shapes);
+    cut(&mut fields, settings.cut);
+    super::looks::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
+    fields
+}
+
+fn kept(pathway: &KeptPathway) -> Fields {
+    let mut fields = Fields::default();
+    fields.number("Pathway width ε", pathway.epsilon * 100.0, 1, "%");
+    fields.name("Colour", colour(pathway.colour));
+    fields.name("", if pathway.visible { "shown" } else { "hidden" });
+    fields
+}
+
+pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
+    let missing = |of: &Document, from: &Document| -> Vec<Arc<KeptPathway>> {
+        let there = |id| of.kept_pathways.iter().any(|k| k.id == id);
+        let kept = from.kept_pathways.iter();
+        kept.filter(|k| !there(k.id)).cloned().collect()
+    };
+    let names = |kept: &[Arc<KeptPathway>], done| {
+        let names: Vec<&str> = kept.iter().map(|k| k.name.as_str()).collect();
+        things(&names, "pathway", done)
+    };
+    let (gone, back) = (missing(after, before), missing(before, after));
+    let both = [names(&gone, "removed"), names(&back, "restored")];
+    both.into_iter().flatten().collect()
+}

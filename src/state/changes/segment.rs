@@ -1,0 +1,121 @@
+//! What steers a surface, and its spheres.
+
+use super::{Fields, widened};
+use crate::jobs::Hand;
+use crate::solvers::level_set::{Mode, Params};
+use crate::state::segment::{Segmentation, frame_of};
+use crate::state::words::{counted, fixed, with_unit};
+use crate::state::{Document, LayerId};
+
+/// What differs from one to the other; `document`: with the layers and regions that they name.
+pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
+    let values = (from.settings.params.target, from.settings.params.tolerance);
+    let differ = values != (to.settings.params.target, to.settings.params.tolerance);
+    let of = |of: &Segmentation| fields(document, of, differ);
+    let mut all = of(from).differences(&of(to));
+    all.extend(spheres(&from.spheres, &to.spheres));
+    all
+}
+
+fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
+    let mut fields = Fields::default();
+    let layer = |fields: &mut Fields, label: &str, id: Option<LayerId>| {
+        let layer = id.and_then(|id| document.layer(id));
+        let name = layer.map_or("none", |l| &l.name);
+        fields.detailed(label, name, format!("{id:?}"));
+    };
+    let (settings, params) = (&of.settings, &of.settings.params);
+    if with_values {
+        target(&mut fields, document, params);
+    }
+    fields.single("Smoothness", params.smoothness, 2, "");
+    if of.image.is_some() {
+        layer(&mut fields, "Image", of.image);
+    }
+    fields.detailed("Start", of.start.name(), format!("{:?}", of.start));
+    fields.single("Intensity", params.intensity, 2, "");
+    fields.single("Region means", params.region, 2, "");
+    let edge = params.edge.map_or(0.0, |edge| edge.weight);
+    fields.single("Edge stopping", edge, 2, "");
+    if let Some(edge) = params.edge {
+        fields.single("Edge contrast", edge.contrast, 3, "/mm");
+    }
+    layer(&mut fields, "Speed of layer", of.layer);
+    if let Some(own) = params.layer.filter(|_| of.layer.is_some()) {
+        fields.single("Its weight", own.weight, 2, "");
+    }
+    for (label, id) in ["Grow in", "Keep out of"].into_iter().zip(of.painted) {
+        let region = id.and_then(|id| document.region(id));
+        let name = region.map_or("none", |r| &r.name);
+        fields.detailed(label, name, format!("{id:?}"));
+    }
+    fields.single("Their speed", params.bias, 2, "");
+    fields.single("Rescaling", params.rescaling, 2, "");
+    let units = [(Mode::Scaled, "Scaled"), (Mode::Paper, "Paper")];
+    fields.choice("Units", &params.mode, &units);
+    layer(&mut fields, "Reference", of.reference);
+    fields.percent("Speed overlay", settings.speed_opacity);
+    let pace = settings.pace.map(|steps| steps as f64);
+    fields.number_or("Steps a frame", pace, (0, ""), "auto");
+    let fade = settings.fade_mm.map(widened);
+    fields.or_off("Surface fades", fade, 2, "mm");
+    fields.check("Pause at leaks", settings.watched);
+    fields.check("Dim volumes outside the surface", settings.dims);
+    fields.check("Sampling sets the volume's curve", settings.curve);
+    let shown = [(true, "surface shown"), (false, "surface hidden")];
+    fields.choice("", &settings.shown, &shown);
+    fields
+}
+
+/// Its decimals are those of the range of values that the panel shows.
+fn target(fields: &mut Fields, document: &Document, params: &Params) {
+    let Some((layer, volume)) = document.segmented_image() else {
+        return;
+    };
+    let (low, high) = volume.percentiles(frame_of(layer, volume), 0.01, 0.998);
+    let (low, high) = (low.min(params.target), high.max(params.target));
+    let scale = f64::from(layer.unit_scale);
+    let span = f64::from(high - low) * scale;
+    let decimals = (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as usize;
+    let unit = match layer.unit.chars().count() <= 3 {
+        true => layer.unit,
+        false => "",
+    };
+    for (label, value) in [("Target T", params.target), ("Range ε", params.tolerance)] {
+        fields.number(label, widened(value) * scale, decimals, unit);
+    }
+}
+
+/// Each sphere by its kind and size; many of them by their number.
+fn spheres(from: &[Hand], to: &[Hand]) -> Vec<String> {
+    let mm = |radius: f64| with_unit(&fixed(radius, 1), "mm");
+    let what = |add: bool| if add { "sphere" } else { "keep-out sphere" };
+    let missing = |hands: &[Hand], (number, _): &Hand| hands.iter().all(|(n, _)| n != number);
+    let mut all = Vec::new();
+    for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
+        let own: Vec<&Hand> = of.iter().filter(|hand| missing(others, hand)).collect();
+        match &*own {
+            [] => {}
+            [(_, s)] => all.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),
+            many => {
+                let kind = match many.iter().all(|(_, s)| s.add == many[0].1.add) {
+                    true => what(many[0].1.add),
+                    false => "sphere",
+                };
+                all.push(format!("{} {done}", counted(many.len(), kind)));
+            }
+        }
+    }
+    for (number, before) in from {
+        let after = to.iter().find(|(n, _)| n == number).map(|(_, s)| s);
+        let Some(after) = after.filter(|after| *after != before) else {
+            continue;
+        };
+        let [old, new] = [before, after].map(|s| mm(s.radius_mm));
+        all.push(match old == new {
+            true => format!("{} moved", what(after.add)),
+            false => format!("{} {old} → {new}", what(after.add)),
+        });
+    }
+    all
+}

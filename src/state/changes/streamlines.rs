@@ -1,0 +1,145 @@
+//! What is asked about the streamlines of a layer: filter, profile, connections, rulers.
+
+use super::Fields;
+use crate::solvers::tracking::profile::Sense;
+use crate::solvers::tracking::selection::Counting;
+use crate::state::Document;
+use crate::state::bundle::{Bundle, Column};
+use crate::state::filter::{ByWeight, weight};
+
+pub fn changed(before: &Document, after: &Document) -> Vec<String> {
+    let (was, now) = (&before.bundle, &after.bundle);
+    let mut all = Vec::new();
+    if was.sieve != now.sieve {
+        all.extend(limits(before, after));
+        all.extend(rules(before, after).differences(&rules(after, before)));
+    }
+    all.extend(tables(before, was).differences(&tables(after, now)));
+    if was.measurements != now.measurements && was.measurements.len() == now.measurements.len() {
+        let pairs = was.measurements.iter().zip(&now.measurements);
+        let lengths = pairs.filter(|(was, now)| was != now);
+        for (was, now) in lengths {
+            let fields = |points: &[glam::DVec3]| {
+                let mut fields = Fields::default();
+                if let [a, b] = points {
+                    fields.number("Ruler", a.distance(*b), 1, "mm");
+                }
+                fields
+            };
+            all.extend(fields(&was.points).differences(&fields(&now.points)));
+        }
+    }
+    all
+}
+
+/// Rules of the filter; `other`: the document that it is compared with, whose columns and regions have rows too.
+fn rules(document: &Document, other: &Document) -> Fields {
+    let mut fields = Fields::default();
+    let sieve = document.bundle.sieve.as_ref();
+    let by_weight =
+        document.filter.by_weight != ByWeight::Unset || other.filter.by_weight != ByWeight::Unset;
+    // The task Filter switches it on and off with the cut, which is named already.
+    if !by_weight {
+        fields.check("Filter", sieve.is_some());
+    }
+    let Some(sieve) = sieve else {
+        return fields;
+    };
+    for region in &document.regions {
+        let how = sieve.how(region.id, region.role);
+        fields.name(&region.name, how.words());
+    }
+    let meets = [(false, "Anywhere"), (true, "With an end")];
+    fields.choice("Meets", &sieve.by_ends, &meets);
+    fields.name("Group", sieve.group.as_deref().unwrap_or("all"));
+    let stop = sieve.stop.map_or("Any reason", |reason| reason.words());
+    fields.name("Stopped for", stop);
+    let most = sieve.at_most.map(|n| n as f64);
+    fields.number_or("At most", most, (0, ""), "all that pass");
+    let passes = [(false, "What passes"), (true, "What fails")];
+    fields.choice("Show", &sieve.invert, &passes);
+    let counting = |counting: Counting| match counting {
+        Counting::Mean => "Mean",
+        Counting::Any => "Any",
+        Counting::All => "All",
+    };
+    for limit in &sieve.limits {
+        let label = format!("{} counts by", document.column_name(&limit.column));
+        fields.name(&label, counting(limit.counting));
+    }
+    fields
+}
+
+/// `Length all → ≥ 30 mm`: each value that has limits in one of the two.
+fn limits(before: &Document, after: &Document) -> Vec<String> {
+    let of = |document: &Document| document.bundle.sieve.clone();
+    let both = [of(before), of(after)];
+    let by_weight = [before, after].map(|d| d.filter.by_weight != ByWeight::Unset);
+    let columns = both.iter().flatten().flat_map(|s| &s.limits);
+    let mut columns: Vec<&Column> = columns.map(|limit| &limit.column).collect();
+    columns.dedup();
+    let mut all = Vec::new();
+    for column in columns {
+        // The cut of the task Filter is named already.
+        if by_weight.contains(&true) && *column == weight() {
+            continue;
+        }
+        let fields = |of: usize| {
+            let limit = both[of].as_ref().and_then(|s| s.limit(column));
+            let ends = limit.map_or((None, None), |l| (l.low, l.high));
+            let unit = if *column == Column::length() {
+                "mm"
+            } else {
+                ""
+            };
+            let mut fields = Fields::default();
+            let document = [before, after][of];
+            fields.name(&document.column_name(column), range(ends, unit));
+            fields
+        };
+        all.extend(fields(0).differences(&fields(1)));
+    }
+    all.dedup();
+    all
+}
+
+/// As typed: an open end lets everything pass.
+fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
+    let text = |v: f32| crate::state::words::significant(f64::from(v));
+    let numbers = match (low, high) {
+        (None, None) => return "all".to_owned(),
+        (Some(low), None) => format!("≥\u{202F}{}", text(low)),
+        (None, Some(high)) => format!("≤\u{202F}{}", text(high)),
+        (Some(low), Some(high)) => format!("{}–{}", text(low), text(high)),
+    };
+    crate::state::words::with_unit(&numbers, unit)
+}
+
+/// Columns of the table, profile and matrix.
+fn tables(document: &Document, bundle: &Bundle) -> Fields {
+    let mut fields = Fields::default();
+    let names = |columns: &[Column]| {
+        let names: Vec<String> = columns.iter().map(|c| document.column_name(c)).collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        }
+    };
+    let images: Vec<Column> = bundle.images.iter().map(|id| Column::Image(*id)).collect();
+    fields.name("Means of", names(&images));
+    let profile = &bundle.profile;
+    fields.name("Values", names(&profile.along));
+    fields.whole("Nodes", profile.nodes);
+    let start = profile.start.and_then(|id| document.region(id));
+    fields.name(
+        "Starts at",
+        start.map_or("Left, back or lower", |r| &r.name),
+    );
+    let turned = profile.sense == Sense::Turned;
+    fields.name("Direction", if turned { "Turned" } else { "As it is" });
+    let connect = &bundle.connect;
+    let labels = connect.labels.and_then(|id| document.layer(id));
+    fields.name("Label map", labels.map_or("topmost", |l| &l.name));
+    fields.number("Search radius", connect.radius_mm, 1, "mm");
+    fields
+}

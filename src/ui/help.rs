@@ -1,0 +1,316 @@
+//! Help: the pages of the guide in a window that may stay open beside the work, with search.
+
+use super::theme::{self, radius, size};
+use super::widgets::button::{Button, IconButton};
+use super::widgets::{field, paint, rows};
+use super::{Memory, icons};
+use crate::guide::{Match, PAGES, Page, search};
+use crate::state::{Action, State};
+use egui::{
+    Align, Frame, Margin, Rect, ScrollArea, Sense, Stroke, TextStyle, Ui, UiBuilder, Vec2, pos2,
+    vec2,
+};
+use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
+
+const SIZE: Vec2 = vec2(820.0, 600.0);
+const SMALLEST: Vec2 = vec2(520.0, 320.0);
+const HEAD: f32 = 44.0;
+const LIST: f32 = 190.0;
+const SEARCH: f32 = 220.0;
+/// Longer lines are hard to read.
+const WIDEST: f32 = 680.0;
+
+/// What Help remembers between frames.
+pub struct Help {
+    /// The sheet of keys and mouse is shown.
+    pub keys: bool,
+    pub shown: bool,
+    page: &'static Page,
+    /// Sections of the page, as the viewer takes them.
+    sections: Vec<String>,
+    /// The section that is scrolled to.
+    wanted: Option<usize>,
+    words: String,
+    /// What `found` was searched for.
+    searched: String,
+    found: Vec<Match>,
+    markdown: CommonMarkCache,
+}
+
+impl Default for Help {
+    fn default() -> Self {
+        let page = &PAGES[0];
+        Self {
+            keys: false,
+            shown: false,
+            page,
+            sections: sections(page),
+            wanted: None,
+            words: String::new(),
+            searched: String::new(),
+            found: Vec::new(),
+            markdown: CommonMarkCache::default(),
+        }
+    }
+}
+
+impl Help {
+    /// Opens a page of this name.
+    pub fn open(&mut self, name: &str) {
+        if let Some(page) = Page::named(name) {
+            self.turn_to(page, 0);
+        }
+        self.shown = true;
+    }
+
+    fn turn_to(&mut self, page: &'static Page, section: usize) {
+        if page != self.page {
+            self.page = page;
+            self.sections = sections(page);
+        }
+        self.wanted = Some(section);
+    }
+}
+
+/// The sections of a page in the Markdown that the viewer knows: keys as code, and no pictures, as the window itself is
+/// in sight.
+fn sections(page: &Page) -> Vec<String> {
+    let sections = page.sections().into_iter().map(|section| {
+        let lines = section.text.lines().filter(|line| !line.starts_with("!["));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        text.replace("<kbd>", "`").replace("</kbd>", "`")
+    });
+    sections.collect()
+}
+
+pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    if !memory.help.shown {
+        return;
+    }
+    let p = theme::palette(ui.style());
+    let room = window.shrink(16.0);
+    let size = SIZE.min(room.size());
+    let frame = Frame::new()
+        .fill(p.b1)
+        .stroke(Stroke::new(1.0, p.line))
+        .corner_radius(radius::CARD)
+        .inner_margin(Margin::same(0));
+    egui::Window::new("Help")
+        .id(egui::Id::unique("help"))
+        .title_bar(false)
+        .frame(frame)
+        .default_size(size)
+        .min_size(SMALLEST.min(size))
+        .default_pos(pos2(room.right() - size.x, room.top()))
+        .constrain_to(window)
+        .show(ui.ctx(), |ui| contents(ui, state, memory, actions));
+}
+
+fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let p = theme::palette(ui.style());
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let size = ui.available_size();
+    let (all, _) = ui.allocate_exact_size(size, Sense::hover());
+    let head = all.with_max_y(all.top() + HEAD);
+    self::head(ui, head, memory);
+    ui.painter()
+        .hline(all.x_range(), head.bottom(), Stroke::new(1.0, p.line));
+    let below = all.with_min_y(head.bottom() + 1.0);
+    let list = below.with_max_x(below.left() + LIST);
+    ui.painter()
+        .vline(list.right(), below.y_range(), Stroke::new(1.0, p.line));
+    let foot = list.with_min_y(list.bottom() - 84.0);
+    // Children of their own: what they show does not change the size of the window.
+    let mut child = ui.new_child(UiBuilder::new().max_rect(list.with_max_y(foot.top())));
+    pages(&mut child, &mut memory.help);
+    self::foot(ui, foot, state, memory, actions);
+    let text = below.with_min_x(list.right() + 1.0);
+    let mut child = ui.new_child(UiBuilder::new().max_rect(text));
+    page(&mut child, &mut memory.help);
+}
+
+fn head(ui: &mut Ui, place: Rect, memory: &mut Memory) {
+    let p = theme::palette(ui.style());
+    let title = paint::inset(place, 16.0, 16.0);
+    let font = theme::semibold(size::BODY);
+    paint::left(ui.painter(), title, "Help", font, p.t1);
+    let close = IconButton::new(icons::CLOSE, "Close Help").hint("Close (Esc)");
+    let right = place.with_max_x(place.right() - 10.0);
+    if close.show_right(ui, right).clicked() {
+        memory.help.shown = false;
+    }
+    let field = paint::at_right(
+        place.with_max_x(place.right() - 48.0),
+        vec2(SEARCH.min(place.width() * 0.5), 28.0),
+    );
+    let help = &mut memory.help;
+    field::text(
+        ui,
+        field,
+        "Search in Help",
+        &mut help.words,
+        "Search",
+        false,
+    );
+    if help.words != help.searched {
+        help.searched.clone_from(&help.words);
+        help.found = search(&help.words);
+    }
+}
+
+/// The pages, or what is found in them.
+fn pages(ui: &mut Ui, help: &mut Help) {
+    let p = theme::palette(ui.style());
+    let searching = !help.words.trim().is_empty();
+    ScrollArea::vertical()
+        .id_salt(("help list", searching))
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            ui.add_space(8.0);
+            if !searching {
+                for page in PAGES {
+                    let chosen = std::ptr::eq(page, help.page);
+                    let response = rows::list_row(ui, page.title(), page.name, chosen);
+                    let place = paint::inset(response.rect, 16.0, 8.0);
+                    let font = theme::regular(size::LABEL);
+                    let colour = if chosen { p.t1 } else { p.t2 };
+                    paint::left(ui.painter(), place, page.title(), font, colour);
+                    if response.clicked() {
+                        help.turn_to(page, 0);
+                    }
+                }
+                return;
+            }
+            if help.found.is_empty() {
+                rows::hint(ui, "No section holds all of these words");
+            }
+            let mut chosen = None;
+            for (i, found) in help.found.iter().enumerate() {
+                if result(ui, found, i) {
+                    chosen = Some((found.page, found.section));
+                }
+            }
+            if let Some((page, section)) = chosen {
+                help.turn_to(page, section);
+            }
+        });
+}
+
+/// A section that is found: its heading, its page and the words around the first match.
+fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
+    let p = theme::palette(ui.style());
+    let width = ui.available_width() - 24.0;
+    let (caption, label) = (theme::regular(size::CAPTION), theme::medium(size::LABEL));
+    let at = ui.cursor().min + vec2(16.0, 6.0);
+    let name = format!("{}: {}", found.page.title(), found.heading);
+    let title = if found.section == 0 {
+        found.heading
+    } else {
+        &name
+    };
+    let painter = ui.painter().clone();
+    let first = paint::paragraph(&painter, at, width, title, label, p.t1);
+    let second = paint::paragraph(
+        &painter,
+        first.left_bottom() + vec2(0.0, 2.0),
+        width,
+        &found.excerpt,
+        caption,
+        p.t3,
+    );
+    let place = Rect::from_min_max(
+        ui.cursor().min,
+        pos2(ui.cursor().min.x + width + 24.0, second.bottom() + 6.0),
+    );
+    ui.allocate_rect(place, Sense::hover());
+    let id = ui.make_persistent_id(("found in help", number));
+    let response = ui.interact(place, id, Sense::click());
+    let info = || egui::WidgetInfo::labeled(egui::Role::Button, true, title);
+    response.widget_info(info);
+    if response.hovered() {
+        ui.painter().rect_stroke(
+            place,
+            4.0,
+            Stroke::new(1.0, p.line),
+            egui::StrokeKind::Inside,
+        );
+    }
+    paint::focus_ring(ui.painter(), p, &response, place, 0);
+    response.clicked()
+}
+
+/// Below the pages: what else helps.
+fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+    let row = |i: f32| {
+        Rect::from_min_size(
+            place.left_top() + vec2(12.0, 8.0 + i * 34.0),
+            vec2(place.width() - 24.0, 28.0),
+        )
+    };
+    let keys = Button::plain("Keys and mouse");
+    if keys.show_at(ui, row(0.0)).clicked() {
+        memory.help.keys = true;
+    }
+    let guide = Button::plain("Start the guide").icon(icons::COMPASS);
+    if guide.show_at(ui, row(1.0)).clicked() {
+        memory.help.shown = false;
+        actions.push(start_guide(state));
+    }
+}
+
+/// The steps through the window, on the demo head if nothing is open.
+pub fn start_guide(state: &State) -> Action {
+    if state.document.is_empty() {
+        Action::OpenDemo { guide: true }
+    } else {
+        Action::StartGuide
+    }
+}
+
+fn page(ui: &mut Ui, help: &mut Help) {
+    let styles = &mut ui.style_mut().text_styles;
+    styles.insert(TextStyle::Body, theme::regular(size::BODY));
+    styles.insert(TextStyle::Heading, theme::semibold(size::TITLE));
+    for name in PAGES.iter().map(|page| format!("{}.md", page.name)) {
+        if help.markdown.get_link_hook(&name).is_none() {
+            help.markdown.add_link_hook(name);
+        }
+    }
+    let Help {
+        sections,
+        wanted,
+        markdown,
+        ..
+    } = help;
+    let wanted = wanted.take();
+    ScrollArea::vertical()
+        .id_salt("help page")
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            let width = (ui.available_width() - 40.0).min(WIDEST);
+            let inner = Frame::new().inner_margin(Margin::symmetric(20, 12));
+            inner.show(ui, |ui| {
+                ui.set_max_width(width);
+                ui.spacing_mut().item_spacing.y = 4.0;
+                for (i, text) in sections.iter().enumerate() {
+                    let response = ui.push_id(i, |ui| {
+                        CommonMarkViewer::new()
+                            .default_width(Some(width as usize))
+                            .show(ui, markdown, text)
+                    });
+                    if wanted == Some(i) {
+                        ui.scroll_to_rect(response.response.rect, Some(Align::TOP));
+                    }
+                }
+            });
+        });
+    let hooks = help.markdown.link_hooks_mut();
+    let clicked = hooks.iter_mut().find(|(_, clicked)| **clicked);
+    if let Some((name, clicked)) = clicked {
+        *clicked = false;
+        if let Some(page) = Page::named(name.trim_end_matches(".md")) {
+            help.turn_to(page, 0);
+        }
+    }
+}

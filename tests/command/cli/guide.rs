@@ -1,0 +1,136 @@
+//! The guide: its pages, links and commands, search, and `arcuate guide`.
+
+use super::{arcuate, json, shell_words};
+use crate::support::test;
+use arcuate::cli::Arguments;
+use arcuate::guide::{PAGES, Page, search};
+use clap::Parser as _;
+use libtest_mimic::Trial;
+use std::path::Path;
+
+const README: &str = include_str!("../../../README.md");
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test(
+            "cli::guide::every command of README and guide parses",
+            parses,
+        ),
+        test("cli::guide::every link leads to a page", links),
+        test("cli::guide::every command has its place", complete),
+        test("cli::guide::sections and search", sections),
+        test("cli::guide::pages, search and refusals", command),
+    ]
+}
+
+fn parses() {
+    let texts = PAGES.iter().map(|page| page.text).chain([README]);
+    let lines = texts.flat_map(str::lines);
+    let commands: Vec<&str> = lines.filter(|l| l.starts_with("arcuate ")).collect();
+    assert!(commands.len() >= 40, "{commands:?}");
+    for command in commands {
+        let words = shell_words(command.split(" #").next().unwrap_or(command));
+        Arguments::try_parse_from(&words).unwrap_or_else(|e| panic!("{command}: {e}"));
+    }
+}
+
+/// The targets of the links and pictures of a Markdown text.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+}
+
+fn links() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("assets/guide");
+    for page in PAGES {
+        assert!(folder.join(format!("{}.md", page.name)).exists());
+        for target in targets(page.text) {
+            // The window follows links to pages; other files are pictures.
+            let known = match target.strip_suffix(".md") {
+                Some(name) => Page::named(name).is_some(),
+                None => folder.join(target).exists(),
+            };
+            assert!(known, "{}: {target}", page.name);
+        }
+    }
+    for target in targets(README) {
+        assert!(root.join(target).exists(), "README.md: {target}");
+    }
+    // A page that is not built in could not be found.
+    let files = std::fs::read_dir(&folder).expect("the guide").count();
+    assert_eq!(files, PAGES.len());
+}
+
+/// The page about the command line names every command but the shell's own.
+fn complete() {
+    let page = Page::named("command-line").expect("a page").text;
+    let all = <Arguments as clap::CommandFactory>::command();
+    for command in all.get_subcommands() {
+        let name = command.get_name();
+        assert!(page.contains(&format!("arcuate {name}")), "{name}");
+    }
+}
+
+fn sections() {
+    for page in PAGES {
+        let sections = page.sections();
+        let whole: String = sections.iter().map(|s| s.text).collect();
+        assert_eq!(whole, page.text, "{}", page.name);
+        assert!(page.text.starts_with("# "), "{}", page.name);
+    }
+    // A comment of the shell is no heading.
+    let page = Page::named("command-line").expect("a page");
+    assert_eq!(page.sections()[1].heading, "Common options");
+    let found = search("Leak  ALARM");
+    assert_eq!(found[0].page.name, "segment");
+    assert!(
+        found[0].excerpt.to_lowercase().contains("leak"),
+        "{found:?}"
+    );
+    // A heading comes before a mention.
+    assert_eq!(search("recovery")[0].heading, "Recovery");
+    assert!(search("  ").is_empty());
+    assert!(search("no such words as these").is_empty());
+    for found in search("the") {
+        let marked = ["**", "](", "<kbd>", "`"]
+            .iter()
+            .any(|m| found.excerpt.contains(m));
+        assert!(!marked, "{}", found.excerpt);
+    }
+}
+
+fn command() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let pages = json(&["guide"], here);
+    assert_eq!(pages["pages"].as_array().map(Vec::len), Some(PAGES.len()));
+    let page = json(&["guide", "track.md"], here);
+    assert_eq!(page["title"], "Track");
+    let output = arcuate(&["guide", "track"], here);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        text.trim(),
+        Page::named("track").expect("a page").text.trim()
+    );
+    let found = json(&["guide", "--search", "leak alarm"], here);
+    assert_eq!(found["sections"][0]["page"], "segment");
+    for (arguments, code, words) in [
+        (
+            vec!["guide", "trakc"],
+            2,
+            "expected one of first-steps, view",
+        ),
+        (
+            vec!["guide", "--search", "xyzzy"],
+            1,
+            "search for fewer: xyzzy",
+        ),
+    ] {
+        let output = arcuate(&arguments, here);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains(words), "{error}");
+    }
+}

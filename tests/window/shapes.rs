@@ -1,0 +1,28 @@
+//! What a window has painted, by its words.
+
+use egui::Rect;
+use egui::epaint::{ClippedShape, Shape};
+
+/// Lines of text and where they are, cut to what they are in: each once, without the rim around it.
+pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
+    fn add(shape: &Shape, clip: Rect, found: &mut Vec<(String, Rect)>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| add(s, clip, found)),
+            Shape::Text(text) if text.override_text_color.is_none() => {
+                let rect = text.visual_bounding_rect();
+                if rect.is_positive() && clip.intersects(rect) {
+                    found.push((text.galley.job.text.clone(), rect));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for ClippedShape {
+        clip_rect, shape, ..
+    } in shapes
+    {
+        add(shape, *clip_rect, &mut found);
+    }
+    found
+}

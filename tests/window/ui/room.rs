@@ -1,0 +1,242 @@
+//! Panels and bars depend on the room there is: at 200 %, and in a window of 1280 × 800 less a title bar.
+
+use super::{App, Window, click, filter, pathways, segment, small_scan, tracking};
+use crate::shapes::texts;
+use crate::support::{lines, start_of_old_job, test};
+use arcuate::compute::{Backend, BackendChoice, Control};
+use arcuate::data::{Region, Role, Shape, region::RegionId};
+use arcuate::jobs::Jobs;
+use arcuate::state::pathways::PathwayAction;
+use arcuate::state::session::GuideStep;
+use arcuate::state::{
+    Action, Content, Display, Effect, Job, Layer, LayerId, Recipe, Slot, State, Task, defaults,
+    update,
+};
+use arcuate::ui::{self, Memory};
+use egui::Rect;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use glam::DVec3;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of 1280 × 800 pixels, and of 2560 × 1440, less borders.
+const SCALED: [[f32; 2]; 2] = [[640.0, 380.0], [1280.0, 700.0]];
+/// Where the buttons under the results begin.
+const FOOT: f32 = 28.0 + 50.0;
+/// As a window of 1280 × 800 with a title bar.
+const LOW: [f32; 2] = [1278.0, 760.0];
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::room::words of the status bar do not meet", status),
+        test("ui::room::controls are in sight at 200 %", controls),
+        test("ui::room::a name keeps clear of its number", bundles),
+        test("ui::room::a kept pathway has one line", pathway),
+        test("ui::room::distances of a surface are in sight", distances),
+    ]
+}
+
+fn window(state: State, size: [f32; 2], pixels_per_point: f32) -> Window {
+    let app = App {
+        state,
+        memory: Memory::without_dialogs(),
+        effects: Vec::new(),
+        actions: Vec::new(),
+        views: Rect::NOTHING,
+    };
+    let mut window = Harness::builder()
+        .with_size(size)
+        .with_pixels_per_point(pixels_per_point)
+        .with_step_dt(1.0 / 60.0)
+        .with_max_steps(30)
+        .with_context_setup(ui::theme::install)
+        .build_eframe(|_| app);
+    window.run_steps(4);
+    window
+}
+
+/// A job with long words: bar, words, button and readings stand side by side, and how far it is can be read.
+fn status() {
+    for (size, light) in SCALED.into_iter().flat_map(|s| [(s, false), (s, true)]) {
+        let mut state = tracking();
+        state.view.light_theme = light;
+        let control = Control::new();
+        control.begin("Reweighting 197 046 voxels of the scan", 200);
+        control.advance(50);
+        state.session.jobs = vec![Job {
+            slot: Slot::Fit,
+            ticket: 7,
+            label: "Fitting tensors to sub-01_dwi".to_owned(),
+            control,
+            started: start_of_old_job(Duration::from_secs(1)),
+        }];
+        let window = window(state, size, 2.0);
+        let bar = size[1] - 28.0;
+        let all = texts(&window.output().shapes);
+        let mut places: Vec<(String, Rect)> =
+            all.into_iter().filter(|(_, r)| r.top() > bar).collect();
+        let said = places.iter().find(|(words, _)| words.contains("25"));
+        let said = said
+            .unwrap_or_else(|| panic!("{size:?}: {places:?}"))
+            .0
+            .clone();
+        assert!(said.ends_with('%'), "{said}");
+        assert!(places.iter().any(|(words, _)| words.starts_with("x −21.0")));
+        let progress = window.query_by_role(egui::accesskit::Role::ProgressIndicator);
+        if let Some(progress) = progress {
+            places.push(("bar".to_owned(), progress.rect()));
+        }
+        for (i, (words, rect)) in places.iter().enumerate() {
+            for (other, beside) in &places[..i] {
+                assert!(
+                    !rect.shrink(0.5).intersects(*beside),
+                    "{size:?}: {words:?} {rect:?} lies over {other:?} {beside:?}"
+                );
+            }
+        }
+    }
+}
+
+/// With notes at the top and without them; results are one click away where both do not fit.
+fn controls() {
+    for (task, mut state) in [
+        (Task::View, small_scan()),
+        (Task::Track, tracking()),
+        (Task::Pathways, pathways::kept("A pathway")),
+        (Task::Segment, small_scan()),
+        (Task::Filter, filter::weighed()),
+    ] {
+        state.view.task = task;
+        for (size, guide) in SCALED
+            .into_iter()
+            .flat_map(|s| [None, Some(GuideStep::DragSeed)].map(|g| (s, g)))
+        {
+            state.session.guide = guide;
+            let mut window = window(state.clone(), size, 2.0);
+            let head = |window: &Window, name: &str| {
+                let heads = window.query_by_role_and_label(egui::Role::Heading, name);
+                heads.map(|n| n.rect())
+            };
+            let inputs = head(&window, "Inputs").or(head(&window, "Controls"));
+            let inputs = inputs.unwrap_or_else(|| panic!("{task:?}: inputs"));
+            let foot = size[1] - FOOT;
+            let until = head(&window, "Results").map_or(foot, |r| r.top());
+            // Down to a first row below the head.
+            let room = until - inputs.bottom();
+            assert!(
+                room >= 24.0,
+                "{task:?} {size:?} {guide:?}: {room} for controls"
+            );
+            if head(&window, "Results").is_none() {
+                click(&mut window, "Results");
+                let results = head(&window, "Results").expect("results");
+                assert!(results.bottom() + 24.0 <= foot, "{task:?}: {results:?}");
+                assert_eq!(head(&window, "Inputs"), None, "{task:?}");
+                click(&mut window, "Controls");
+                assert_eq!(head(&window, "Results"), None, "{task:?}");
+            }
+        }
+    }
+}
+
+/// With weights, and a region that some of the streamlines pass.
+pub fn through() -> State {
+    let mut state = filter::weighed();
+    let id = RegionId(state.document.fresh_id());
+    let region = Region {
+        id,
+        name: "Target 2".to_owned(),
+        role: Role::Target,
+        shape: Arc::new(Shape::Sphere {
+            centre: DVec3::new(-21.0, -14.0, 20.0),
+            radius_mm: 12.0,
+        }),
+        colour: None,
+        visible: true,
+    };
+    state.document.regions.push(Arc::new(region));
+    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
+    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
+    let mut effects = update(&mut state, Action::SelectTask(Task::Filter));
+    effects.extend(update(&mut state, Action::Settle));
+    while let Some(effect) = effects.pop() {
+        if let Effect::Submit(request) = effect {
+            let job = jobs.submit(request);
+            let event = jobs.wait(&job, |_| {});
+            effects.extend(update(&mut state, Action::Event(event)));
+        }
+    }
+    state
+}
+
+/// `Through Target 2` and how many pass it.
+fn bundles() {
+    let window = window(through(), LOW, 1.0);
+    let all = texts(&window.output().shapes);
+    let name = all.iter().find(|(words, _)| words.starts_with("Through"));
+    let (words, name) = name.unwrap_or_else(|| panic!("{all:?}"));
+    let row = all.iter().filter(|(other, r)| {
+        other != words && (r.center().y - name.center().y).abs() < 4.0 && r.left() > name.left()
+    });
+    let number = row.map(|(_, r)| r.left()).fold(f32::INFINITY, f32::min);
+    assert!(number - name.right() >= 10.0, "{words} {name:?} {number}");
+}
+
+/// As it is named by itself; what is below stays in sight, with the guide's note and without it.
+fn pathway() {
+    let mut state = pathways::kept("Seed – Target");
+    state.document.regions.truncate(2);
+    update(&mut state, Action::Pathway(PathwayAction::Select(None)));
+    for guide in [None, Some(GuideStep::DragSeed)] {
+        state.session.guide = guide;
+        let window = window(state.clone(), LOW, 1.0);
+        let row = window.get_by_label_contains("Seed – Target: cost").rect();
+        assert!(row.height() <= 28.0, "{row:?}");
+        let all = texts(&window.output().shapes);
+        assert!(
+            all.iter().any(|(words, _)| words == "Seed – Target"),
+            "{all:?}"
+        );
+        let last = window.get_by_label_contains("A path exists between almost any two regions");
+        let last = last.rect();
+        assert!(last.bottom() <= LOW[1] - FOOT, "{guide:?}: {last:?}");
+    }
+}
+
+/// A surface beside two layers of streamlines.
+pub fn beside_beams() -> State {
+    let mut window = segment::segmenting();
+    segment::field(&mut window, "Target T", "0.5");
+    let state = &mut window.state_mut().state;
+    for (name, y) in [("Beams", 7.4), ("Others", 4.4)] {
+        let at = |x: f64| DVec3::new(x, y, 10.0);
+        let content = Content::Tractogram(lines(&[vec![at(-30.0), at(30.0)]]));
+        let display = Display {
+            visible: true,
+            ..defaults::line_display()
+        };
+        let recipe = Recipe::NoCommand {
+            region: String::new(),
+        };
+        let id = LayerId(state.document.fresh_id());
+        let layer = Layer::new(id, name.to_owned(), content, display, recipe);
+        state.document.layers.push(Arc::new(layer));
+    }
+    segment::place(&mut window);
+    segment::answer(&mut window);
+    window.state().state.clone()
+}
+
+/// To two things, with the whole plot of the volume below them.
+fn distances() {
+    let window = window(beside_beams(), LOW, 1.0);
+    let foot = LOW[1] - FOOT;
+    for name in ["Beams", "Others"] {
+        let row = window.get_by_label_contains(&format!("To {name}")).rect();
+        assert!(row.bottom() <= foot, "{name}: {row:?}");
+    }
+    let plot = window.get_by_label_contains("plot of").rect();
+    assert!(plot.bottom() <= foot, "{plot:?}");
+}

@@ -1,0 +1,239 @@
+//! Words over pictures in panes of every size: whole, clear of each other, and each beside what it names.
+
+use super::sample::{Hands, POINT_MM, add_sphere, near, state};
+use crate::shapes::texts;
+use crate::support::{Random, test};
+use arcuate::data::appearance::ColourMap;
+use arcuate::data::{Role, Shape};
+use arcuate::state::{Action, Display, Layout, Pane, Phase, State, Task, update};
+use arcuate::ui::theme;
+use arcuate::ui::views::{Views, layout};
+use egui::{Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
+use glam::{DVec2, DVec3, dvec3};
+use libtest_mimic::Trial;
+
+/// The views of a window of 1280 × 800 and of 2560 × 1440 at 200 %, and of one at 100 %.
+const AREAS: [(Vec2, f32); 3] = [
+    (vec2(284.0, 308.0), 2.0),
+    (vec2(924.0, 630.0), 2.0),
+    (vec2(924.0, 688.0), 1.0),
+];
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("views::labels::titles are whole in small panes", titles),
+        test("views::labels::names keep clear of scales", clear),
+        test("views::labels::in 3-D a name is beside its region", beside),
+        test("views::labels::a handle is held where it is drawn", handle),
+    ]
+}
+
+/// The words of the views with the pointer at a place.
+fn words(state: &State, (area, scale): (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
+    let ctx = egui::Context::default();
+    theme::install(&ctx);
+    ctx.all_styles_mut(|style| style.animation_time = 0.0);
+    let mut views = Views::default();
+    let mut found = Vec::new();
+    for i in 0..3 {
+        let mut input = egui::RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, area)),
+            time: Some(10.0 + f64::from(i)),
+            focused: true,
+            events: pointer.map(Event::PointerMoved).into_iter().collect(),
+            ..egui::RawInput::default()
+        };
+        for viewport in input.viewports.values_mut() {
+            viewport.native_pixels_per_point = Some(scale);
+        }
+        let output = ctx.run_ui(input, |ui| views.show(ui, state, &mut Vec::new()));
+        assert!(i < 2 || ctx.pixels_per_point() == scale);
+        found = texts(&output.shapes);
+        output.drop_without_applying_deltas();
+    }
+    found
+}
+
+fn panes(state: &State, (area, scale): (Vec2, f32)) -> Vec<(Pane, Rect)> {
+    let all = Rect::from_min_size(Pos2::ZERO, area);
+    layout::panes(state.view.layout, state.view.single, all, scale)
+}
+
+/// Coordinates and sides are not cut at the pane's edge, and no word lies over another.
+fn titles() {
+    let mut state = state();
+    state.view.crosshair = dvec3(-26.9, -14.0, 8.0);
+    for area in AREAS {
+        let all = words(&state, area, None);
+        for (pane, rect) in panes(&state, area) {
+            let inside: Vec<_> = all
+                .iter()
+                .filter(|(_, r)| rect.contains(r.center()))
+                .collect();
+            let said: String = inside
+                .iter()
+                .map(|(words, _)| format!("{words} / "))
+                .collect();
+            for (i, (words, place)) in inside.iter().enumerate() {
+                assert!(
+                    rect.contains_rect(*place),
+                    "{area:?} {pane:?}: {words:?} at {place:?} leaves {rect:?}"
+                );
+                for (other, beside) in &inside[..i] {
+                    assert!(
+                        !place.shrink(1.0).intersects(*beside),
+                        "{area:?} {pane:?}: {words:?} over {other:?}"
+                    );
+                }
+            }
+            if pane == Pane::Sagittal {
+                assert!(said.contains("x −26.9\u{202F}mm"), "{area:?}: {said}");
+                assert!(
+                    said.contains(" left") && said.contains("nose left"),
+                    "{said}"
+                );
+                let sides = said.matches("left").count();
+                assert_eq!(sides, 2, "{area:?}: {said}");
+            }
+        }
+    }
+}
+
+/// The name of a region under the pointer gives way to the figures of the colour bar.
+fn clear() {
+    let mut state = state();
+    let layer = state.document.layers[0].clone();
+    let display = Display {
+        colour_map: ColourMap::Viridis,
+        ..layer.display.clone()
+    };
+    let phase = Phase::Done;
+    update(
+        &mut state,
+        Action::SetDisplay {
+            layer: layer.id,
+            display,
+            phase,
+        },
+    );
+    state.view.layout = Layout::Single;
+    state.view.single = Pane::Axial;
+    for area in AREAS {
+        let (pane, rect) = panes(&state, area)[0];
+        let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
+        let plane = state
+            .view
+            .plane(pane, state.document.framed(), size)
+            .expect("a plane");
+        // Beside the upper figure of the bar, so that the name would stand on it.
+        let bare = words(&state, area, None);
+        let high = bare
+            .iter()
+            .find(|(words, _)| words == "110")
+            .expect("a bar")
+            .1;
+        for shift in [-30.0, -60.0, -90.0] {
+            let mut state = state.clone();
+            let at = high.center() + vec2(shift, 0.0);
+            let centre = plane.world(DVec2::new(f64::from(at.x), f64::from(at.y)));
+            add_sphere(&mut state, Role::Target, centre, 6.0);
+            let all = words(&state, area, Some(at));
+            let name = all.iter().find(|(words, _)| words.starts_with("Target"));
+            let (name, place) = name.unwrap_or_else(|| panic!("{all:?}"));
+            for (other, beside) in all.iter().filter(|(other, _)| other != name) {
+                assert!(
+                    !place.intersects(*beside),
+                    "{area:?} {shift}: {name:?} {place:?} over {other:?} {beside:?}"
+                );
+            }
+        }
+    }
+}
+
+/// However the head is turned and however close it is: a name touches the room around its region, or is not there.
+fn beside() {
+    let mut random = Random::fresh("names beside regions");
+    let mut state = state();
+    state.view.task = Task::Track;
+    let middle = state.view.crosshair;
+    let spheres: Vec<(&str, DVec3)> = [
+        (Role::Seed, dvec3(-8.0, 5.0, 0.0)),
+        (Role::Target, dvec3(10.0, -12.0, 9.0)),
+        (Role::Include, dvec3(2.0, 20.0, -14.0)),
+    ]
+    .into_iter()
+    .map(|(role, off)| {
+        add_sphere(&mut state, role, middle + off, 4.0);
+        (role.name(), middle + off)
+    })
+    .collect();
+    let mut seen = 0;
+    for round in 0..60 {
+        let area = AREAS[round % AREAS.len()];
+        let mut camera = state.view.camera;
+        camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
+        camera.elevation = random.uniform(-1.2, 1.2);
+        camera.distance_mm *= random.uniform(0.3, 1.2);
+        let mut state = state.clone();
+        state.view.camera = camera;
+        let all = words(&state, area, None);
+        let scene = panes(&state, area).into_iter().find(|p| p.0 == Pane::Scene);
+        let rect = scene.expect("3-D").1;
+        let aspect = f64::from(rect.width()) / f64::from(rect.height());
+        for (name, centre) in &spheres {
+            let label = all
+                .iter()
+                .find(|(words, r)| words == name && rect.contains(r.center()));
+            let Some((_, place)) = label else { continue };
+            seen += 1;
+            let screen = |world: DVec3| {
+                let (at, _) = camera.project(world, aspect).expect("before the eye");
+                pos2(
+                    rect.left() + at.x as f32 * rect.width(),
+                    rect.top() + at.y as f32 * rect.height(),
+                )
+            };
+            let at = screen(*centre);
+            let radius = screen(*centre + camera.axes().x_axis * 4.2).distance(at);
+            // The plate around the words, and the gap to the rim.
+            let around = Rect::from_center_size(at, Vec2::splat(2.0 * (radius + 12.0 + 8.0)));
+            assert!(
+                around.intersects(*place),
+                "{area:?}: {name} at {place:?} is far from {at:?}, {radius} points"
+            );
+            for (other, beside) in all.iter().filter(|(_, r)| r != place) {
+                assert!(
+                    !place.intersects(*beside),
+                    "{area:?}: {name} over {other:?}"
+                );
+            }
+        }
+    }
+    assert!(seen > 60, "only {seen} names");
+}
+
+/// The squares around a small sphere stand outside it, and resize it there.
+fn handle() {
+    for pane in [Pane::Axial, Pane::Scene] {
+        let mut state = state();
+        let at = state.view.crosshair;
+        let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
+        state.session.selected_region = Some(sphere);
+        let mut hands = Hands::new(state);
+        let middle = match pane {
+            Pane::Scene => hands.scene_screen(at),
+            _ => hands.screen(pane, at),
+        };
+        let from = middle + vec2(9.0, 0.0);
+        let path = [from, from + vec2(6.0, 0.0), from + vec2(12.0, 0.0)];
+        hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
+        let radius = match &*hands.state().document.regions[0].shape {
+            Shape::Sphere { centre, radius_mm } => {
+                near(*centre, at, POINT_MM);
+                *radius_mm
+            }
+            other => panic!("{other:?}"),
+        };
+        assert!(radius > 3.0, "{pane:?}: {radius}");
+    }
+}
