@@ -1,9 +1,9 @@
 //! Streamlines, rays, the whole brain and the tensor fit.
 
 use super::Fields;
+use crate::solvers::curves::{Integrator, Interpolation, Match, Params, Seeding};
 use crate::solvers::geodesic::{Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::Method as Fit;
-use crate::solvers::tracking::{Integrator, Interpolation, Match, Params, Seeding};
 use crate::state::document::{Document, Rays};
 use crate::state::words::{measure, significant};
 

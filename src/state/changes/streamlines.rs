@@ -1,8 +1,8 @@
 //! What is asked about the streamlines of a layer: filter, profile, connections, rulers.
 
 use super::Fields;
-use crate::solvers::tracking::profile::Sense;
-use crate::solvers::tracking::selection::Counting;
+use crate::solvers::tractogram::profile::Sense;
+use crate::solvers::tractogram::selection::Counting;
 use crate::state::Document;
 use crate::state::bundle::{Bundle, Column};
 use crate::state::filter::{ByWeight, weight};
