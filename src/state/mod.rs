@@ -24,6 +24,7 @@ mod packed;
 pub mod pathways;
 pub mod pictures;
 pub mod recipe;
+pub mod recipes;
 pub mod report;
 pub mod sampling;
 pub mod saved;

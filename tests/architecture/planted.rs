@@ -51,6 +51,17 @@ fn planted_imports() {
         ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
         ("src/state/update/mod.rs", "use crate::scene;", 1),
+        (
+            "src/state/saved/read.rs",
+            "use crate::state::update::edited;",
+            1,
+        ),
+        (
+            "src/state/saved/read.rs",
+            "fn f() { super::super::update::edited() }",
+            1,
+        ),
+        ("src/state/recipes.rs", "use super::saved::{self};", 1),
         ("src/render/slice.rs", "use crate::state::State;", 1),
         ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
@@ -202,6 +213,10 @@ fn allowed_imports() {
         (
             "src/state/document.rs",
             "use crate::data::appearance::LineStyle;",
+        ),
+        (
+            "src/state/update/tracks.rs",
+            "use crate::state::saved; use crate::state::recipes::edited;",
         ),
         (
             "src/engine/io/mod.rs",

@@ -6,7 +6,8 @@ use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::Take::{All, Only, Types};
 use crate::tables::{
-    DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM,
+    BELOW, DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE,
+    WITHOUT_FORM,
 };
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -148,6 +149,12 @@ pub fn imports(file: &File) -> Vec<String> {
         if let ["crate" | "arcuate" | "arcuate_engine", other, rest @ ..] = names.as_slice() {
             let known = MAY_IMPORT.iter().any(|(name, _)| name == other);
             let own = root && names[0] != "arcuate";
+            if BELOW
+                .iter()
+                .any(|(place, above)| is_at(&module, &[place]) && names[1..].starts_with(above))
+            {
+                forbid(path.line, format!("{} stands below {shown}", file.path));
+            }
             if known && *other != module[0] && !own && !may_take(allowed, other, rest) {
                 forbid(path.line, format!("{} may not import {shown}", module[0]));
             }

@@ -19,7 +19,7 @@ mod weights_of;
 mod write;
 
 pub use late::{moved_to, one, weigh};
-pub use read::{Parse, build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
+pub use read::{Parse, build, edits, items, made, parse, view};
 pub use regions_of::{Group, Lacking, LeftOut, left_out};
 pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
 pub use write::{LIVE, PATHWAY, SURFACE, TENSORS, autosave, draft, result_name};

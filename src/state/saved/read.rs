@@ -17,14 +17,12 @@ use crate::io::Remark;
 use crate::io::Told;
 use crate::jobs::Loaded;
 use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
-use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
-use crate::state::document::{Basis, Content as Held, Layer, LayerId, Made, MadeMask, Rays};
+use crate::state::document::{Content as Held, Layer, LayerId, Made, Rays};
 use crate::state::maps::words;
-use crate::state::recipe::{FitRecipe, RegionSpec, Source};
-use crate::state::session::Curves;
-use crate::state::update::edited;
+use crate::state::recipe::Source;
+use crate::state::recipes::{edited, recipe};
 use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -480,49 +478,6 @@ pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Res
         curves: saved.curves.clone(),
         cut: saved.cut,
     })
-}
-
-/// The fit that a basis stands for.
-pub fn fit_recipe(basis: &Basis) -> FitRecipe {
-    FitRecipe {
-        source: basis.source.clone(),
-        mask: match &basis.mask {
-            MadeMask::File(path) => Some(path.clone()),
-            MadeMask::Found | MadeMask::Head => None,
-        },
-        params: basis.fit.clone(),
-    }
-}
-
-/// The recipe of kept streamlines.
-pub fn recipe(document: &Document, made: &Made) -> Recipe {
-    match document.specs(&made.regions) {
-        Err(region) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(
-            fit_recipe(&made.basis),
-            regions,
-            made.curves.clone(),
-            made.cut,
-        ),
-    }
-}
-
-/// The recipe of curves in a fit's tensors.
-pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, cut: Cut) -> Recipe {
-    match curves {
-        Curves::Streamlines(params) => Recipe::Track {
-            fit,
-            regions,
-            params,
-        },
-        Curves::Rays(medium, params) => Recipe::Geodesic {
-            fit,
-            regions,
-            medium,
-            params,
-            cut,
-        },
-    }
 }
 
 /// Where the user looked, as far as it still can be; the theme and the tool are the window's.

@@ -8,7 +8,7 @@ pub use compare::{compared, not_compared};
 pub use follow::{follow, rest};
 pub use kept::{find, kept_failed};
 
-use super::{basis, edit, exported, tracks};
+use super::{edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
@@ -19,7 +19,7 @@ use crate::state::pathways::{
     percent_joined,
 };
 use crate::state::recipe::FitRecipe;
-use crate::state::saved::fit_recipe;
+use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::{GuideStep, Severity};
 use crate::state::words::{fixed, took, with_unit};
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
@@ -228,7 +228,7 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon:
 }
 
 fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
-    let basis = basis::basis(document, found.field)?;
+    let basis = recipes::basis(document, found.field)?;
     let epsilon = document.pathways.epsilon;
     Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
 }
@@ -261,7 +261,7 @@ fn keep(state: &mut State) {
         };
         return state.session.say(Severity::Information, sentence);
     };
-    let Some(basis) = basis::basis(&state.document, found.field) else {
+    let Some(basis) = recipes::basis(&state.document, found.field) else {
         return;
     };
     let of = |role| {

@@ -7,7 +7,7 @@ use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
-use crate::state::saved::curves_recipe;
+use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::words::{mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};

@@ -1,6 +1,5 @@
 //! The commands of what lies under the views.
 
-use super::edits::{filed, said};
 use super::follow::{profile_columns, rules};
 use crate::io::quoted;
 use crate::solvers::tracking::profile::Sense;
@@ -8,6 +7,7 @@ use crate::state::bundle::{Column, Drawer, Shown};
 use crate::state::document::Layer;
 use crate::state::filter::WEIGHT;
 use crate::state::recipe::table::TableRecipe;
+use crate::state::recipes::{filed, selection_options};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -178,7 +178,7 @@ impl<'a> Parts<'a> {
         };
         let rules = rules(state, sieve, crate::state::bundle::lines_of(layer)?)?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
-        let step = said(&state.document, sieve, &rules).filter(|_| here);
+        let step = selection_options(&state.document, sieve, &rules).filter(|_| here);
         if step.is_none() {
             self.lacks("what the filter asks for");
         }

@@ -9,7 +9,7 @@ mod measure;
 mod save;
 
 pub use asked::{asked, sifted};
-pub use edits::{keep_marked, recipe};
+pub use edits::keep_marked;
 pub use follow::follow;
 pub(super) use follow::{regions, rules};
 

@@ -4,7 +4,7 @@ mod put;
 mod sums;
 mod told;
 
-pub use told::{recipe as recipe_of, told};
+pub use told::told;
 
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};

@@ -4,7 +4,7 @@ mod back;
 mod keep;
 mod words;
 
-pub use keep::{now, recipe_of, told};
+pub use keep::{now, told};
 pub use words::changed;
 
 use super::{edit, exported, layers, pathways, tracks};
