@@ -1,11 +1,12 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::{Derived, Working};
+use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
 use super::moved::Shifting;
+use super::paths::Paths;
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
@@ -289,8 +290,6 @@ pub struct Session {
     /// The status about a result that only this task shows.
     pub status_of_task: Option<(Task, String)>,
     pub live: Option<Live>,
-    /// The stopped ends of the kept and of the missed curves.
-    pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
@@ -324,6 +323,7 @@ pub struct Session {
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: Exports,
+    pub paths: Paths,
     /// The places before the present export: a place that took no file is not remembered.
     pub exports_before: Option<Exports>,
     pub selected_region: Option<RegionId>,
@@ -377,7 +377,6 @@ impl Session {
             said_live: None,
             status_of_task: None,
             live: None,
-            stopped: Derived::default(),
             passing: None,
             unsettled: false,
             coarse_running: false,
@@ -396,6 +395,7 @@ impl Session {
             settings: Settings::default(),
             recent: Vec::new(),
             exports: Exports::default(),
+            paths: Paths::default(),
             exports_before: None,
             selected_region: None,
             selected_layer: None,

@@ -88,6 +88,29 @@ fn planted_imports() {
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
         ("src/ui/files.rs", "use crate::compute::thread;", 1),
         ("src/ui/files.rs", "fn f() { std::thread::spawn(g) }", 1),
+        ("src/ui/files.rs", "use std::sync::mpsc::channel;", 1),
+        ("src/ui/files.rs", "fn f(p: &Path) { p.exists() }", 1),
+        (
+            "src/ui/files/typed.rs",
+            "fn f(p: &Path) {\n    p.is_dir()\n}",
+            2,
+        ),
+        ("src/ui/palette.rs", "use std::fs;", 1),
+        (
+            "src/ui/files/typed.rs",
+            "fn f() { rfd::FileDialog::new() }",
+            1,
+        ),
+        (
+            "src/state/saving.rs",
+            "fn f(p: &Path) { p.try_exists() }",
+            1,
+        ),
+        (
+            "src/scene/flats.rs",
+            "fn f(p: &Path) { Path::is_file(p) }",
+            1,
+        ),
         ("src/engine/io/tck.rs", "use std::fs::File;", 1),
         ("src/engine/io/tck.rs", "use std::io;\nuse std::fs;", 2),
         (
@@ -217,6 +240,10 @@ fn allowed_imports() {
         (
             "src/state/update/tracks.rs",
             "use crate::state::saved; use crate::state::recipes::edited;",
+        ),
+        (
+            "src/ui/files/dialog.rs",
+            "use std::sync::mpsc::channel; fn f(p: &Path) { p.is_file(); rfd::FileDialog::new() }",
         ),
         (
             "src/engine/io/mod.rs",

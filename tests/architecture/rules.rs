@@ -6,8 +6,8 @@ use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::Take::{All, Only, Types};
 use crate::tables::{
-    BELOW, DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, STEMS, Take, UNSAFE,
-    WITHOUT_FORM,
+    BELOW, DISK_METHODS, DISK_QUESTIONS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, MAY_WAIT,
+    NEVER_WAITS, RESERVED, STEMS, Take, UNSAFE, WITHOUT_FORM,
 };
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -138,6 +138,14 @@ pub fn imports(file: &File) -> Vec<String> {
         for pair in tokens.windows(2) {
             if pair[0].text == "." && DISK_METHODS.contains(&pair[1].text.as_str()) {
                 forbid(pair[1].line, format!("{} belongs in io/disk", pair[1].text));
+            }
+        }
+    }
+    if is_at(&module, NEVER_WAITS) && !is_at(&module, MAY_WAIT) {
+        for triple in tokens.windows(3) {
+            let [before, name, after] = [0, 1, 2].map(|i| triple[i].text.as_str());
+            if matches!(before, "." | "::") && after == "(" && DISK_QUESTIONS.contains(&name) {
+                forbid(triple[1].line, format!("{name} belongs in a job"));
             }
         }
     }

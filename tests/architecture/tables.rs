@@ -179,7 +179,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["egui_wgpu"], &["ui/paint_callback", "ui/snapshot", "app"]),
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
-    only(&["rfd"], &["ui"]),
+    only(&["rfd"], &["ui/files/dialog"]),
     // `/proc` says how much memory there is, and which signals are ignored.
     only(
         &["std", "fs", "read_to_string"],
@@ -210,7 +210,12 @@ pub const RESERVED: &[Reserved] = &[
     // waits on a thread of its own.
     only(
         &["std", "sync", "mpsc"],
-        &["jobs", "render/offscreen", "ui/files", "compute/thread"],
+        &[
+            "jobs",
+            "render/offscreen",
+            "ui/files/dialog",
+            "compute/thread",
+        ],
     ),
     // A number, no thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
@@ -236,6 +241,21 @@ pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs",
 
 /// Methods of std that operate on the disk where no path names `std::fs`: `io/disk` alone calls them.
 pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sync_data"];
+
+/// Methods of a path that ask the disk, which may be slow.
+pub const DISK_QUESTIONS: &[&str] = &[
+    "exists",
+    "is_dir",
+    "is_file",
+    "is_symlink",
+    "metadata",
+    "symlink_metadata",
+    "try_exists",
+];
+/// Modules on the window's thread: they submit jobs that ask the disk.
+pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
@@ -311,7 +331,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Alarm", 11),
     ("Apart", 30),
     ("Asked", 50),
-    ("Beside", 64),
+    ("Beside", 58),
     ("CardFailure", 8),
     ("CommitNeeds", 21),
     ("Committed", 22),
@@ -342,7 +362,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Met", 23),
     ("OfBundle", 39),
     ("OfRegions", 19),
-    ("Place", 162),
+    ("Place", 160),
     ("Placed", 11),
     ("Request", 191),
     ("Room", 11),
@@ -368,8 +388,8 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("anew", 10),
     ("asked", 200),
     ("asked_of", 5),
-    ("begun", 126),
-    ("beside", 253),
+    ("begun", 120),
+    ("beside", 242),
     ("cut_again", 5),
     ("foresee", 4),
     ("foretell", 7),

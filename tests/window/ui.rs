@@ -42,6 +42,8 @@ pub struct App {
     state: State,
     memory: Memory,
     effects: Vec<Effect>,
+    /// Questions about paths are answered at once; else they stay among the effects, as on a slow disk.
+    disk_answers: bool,
     actions: Vec<Action>,
     /// Where the views are.
     views: Rect,
@@ -59,6 +61,7 @@ impl eframe::App for App {
             self.actions.push(action.clone());
             self.effects.extend(update(&mut self.state, action));
         }
+        self.answer_paths(self.disk_answers);
     }
 }
 
@@ -69,6 +72,7 @@ fn window(state: State, size: [f32; 2]) -> Window {
         state,
         memory: Memory::without_dialogs(),
         effects: Vec::new(),
+        disk_answers: true,
         actions: Vec::new(),
         views: Rect::NOTHING,
     };

@@ -157,8 +157,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
         Action::SetCamera { camera, phase } => {
-            state.view.camera = camera;
-            state.view.moving = phase == Phase::Live;
+            (state.view.camera, state.view.moving) = (camera, phase == Phase::Live);
         }
         Action::FrameAll => frame_all(state),
         Action::SetConvention(convention) => state.view.convention = convention,
@@ -344,6 +343,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
+        Action::CheckPath(check) => effects.push(state.session.paths.ask(check)),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {

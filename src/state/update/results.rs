@@ -75,8 +75,10 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_was_stopped(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
-            if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
-                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+            if matches!(
+                event.slot,
+                Slot::Live | Slot::Recovery | Slot::Trace | Slot::Path
+            ) || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
@@ -235,7 +237,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
-        Output::Segmented(_) | Output::Planned(_) => {}
+        Output::Segmented(_) | Output::Planned(_) | Output::KernelsLoaded => {}
         Output::Converted(done, whole) => {
             state.session.exports_before = None;
             // The first is the streamlines' own file; the others hold values of theirs.
@@ -260,7 +262,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Bundle(done) => bundle::done(state, done),
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
-        Output::KernelsLoaded => {}
+        Output::Path(check, answer) => state.session.paths.done(&check, answer),
         Output::Saved(Saved {
             path,
             what,

@@ -161,7 +161,6 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     (session.live, session.passing) = (None, None);
     session.shifting.clear();
-    session.stopped.ask(None);
     (session.medium, session.live_error, session.guide) = (None, None, None);
     (session.selected_layer, session.selected_region) = (None, None);
     (session.drawn, session.making, session.labels) = (None, None, None);
