@@ -138,6 +138,7 @@ fn create(
     state.session.backend_reason = backend.reason();
     state.session.backend_kind = kind;
     let on_card = !backend.devices().is_empty();
+    state.session.on_card = on_card;
     let first = on_card
         .then_some(Action::LoadKernels)
         .into_iter()

@@ -43,6 +43,7 @@ impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let mut state = State::new(runner.backend.label());
         state.session.backend_reason = runner.backend.reason();
+        state.session.on_card = !runner.backend.devices().is_empty();
         Self { state, runner }
     }
 

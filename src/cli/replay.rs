@@ -126,7 +126,7 @@ impl Replayed {
         json!({
             "name": self.name,
             "result": self.of,
-            "outcome": self.words(),
+            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
             "count": self.count,
             "expected_count": self.expected,
             "sha256": self.sha256,

@@ -2,10 +2,13 @@
 
 use super::Effect;
 use super::derived::Derived;
+use super::session::Exports;
 use crate::jobs::{PathAnswer, PathCheck};
 
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
+    /// The places before the present export: a place that took no file is not remembered.
+    pub exports_before: Option<Exports>,
     answer: Derived<PathCheck, PathAnswer>,
     /// The number of the question that failed.
     failed: Option<u64>,

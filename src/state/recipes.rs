@@ -3,6 +3,7 @@
 
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::geodesic::Cut;
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tracking::selection::{Edit, Rules, Said};
 use crate::state::bundle::{Column, Sieve};
 use crate::state::document::{Basis, Content, Layer, LayerId, Made, MadeMask};
@@ -16,6 +17,13 @@ use crate::state::session::{Asked, Curves};
 use crate::state::{Document, Live, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+impl Recipe {
+    /// Whether it makes this map of a fit.
+    pub fn is_map(&self, of: FitMap) -> bool {
+        matches!(self, Self::Fit { map, .. } if *map == of)
+    }
+}
 
 /// What the document's tensors were fitted from; `None` where they are others than these.
 pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
@@ -121,7 +129,7 @@ pub fn filed(layer: &Layer) -> Option<(PathBuf, Option<String>)> {
     match (&layer.recipe, &layer.path) {
         (Recipe::File(file), Some(_)) if layer.display.frame == 0 => Some((file.clone(), None)),
         (recipe @ Recipe::Fit { map, .. }, None) => {
-            let file = PathBuf::from(format!("maps/{map}.nii.gz"));
+            let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
             Some((file, Some(recipe.command())))
         }
         _ => None,

@@ -262,12 +262,25 @@ impl GuideStep {
     }
 }
 
+/// Statuses about something that another task, or the next result, does not show.
+#[derive(Clone, Debug, Default)]
+pub struct StatusAbout {
+    /// About the live result.
+    pub live: Option<String>,
+    /// About a result that only this task shows.
+    pub task: Option<(Task, String)>,
+    /// The step that was undone or redone last.
+    pub step: Option<String>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Last field of the status line: `CPU 2 threads · AVX2`.
     pub backend: String,
     /// Why that one: `CPU: no NVIDIA driver found`.
     pub backend_reason: String,
+    /// That is a graphics card.
+    pub on_card: bool,
     /// What was asked for: by the command line, by the setting, by hand.
     pub backend_kind: BackendKind,
     /// For the next start.
@@ -285,10 +298,7 @@ pub struct Session {
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
     pub status: String,
-    /// The status that was about the live result.
-    pub said_live: Option<String>,
-    /// The status about a result that only this task shows.
-    pub status_of_task: Option<(Task, String)>,
+    pub status_about: StatusAbout,
     pub live: Option<Live>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
@@ -324,8 +334,6 @@ pub struct Session {
     pub recent: Vec<Recent>,
     pub exports: Exports,
     pub paths: Paths,
-    /// The places before the present export: a place that took no file is not remembered.
-    pub exports_before: Option<Exports>,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
     /// Masks on their way to files.
@@ -363,6 +371,7 @@ impl Session {
         Self {
             backend,
             backend_reason: String::new(),
+            on_card: false,
             backend_kind: BackendKind::default(),
             backend_setting: BackendKind::default(),
             wanted_setting: None,
@@ -374,8 +383,7 @@ impl Session {
             comparing: None,
             messages: Vec::new(),
             status: String::new(),
-            said_live: None,
-            status_of_task: None,
+            status_about: StatusAbout::default(),
             live: None,
             passing: None,
             unsettled: false,
@@ -396,7 +404,6 @@ impl Session {
             recent: Vec::new(),
             exports: Exports::default(),
             paths: Paths::default(),
-            exports_before: None,
             selected_region: None,
             selected_layer: None,
             exporting: Vec::new(),
@@ -421,22 +428,27 @@ impl Session {
     /// What came of itself after something was done. Which step was taken back stays to be read: what is
     /// computed anew after it follows at once.
     pub fn follows(&mut self, sentence: String) {
-        let step = self.status.split(FOLLOWS).next().unwrap_or_default();
-        let step = Some(step).filter(|s| s.starts_with("Undid: ") || s.starts_with("Redid: "));
-        self.status = match step {
-            Some(step) => format!("{step}{FOLLOWS}{sentence}"),
+        self.status = match self.shown_step() {
+            Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
             None => sentence,
         };
     }
 
     /// Removes an undone or redone step of another task from the status.
     pub fn forget_step(&mut self) {
-        let (step, rest) = match self.status.split_once(FOLLOWS) {
-            Some((step, rest)) => (step, rest.to_owned()),
-            None => (&*self.status, String::new()),
-        };
-        if step.starts_with("Undid: ") || step.starts_with("Redid: ") {
-            self.status = rest;
+        if let Some((_, rest)) = self.shown_step() {
+            self.status = rest.to_owned();
+        }
+        self.status_about.step = None;
+    }
+
+    /// The step that the status begins with, and what follows it.
+    fn shown_step(&self) -> Option<(&str, &str)> {
+        let step = self.status_about.step.as_deref()?;
+        let rest = self.status.strip_prefix(step)?;
+        match rest.is_empty() {
+            true => Some((step, rest)),
+            false => Some((step, rest.strip_prefix(FOLLOWS)?)),
         }
     }
 
@@ -466,7 +478,7 @@ impl Session {
 
     /// Whether solvers run on a graphics card.
     pub fn is_on_card(&self) -> bool {
-        self.backend.starts_with("CUDA")
+        self.on_card
     }
 
     /// A job failed.

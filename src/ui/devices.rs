@@ -49,10 +49,9 @@ pub fn show(
     }
     let painter = ui.painter();
     paint::spans(painter, inner, egui::Align2::RIGHT_CENTER, &spans);
-    let icon = if kind == "CPU" {
-        icons::CPU
-    } else {
-        icons::GPU
+    let icon = match state.session.is_on_card() {
+        true => icons::GPU,
+        false => icons::CPU,
     };
     let at = pos2(start + 8.0, inner.center().y);
     paint::icon(painter, at, icon, size::ICON, p.t2);

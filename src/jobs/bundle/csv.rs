@@ -85,7 +85,7 @@ fn stop(value: f32) -> String {
     let found = StopReason::ALL
         .into_iter()
         .find(|r| f32::from(*r as u8) == value);
-    found.map_or_else(|| number(value), StopReason::key)
+    found.map_or_else(|| number(value), |reason| reason.key().to_owned())
 }
 
 /// Rows between two looks at whether somebody stopped it.

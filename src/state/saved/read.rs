@@ -10,13 +10,14 @@ use super::snapshots;
 use super::weights_of;
 use super::write::result_name;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
+    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    not_what_it_was,
 };
 use crate::data::turn::Turn;
 use crate::io::Remark;
 use crate::io::Told;
 use crate::jobs::Loaded;
-use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
+use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tracking::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
 use crate::state::document::{Content as Held, Layer, LayerId, Made, Rays};
@@ -210,13 +211,13 @@ pub fn build(
             }
             Err(why) => {
                 // One sentence names all missing kept results.
-                if !(matches!(of.from, Origin::Kept(_)) && why.starts_with(GONE)) {
+                if !(matches!(of.from, Origin::Kept(_)) && matches!(why, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence =
                         format!("The layer \"{name}\" is left out and stays in the session: {why}");
                     notes.push(sentence.into());
                 }
-                missing.push((id, why));
+                missing.push((id, why.to_string()));
             }
         }
     }
@@ -399,13 +400,13 @@ pub(super) fn restore(
             (content, recipe, Some(path))
         }
         (Origin::Head { seed, part }, Restored::Head(head)) => {
-            let content = match part.as_str() {
-                "dwi" => Held::Scan {
+            let content = match part {
+                HeadPart::Dwi => Held::Scan {
                     dwi: head.dwi.clone(),
                     gradients: Some(Arc::new(head.gradients.clone())),
                 },
-                "Brain mask" => Held::Mask(head.mask.clone()),
-                _ => Held::Image(head.t1.clone()),
+                HeadPart::BrainMask => Held::Mask(head.mask.clone()),
+                HeadPart::T1 => Held::Image(head.t1.clone()),
             };
             (content, Recipe::Phantom { seed: *seed }, None)
         }

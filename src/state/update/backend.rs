@@ -40,7 +40,7 @@ pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.status = format!("Computing on {}", placed.label);
     (session.backend, session.backend_reason) = (placed.label, placed.reason);
-    session.backend_kind = placed.kind;
+    (session.backend_kind, session.on_card) = (placed.kind, placed.on_card);
     if placed.on_card {
         load_kernels(effects);
     }

@@ -42,7 +42,7 @@ pub fn set(state: &mut State, settings: Settings, phase: Phase) {
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
     };
-    if state.session.guide == Some(GuideStep::Width) && label == "Pathway width" {
+    if state.session.guide == Some(GuideStep::Width) && was.epsilon != settings.epsilon {
         state.session.guide_done(GuideStep::Width);
     }
     let live = phase == Phase::Live;
@@ -166,7 +166,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     };
     state.session.follows(said.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_of_task = Some((Task::Pathways, said));
+    state.session.status_about.task = Some((Task::Pathways, said));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     (working.hovered, working.pointed) = (None, None);

@@ -239,7 +239,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         // Asked for by the command line alone.
         Output::Segmented(_) | Output::Planned(_) | Output::KernelsLoaded => {}
         Output::Converted(done, whole) => {
-            state.session.exports_before = None;
+            state.session.paths.exports_before = None;
             // The first is the streamlines' own file; the others hold values of theirs.
             for (i, path) in done.written.iter().enumerate() {
                 let whole = whole.clone().filter(|_| i == 0);
@@ -269,7 +269,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             whole,
             losses,
         }) => {
-            state.session.exports_before = None;
+            state.session.paths.exports_before = None;
             tracks::exported(state, &path);
             state.session.saving.in_files.written(&path, whole);
             // The last picture of a turn that has ended.

@@ -131,7 +131,7 @@ pub fn taken_in(
         };
         state.session.follows(said.clone());
         // Without the undone step before it, which another task does not show.
-        state.session.said_live = Some(said);
+        state.session.status_about.live = Some(said);
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {
@@ -239,14 +239,19 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
         state.session.forget_failures(Slot::Live);
         if state
             .session
-            .said_live
+            .status_about
+            .live
             .take()
             .is_some_and(|said| said == state.session.status)
         {
             state.session.status.clear();
         }
     }
-    if let Some((_, said)) = state.session.status_of_task.take_if(|(of, _)| *of != task)
+    if let Some((_, said)) = state
+        .session
+        .status_about
+        .task
+        .take_if(|(of, _)| *of != task)
         && said == state.session.status
     {
         state.session.status.clear();

@@ -3,7 +3,7 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::tensor_fit::{self, FitMap};
 use arcuate::solvers::tracking;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
@@ -98,7 +98,7 @@ pub fn state_with(source: AffineSource) -> State {
         },
         recipe: Recipe::Fit {
             fit,
-            map: "tensor".to_owned(),
+            map: FitMap::Tensor,
         },
         fitted: 1,
         repaired: 0,

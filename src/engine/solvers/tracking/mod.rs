@@ -69,7 +69,7 @@ pub use starts::{Starts, starts};
 pub use super::Error;
 use super::tensor_fit::Residuals;
 use crate::compute::{Backend, Control, memory};
-use crate::data::{Region, Role, Shape, Tensor, TensorField, Tractogram};
+use crate::data::{Region, Role, Shape, Tensor, TensorField, Tractogram, keyed};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -189,15 +189,22 @@ impl StopReason {
             Self::Leap => "Leapt",
         }
     }
-
-    /// In commands: `low-fa`.
-    pub fn key(self) -> String {
-        self.words()
-            .to_lowercase()
-            .replace(" the ", " ")
-            .replace(' ', "-")
-    }
 }
+
+keyed!(StopReason {
+    ReachedTarget = "reached-target",
+    Terminated = "terminate-region",
+    LeftVolume = "left-volume",
+    LeftMask = "left-mask",
+    LowFa = "low-fa",
+    Angle = "angle",
+    MaxLength = "longest-allowed",
+    MaxSteps = "most-steps",
+    Seed = "at-seed",
+    Loop = "circled-on-spot",
+    Indefinite = "no-metric",
+    Leap = "leapt",
+});
 
 /// What became of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]

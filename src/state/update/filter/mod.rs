@@ -488,7 +488,7 @@ pub fn done(state: &mut State, committed: Committed) {
             ),
             false => said,
         };
-        state.session.status_of_task = Some((Task::Filter, said.clone()));
+        state.session.status_about.task = Some((Task::Filter, said.clone()));
         state.session.status = said;
     }
 }

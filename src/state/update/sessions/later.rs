@@ -35,7 +35,7 @@ pub(super) fn was_restored(state: &mut State, restored: RestoredLayers, effects:
             continue;
         };
         let mut notes = Vec::new();
-        let outcome = one.and_then(|one| {
+        let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: to take it back would be to lose it again.
             notes = saved::one(&mut state.document, &absent, one)?;
             Ok(())
