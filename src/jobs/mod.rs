@@ -450,7 +450,8 @@ impl Jobs {
         }
         let (place, sender) = (self.place.clone(), self.sender.clone());
         let (own, wake) = (lane.clone(), self.wake.clone());
-        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake))?;
+        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake));
+        let worker = worker.map_err(|e| e.to_string())?;
         queue.has_worker = true;
         if slot.writes() {
             self.savers.push(worker);

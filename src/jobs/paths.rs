@@ -172,7 +172,7 @@ fn unless_cancelled<T: Send + 'static>(
 ) -> Result<Option<T>, String> {
     let (sender, receiver) = channel();
     // Nobody may be there any more when the answer comes.
-    thread::start("path", move || drop(sender.send(ask())))?;
+    thread::start("path", move || drop(sender.send(ask()))).map_err(|e| e.to_string())?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(20)) {
             Ok(answer) => return Ok(Some(answer)),

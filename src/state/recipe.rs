@@ -6,7 +6,7 @@ pub mod segment;
 mod shape_spec;
 pub mod table;
 
-pub use shape_spec::ShapeSpec;
+pub use shape_spec::{ShapeError, ShapeSpec};
 
 use super::defaults;
 use super::pictures::Look;

@@ -6,7 +6,7 @@ use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tracking::selection::{Edit, Rules, Said};
 use crate::state::bundle::{Column, Sieve};
-use crate::state::document::{Basis, Content, Layer, LayerId, Made, MadeMask};
+use crate::state::document::{Basis, Content, Layer, LayerId, Made, MadeMask, Unfiled};
 use crate::state::edits::{Choice, on_image};
 use crate::state::filter::FitOf;
 use crate::state::recipe::commit::CommitRecipe;
@@ -80,7 +80,7 @@ pub fn fit_recipe(basis: &Basis) -> FitRecipe {
 /// The recipe of kept streamlines.
 pub fn recipe(document: &Document, made: &Made) -> Recipe {
     match document.specs(&made.regions) {
-        Err(region) => Recipe::NoCommand { region },
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => curves_recipe(
             fit_recipe(&made.basis),
             regions,

@@ -199,7 +199,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 fn sound(script: &Script, inputs: usize) -> Result<(), String> {
     script.params.check()?;
     script.layout.check()?;
-    script.check(inputs)?;
+    script.check(inputs).map_err(|e| e.to_string())?;
     if script.steps > MOST_STEPS {
         return Err(format!("it has {} steps", script.steps));
     }

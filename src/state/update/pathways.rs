@@ -13,6 +13,7 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
 use crate::state::document::LayerId;
+use crate::state::document::Unfiled;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
     AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
@@ -217,7 +218,7 @@ fn again(state: &mut State) {
 
 fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon: f64) -> Recipe {
     match document.specs(&found.regions) {
-        Err(region) => Recipe::NoCommand { region },
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => Recipe::Pathway {
             fit,
             regions,

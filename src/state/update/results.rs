@@ -45,9 +45,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         making::ended(state);
     }
     let rank = event.slot == Slot::Rank;
-    if rank {
-        state.session.cut_running = false;
-    }
+    state.session.cut_running &= !rank;
     if !done {
         sessions::failed(state, event.slot);
         bundle::failed(state, event.slot);

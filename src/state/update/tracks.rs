@@ -7,6 +7,7 @@ use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tracking::{self, Seeding};
 use crate::state::document::Method;
+use crate::state::document::Unfiled;
 use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::words::{mask, none_started, took};
@@ -36,7 +37,7 @@ pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
         return None;
     };
     Some(match document.specs(&asked.regions) {
-        Err(region) => Recipe::NoCommand { region },
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => curves_recipe(fit.clone(), regions, asked.curves.clone(), cut),
     })
 }

@@ -5,6 +5,7 @@ use crate::io::quoted;
 use crate::solvers::tracking::profile::Sense;
 use crate::state::bundle::{Column, Drawer, Shown};
 use crate::state::document::Layer;
+use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipe::table::TableRecipe;
 use crate::state::recipes::{filed, selection_options};
@@ -75,7 +76,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                         let shape = specs.first().map(|s| quoted(&s.shape.to_string()));
                         let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
                     }
-                    Err(region) => parts.lacks(&format!("the region \"{region}\"")),
+                    Err(Unfiled(region)) => parts.lacks(&format!("the region \"{region}\"")),
                 }
             }
             if settings.sense == Sense::Turned {
