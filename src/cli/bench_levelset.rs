@@ -63,8 +63,7 @@ impl Case {
             smoothness: 0.2,
             ..level_set::Params::defaults_for(1.0, 0.5)
         };
-        let inputs = backend.install(|| Inputs::new(&self.image, 0));
-        let inputs = inputs.map_err(Error::Input)?;
+        let inputs = backend.install(|| Inputs::new(&self.image, 0))?;
         let (layout, control) = (Layout::BEST, Control::new());
         let mut made = Evolution::new(&inputs, &self.start, &params, layout, backend, &control)?;
         made.watched = false;

@@ -131,7 +131,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let regions: Vec<_> = placements
         .iter()
         .map(|p| {
-            json!({"name": p.name, "role": p.role.name(), "centre_mm": p.centre.to_array(), "radius_mm": p.radius_mm})
+            json!({"name": p.name, "role": p.role.json_key(), "centre_mm": p.centre.to_array(), "radius_mm": p.radius_mm})
         })
         .collect();
     files.extend([at(REPORT), at(SUMMARY)]);

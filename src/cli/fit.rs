@@ -7,8 +7,10 @@ use crate::data::gradients::volume_numbers;
 use crate::data::words::plural;
 use crate::data::{Mask, Volume};
 use crate::jobs::{Output, Request};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;
 use crate::state::words::mask;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -29,29 +31,15 @@ pub struct Options {
     /// Which maps to write
     #[arg(
         long,
-        value_enum,
+        value_parser = map_keys(),
         value_delimiter = ',',
         value_name = "LIST",
         default_value = "fa,md,dec,mask"
     )]
-    pub maps: Vec<MapName>,
+    pub maps: Vec<FitMap>,
     /// Folder for the maps; made if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum MapName {
-    Fa,
-    Md,
-    Ad,
-    Rd,
-    Dec,
-    Direction,
-    Tensor,
-    S0,
-    Mask,
-    Repaired,
 }
 
 enum Map {
@@ -59,62 +47,51 @@ enum Map {
     Mask(Mask),
 }
 
-impl MapName {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fa => "fa",
-            Self::Md => "md",
-            Self::Ad => "ad",
-            Self::Rd => "rd",
-            Self::Dec => "dec",
-            Self::Direction => "direction",
-            Self::Tensor => "tensor",
-            Self::S0 => "s0",
-            Self::Mask => "mask",
-            Self::Repaired => "repaired",
-        }
-    }
+/// A failure where there is none.
+fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
+    let volume = |v: &Volume| Map::Volume(v.clone());
+    Ok(match map {
+        FitMap::Fa => volume(&fitted.maps.fa),
+        FitMap::Md => volume(&fitted.maps.md),
+        FitMap::Ad => volume(&fitted.maps.ad),
+        FitMap::Rd => volume(&fitted.maps.rd),
+        FitMap::Dec => volume(&fitted.maps.dec),
+        FitMap::Direction => volume(&fitted.maps.direction),
+        FitMap::Tensor => Map::Volume(fitted.fit.field.volume()),
+        FitMap::S0 => match &fitted.fit.s0 {
+            Some(s0) => volume(s0),
+            None => {
+                return Err(Failure::usage(
+                    "An image of tensors holds no signal: leave s0 out of --maps",
+                ));
+            }
+        },
+        FitMap::Mask => Map::Mask(fitted.mask.clone()),
+        FitMap::Repaired => Map::Mask(fitted.fit.repaired.clone()),
+    })
+}
 
-    /// A failure where there is none.
-    fn of(self, fitted: &Fitted) -> Result<Map, Failure> {
-        let volume = |v: &Volume| Map::Volume(v.clone());
-        Ok(match self {
-            Self::Fa => volume(&fitted.maps.fa),
-            Self::Md => volume(&fitted.maps.md),
-            Self::Ad => volume(&fitted.maps.ad),
-            Self::Rd => volume(&fitted.maps.rd),
-            Self::Dec => volume(&fitted.maps.dec),
-            Self::Direction => volume(&fitted.maps.direction),
-            Self::Tensor => Map::Volume(fitted.fit.field.volume()),
-            Self::S0 => match &fitted.fit.s0 {
-                Some(s0) => volume(s0),
-                None => {
-                    return Err(Failure::usage(
-                        "An image of tensors holds no signal: leave s0 out of --maps",
-                    ));
-                }
-            },
-            Self::Mask => Map::Mask(fitted.mask.clone()),
-            Self::Repaired => Map::Mask(fitted.fit.repaired.clone()),
-        })
-    }
+/// The keys as values of an option, which `--help` lists.
+fn map_keys() -> impl TypedValueParser<Value = FitMap> {
+    let known = PossibleValuesParser::new(FitMap::KEYS);
+    known.try_map(|key| FitMap::from_key(&key).ok_or("this is the name of no map"))
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let path_of = |name: &str| options.out.join(format!("{name}.nii.gz"));
-    let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.name())).collect();
+    let files: Vec<PathBuf> = options.maps.iter().map(|m| path_of(m.key())).collect();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
     let _made = make_folder(&options.out)?;
     let mut written = Vec::new();
     for &map in &options.maps {
-        let path = path_of(map.name());
+        let path = path_of(map.key());
         let command = Recipe::Fit {
             fit: fitted.recipe.clone(),
-            map: map.name().to_owned(),
+            map,
         }
         .command();
-        let request = match map.of(&fitted)? {
+        let request = match made(map, &fitted)? {
             Map::Volume(volume) => Request::SaveVolume {
                 from: None,
                 volume,

@@ -165,14 +165,14 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
         .iter()
         .map(|c| {
             json!({
-                "order": c.layout.order.name(), "frame": c.layout.frame.name(),
+                "order": c.layout.order.key(), "frame": c.layout.frame.key(),
                 "definite": c.definite, "coherence": c.coherence, "mean_length_mm": c.mean_length_mm,
             })
         })
         .collect();
     let value = json!({
         "command": "gradients tensors", "sentence": output.sentence(), "ranked": ranked,
-        "found": output.found().map(|l| json!({"order": l.order.name(), "frame": l.frame.name()})),
+        "found": output.found().map(|l| json!({"order": l.order.key(), "frame": l.frame.key()})),
         "compare_ms": wall_ms,
     });
     runner.report(&value, &text);

@@ -12,11 +12,11 @@ use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::document::Made;
-use crate::state::saved;
 use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::words::count;
 use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task};
+use crate::state::{recipes, saved};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl Replayed {
         json!({
             "name": self.name,
             "result": self.of,
-            "outcome": self.words(),
+            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
             "count": self.count,
             "expected_count": self.expected,
             "sha256": self.sha256,
@@ -185,7 +185,7 @@ fn kept(
         let again = Again::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
-            .map_or_else(|| saved::recipe(document, &made), |l| l.recipe.clone())
+            .map_or_else(|| recipes::recipe(document, &made), |l| l.recipe.clone())
             .command();
         let replayed = Replayed::new(name, &of(id), read, &again);
         let replayed = replayed.of_rays(of_rays(&made.curves));

@@ -207,7 +207,8 @@ impl Options {
             voxels.extend(ball.voxels_inside().map(|v| image.grid.index(v)));
         }
         let probe = || Probe::new(image, self.volume, &voxels);
-        let probe = runner.backend.install(probe).map_err(Failure::new)?;
+        let probe = runner.backend.install(probe);
+        let probe = probe.map_err(|e| Failure::new(e.to_string()))?;
         let target = self.target.unwrap_or(probe.target);
         let tolerance = self.tolerance.unwrap_or(probe.tolerance);
         let [low, high] = [target - tolerance, target + tolerance];

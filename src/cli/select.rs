@@ -144,10 +144,9 @@ fn length_within(low: f32, high: f32) -> Within {
 }
 
 fn stop(text: &str) -> Result<StopReason, String> {
-    let known = || StopReason::ALL.into_iter();
-    known().find(|reason| reason.key() == text).ok_or_else(|| {
-        let keys: Vec<&str> = known().map(StopReason::key).collect();
-        format!("expected one of {}, found \"{text}\"", keys.join(", "))
+    StopReason::from_key(text).ok_or_else(|| {
+        let keys = StopReason::KEYS.join(", ");
+        format!("expected one of {keys}, found \"{text}\"")
     })
 }
 

@@ -7,7 +7,7 @@ use crate::io::convert::{Converted, check_output, parts, streamlines, with_value
 use crate::io::scalars::{self, Beside};
 use crate::io::words::counted;
 use crate::io::{self, Format};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Names of values that are written beside a TCK: per point as TSF, per streamline as weights. Other
 /// formats hold them themselves.
@@ -189,61 +189,6 @@ pub(super) fn save_tractogram(
         what += &format!(", without {left}, which TSF does not hold");
     }
     Ok((what, whole))
-}
-
-/// Where files may go. Asks the disk: not for the window's thread.
-pub struct SavePlace;
-
-impl SavePlace {
-    /// Whether a file could be made in this folder now.
-    pub fn takes_files(folder: &Path) -> bool {
-        io::atomic::check_file(&folder.join("a file")).is_ok()
-    }
-}
-
-/// A name that was begun, as far as what is in its folder leaves only one way to go on.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Completed {
-    pub text: String,
-    /// All that begin so, where there are several ways.
-    pub names: Vec<String>,
-}
-
-impl Completed {
-    /// Of a path's last name; `within`: of what is in that folder.
-    pub fn of(path: &Path, within: bool) -> Self {
-        let begun = path.file_name().filter(|_| !within);
-        let begun = begun.unwrap_or_default().to_string_lossy().into_owned();
-        let folder = if within { Some(path) } else { path.parent() };
-        let paths = folder.map(io::names_in).and_then(Result::ok);
-        let named = |path: &PathBuf| {
-            let name = path.file_name()?.to_string_lossy().into_owned();
-            let hidden = name.starts_with('.') && !begun.starts_with('.');
-            let ending = if path.is_dir() { "/" } else { "" };
-            (name.starts_with(&begun) && !hidden).then(|| format!("{name}{ending}"))
-        };
-        let names: Vec<String> = paths.iter().flatten().filter_map(named).collect();
-        match names.as_slice() {
-            [] => Self {
-                text: begun,
-                names: Vec::new(),
-            },
-            [one] => Self {
-                text: one.clone(),
-                names: Vec::new(),
-            },
-            [first, others @ ..] => Self {
-                text: others.iter().fold(first.clone(), |a, b| common(&a, b)),
-                names,
-            },
-        }
-    }
-}
-
-/// What two names begin with.
-fn common(a: &str, b: &str) -> String {
-    let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
-    same.map(|(x, _)| x).collect()
 }
 
 /// Every value that the format holds, and beside a TCK those that it does not.

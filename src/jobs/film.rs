@@ -212,7 +212,7 @@ struct Heard(Arc<Mutex<Vec<u8>>>);
 impl Heard {
     fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, String> {
         let heard = self.clone();
-        thread::start("ffmpeg", move || {
+        let started = thread::start("ffmpeg", move || {
             let mut buffer = [0; REMEMBERED];
             // A pipe that cannot be read has nothing more to say.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
@@ -221,7 +221,8 @@ impl Heard {
                 let old = words.len().saturating_sub(REMEMBERED);
                 words.drain(..old);
             }
-        })
+        });
+        started.map_err(|e| e.to_string())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {

@@ -14,6 +14,7 @@ mod fitting;
 mod head;
 mod making;
 mod open;
+mod paths;
 mod pathway;
 mod place;
 mod reclaim;
@@ -36,11 +37,15 @@ pub use commit::{
 };
 pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use density::{MapDensity, Mapped};
-pub use export::{Completed, SavePlace, Values};
+pub use export::Values;
 pub use fault::CardFailure;
 pub use film::{Ffmpeg, NoFfmpeg};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
+pub use paths::{
+    CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
+    PathError, PathQuestion,
+};
 pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
@@ -143,12 +148,14 @@ pub enum Slot {
     Verify,
     /// What a window leaves behind should it end without a word.
     Recovery,
+    /// Typed paths, before they are read or written.
+    Path,
     /// A picture: the window draws it itself, a piece a frame.
     Picture,
 }
 
 impl Slot {
-    const ALL: [Self; 35] = [
+    const ALL: [Self; 36] = [
         Self::Load,
         Self::Fit,
         Self::Live,
@@ -184,6 +191,7 @@ impl Slot {
         Self::Remake,
         Self::Verify,
         Self::Recovery,
+        Self::Path,
     ];
 
     /// Whether requests wait for those before them; else the newest stands for all.
@@ -193,7 +201,7 @@ impl Slot {
 
     /// Whether the work is about the document: nobody wants it once another takes its place.
     pub fn is_of_document(self) -> bool {
-        !(matches!(self, Self::Load | Self::Device | Self::Picture) || self.writes())
+        !(matches!(self, Self::Load | Self::Device | Self::Path | Self::Picture) || self.writes())
     }
 
     /// All of which that holds.
@@ -239,6 +247,7 @@ impl Slot {
                 | Self::Shift
                 | Self::Profile
                 | Self::Connect
+                | Self::Path
         )
     }
 }
@@ -441,7 +450,8 @@ impl Jobs {
         }
         let (place, sender) = (self.place.clone(), self.sender.clone());
         let (own, wake) = (lane.clone(), self.wake.clone());
-        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake))?;
+        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake));
+        let worker = worker.map_err(|e| e.to_string())?;
         queue.has_worker = true;
         if slot.writes() {
             self.savers.push(worker);

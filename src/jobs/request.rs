@@ -15,6 +15,7 @@ use super::fitting;
 use super::head;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
+use super::paths::{PathAnswer, PathCheck};
 use super::pathway::{FindPathway, Found, Trace, Traced};
 use super::place::{self, Place, Placed};
 use super::resample::Resample;
@@ -207,6 +208,7 @@ pub enum Request {
         per_s: u32,
     },
     Session(SessionRequest),
+    Path(PathCheck),
     /// The names of all graphics cards.
     FindCards,
     /// Opens a backend for all requests that start later.
@@ -307,6 +309,7 @@ pub enum Output {
     Planned(Box<io::convert::Plan>),
     Converted(io::convert::Converted, Option<Whole>),
     Session(SessionOutput),
+    Path(PathCheck, PathAnswer),
     Regions(OfRegions),
     /// Names in the driver's order, or why there are none.
     Cards(Result<Arc<[String]>, String>),
@@ -336,6 +339,7 @@ impl Request {
                     |s| Outcome::Done(Output::Steered(Box::new(s))),
                 )
             }
+            Self::Path(check) => check.run(control),
             request => {
                 let again = Box::new(request.clone());
                 let mut solved = request.solve(&backend, control);
@@ -349,7 +353,7 @@ impl Request {
 
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
         match self {
-            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) => {
+            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) | Self::Path(_) => {
                 Err(Fault::Said("This is for no solver".to_owned()))
             }
             Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),

@@ -142,7 +142,9 @@ impl ForSegment {
                 frame,
                 voxels,
             } => {
-                let probe = backend.install(|| Probe::new(&image, frame, &voxels))?;
+                let probe = backend
+                    .install(|| Probe::new(&image, frame, &voxels))
+                    .map_err(Error::from)?;
                 Ok(Output::Probed(image.id(), probe))
             }
             Self::SaveSurface {
@@ -191,15 +193,13 @@ fn save_surface(
 
 impl Segment {
     fn run(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
-        let (image, inputs) = backend
-            .install(|| {
-                let image = Inputs::new(&self.image, self.frame)?;
-                let inputs = Beside::all(&self.beside, &image);
-                Ok((image, inputs))
-            })
-            .map_err(Error::Input)?;
+        let (image, inputs) = backend.install(|| -> Result<_, Error> {
+            let image = Inputs::new(&self.image, self.frame)?;
+            let inputs = Beside::all(&self.beside, &image);
+            Ok((image, inputs))
+        })?;
         let (start, script) = (&self.start, &self.script);
-        script.check(inputs.len()).map_err(Error::Input)?;
+        script.check(inputs.len())?;
         let begun = Instant::now();
         let (made, ended) = if self.again {
             Evolution::replay(&inputs, start, script, backend, control)?
@@ -220,7 +220,7 @@ impl Segment {
         Ok(Segmented {
             measures: backend.install(|| measures(&field)),
             surface: surface(&field),
-            agreement: compared.transpose().map_err(Error::Input)?,
+            agreement: compared.transpose()?,
             leak: Leaked::of(&made, &field, ended),
             mask,
             field,

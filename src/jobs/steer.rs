@@ -19,7 +19,7 @@ use super::place::Place;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, Leak, Measures, Params, Script, Size, Sphere,
+    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, Script, Size, Sphere,
 };
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -227,7 +227,7 @@ pub struct Figures {
     pub measures: Measures,
     /// Voxels with |φ| < 3 h.
     pub active: u64,
-    pub agreement: Option<Result<Agreement, String>>,
+    pub agreement: Option<Result<Agreement, InputError>>,
     pub near: Vec<Near>,
 }
 

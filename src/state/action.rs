@@ -19,7 +19,7 @@ use crate::data::region::RegionId;
 use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Told;
-use crate::jobs::{BackendKind, Event, Job, Request, Slot};
+use crate::jobs::{BackendKind, Event, Job, PathCheck, Request, Slot};
 use crate::solvers::curves::StopReason;
 use crate::solvers::region::Found;
 use crate::solvers::{curves, tensor_fit};
@@ -300,6 +300,8 @@ pub enum Action {
     /// Esc during a drag: all that it changed is as it was when the button went down.
     AbandonDrag(Box<BeforeDrag>),
     CancelJob(Slot),
+    /// About the path that is typed, in place of the question before.
+    CheckPath(PathCheck),
     DismissMessage(usize),
     StartGuide,
     LeaveGuide,

@@ -51,7 +51,7 @@ impl Comparing {
         let mut seen = state.clone();
         seen.document = self.with.document.clone();
         seen.session.live = self.with.live.clone();
-        seen.session.stopped.ask(None);
+        seen.session.bundle.stopped.ask(None);
         seen.session.selected_region = None;
         seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
         seen.session.comparing = None;

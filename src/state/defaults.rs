@@ -10,6 +10,7 @@ use crate::data::{Role, Volume};
 use crate::solvers::geodesic;
 use crate::solvers::level_set;
 use crate::solvers::pathway;
+use crate::solvers::tensor_fit::FitMap;
 
 /// Colours of things that would else look alike (regions of one label map, pathways, profiles), in
 /// turn; told apart by red-green blind eyes too.
@@ -97,13 +98,13 @@ pub fn region_radius_mm(role: Role) -> f64 {
 /// The window an image starts with, and goes back to.
 pub fn window(volume: &Volume, frame: usize, recipe: &Recipe) -> (f32, f32) {
     let map = match recipe {
-        Recipe::Fit { map, .. } => map.as_str(),
-        _ => "",
+        Recipe::Fit { map, .. } => Some(*map),
+        _ => None,
     };
     match map {
-        "fa" => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
-        "md" | "ad" | "rd" => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
-        "dec" => (0.0, 1.0),
+        Some(FitMap::Fa) => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
+        Some(map) if map.is_diffusivity() => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
+        Some(FitMap::Dec) => (0.0, 1.0),
         _ => volume.percentiles(frame, 0.01, 0.99),
     }
 }
@@ -114,7 +115,9 @@ pub const LABEL_OPACITY: f32 = 0.6;
 /// The brightness a colour image starts with: colour by direction is dark, since FA rarely is 1.
 pub fn brightness(recipe: &Recipe) -> f32 {
     match recipe {
-        Recipe::Fit { map, .. } if map == "dec" => 1.5,
+        Recipe::Fit {
+            map: FitMap::Dec, ..
+        } => 1.5,
         _ => 1.0,
     }
 }

@@ -372,6 +372,10 @@ impl Layer {
     }
 }
 
+/// The name of a region that is a mask without a file, which no command can name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unfiled(pub String);
+
 impl Document {
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty() && self.absent.is_empty()
@@ -501,8 +505,8 @@ impl Document {
         }
     }
 
-    /// Regions as text; an error names one that is a mask without a file.
-    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, String> {
+    /// Regions as text.
+    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, Unfiled> {
         let path_of = |region: &Region| {
             let Shape::Mask(mask) = &*region.shape else {
                 return None;
@@ -520,7 +524,8 @@ impl Document {
             there.and_then(|l| l.path.clone()).or_else(exported)
         };
         let spec = |r: &Region| {
-            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref()).ok_or(r.name.clone())?;
+            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref());
+            let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })
         };

@@ -9,8 +9,8 @@ pub use working::{Aim, Apart, FilterKey, Held, Running, SumKey, Working};
 
 use super::Phase;
 use super::document::LayerId;
-use crate::data::DataId;
 use crate::data::region::RegionId;
+use crate::data::{DataId, keyed};
 use crate::jobs::There;
 pub use crate::jobs::{BundleSums, Summed};
 use crate::solvers::commit::Params;
@@ -150,17 +150,6 @@ impl WeightMap {
         }
     }
 
-    /// In files' names, as `arcuate commit` has them.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Intra => "intra",
-            Self::Extra => "extra",
-            Self::Free => "free",
-            Self::Error => "rmse",
-            Self::Worse(_) => "worse",
-        }
-    }
-
     /// On a switch.
     pub fn short(&self) -> &'static str {
         match self {
@@ -172,6 +161,15 @@ impl WeightMap {
         }
     }
 }
+
+// As `arcuate commit` names its files.
+keyed!(WeightMap, suffix {
+    Intra = "intra",
+    Extra = "extra",
+    Free = "free",
+    Error = "rmse",
+    Worse(_) = "worse",
+});
 
 /// A map, and of which layer's streamlines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -324,15 +322,20 @@ impl FilterFile {
     }
 
     /// Ends a file's name.
-    pub fn word(&self) -> &'static str {
+    pub fn suffix(&self) -> &'static str {
         match self {
-            Self::Weights => "weights",
-            Self::Kept => "filtered",
-            Self::All => "weighted",
-            Self::Map(map) => map.word(),
+            Self::Map(map) => map.suffix(),
+            other => other.own_suffix(),
         }
     }
 }
+
+keyed!(FilterFile, own_suffix {
+    Weights = "weights",
+    Kept = "filtered",
+    All = "weighted",
+    Map(_) = "map",
+});
 
 /// What a user does with it.
 #[derive(Clone, Debug)]

@@ -22,9 +22,11 @@ pub mod maps;
 pub mod methods;
 pub mod moved;
 mod packed;
+pub mod paths;
 pub mod pathways;
 pub mod pictures;
 pub mod recipe;
+pub mod recipes;
 pub mod report;
 pub mod sampling;
 pub mod saved;
@@ -47,9 +49,10 @@ use std::path::PathBuf;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked,
-    Met, Near, NoFfmpeg, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit,
-    Which,
+    BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
+    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked, Met, Near, NoFfmpeg,
+    PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced,
+    Values, Visit, Which,
 };
 pub use action::{Action, Effect, Phase, RegionsChange};
 pub use bundle::BundleAction;
@@ -159,7 +162,7 @@ impl State {
     /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
-        let known = self.session.stopped.known();
+        let known = self.session.bundle.stopped.known();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 

@@ -8,7 +8,7 @@ use super::session::Exports;
 use super::volume_look::Cut;
 use super::words::{counted, fixed, with_unit};
 use crate::data::appearance::Transfer;
-use crate::data::{DataId, Region, Role};
+use crate::data::{DataId, Region, Role, keyed};
 pub use crate::jobs::Weakest;
 use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
 use crate::solvers::pathway::{Params, Path};
@@ -146,17 +146,6 @@ impl PathwayFile {
         }
     }
 
-    /// Ends a file's name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Mask => "mask",
-            Self::Path => "path",
-            Self::Total => "u",
-            Self::First => "u1",
-            Self::Second => "u2",
-        }
-    }
-
     /// What the last such file is remembered as.
     pub fn kind(self) -> &'static str {
         match self {
@@ -166,6 +155,14 @@ impl PathwayFile {
         }
     }
 }
+
+keyed!(PathwayFile, suffix {
+    Mask = "mask",
+    Path = "path",
+    Total = "u",
+    First = "u1",
+    Second = "u2",
+});
 
 /// A pathway that was kept.
 #[derive(Clone, Debug)]

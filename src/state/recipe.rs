@@ -6,7 +6,7 @@ pub mod segment;
 mod shape_spec;
 pub mod table;
 
-pub use shape_spec::ShapeSpec;
+pub use shape_spec::{ShapeError, ShapeSpec};
 
 use super::defaults;
 use super::pictures::Look;
@@ -17,7 +17,8 @@ use crate::io::{Told, ToldAffine, quoted};
 use crate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
-use crate::solvers::tensor_fit::{self, Method};
+use crate::solvers::tensor_fit;
+use crate::solvers::tensor_fit::{FitMap, Method};
 use crate::solvers::tractogram::selection::Said;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -70,10 +71,10 @@ pub enum Recipe {
     },
     /// Brain mask found from a scan.
     BrainMask(Source),
-    /// A map of a tensor fit: `fa`, `md`, `ad`, `rd`, `dec`, `repaired`, ….
+    /// A map of a tensor fit.
     Fit {
         fit: FitRecipe,
-        map: String,
+        map: FitMap,
     },
     Track {
         fit: FitRecipe,
@@ -265,8 +266,8 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
     let part = regions.iter().filter(|r| r.role != Role::Region);
     let option = |region: &RegionSpec| {
         let name = match region.role {
-            Role::Mask => "within".to_owned(),
-            role => role.name().to_lowercase(),
+            Role::Mask => "within",
+            ref role => role.key(),
         };
         format!(" --{name} {}", quoted(&region.shape.to_string()))
     };
@@ -559,7 +560,8 @@ impl Recipe {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())
             }
             Self::Fit { fit, map } => {
-                format!("arcuate fit {} --maps {map} --out maps", fit.arguments())
+                let (fit, map) = (fit.arguments(), map.key());
+                format!("arcuate fit {fit} --maps {map} --out maps")
             }
             Self::Geodesic {
                 fit,

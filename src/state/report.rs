@@ -24,7 +24,7 @@ fn shape(shape: &Shape) -> Value {
 fn region(region: &Region) -> Value {
     json!({
         "name": region.name,
-        "role": region.role.name(),
+        "role": region.role.json_key(),
         "visible": region.visible,
         "shape": shape(&region.shape),
     })

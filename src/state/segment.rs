@@ -7,7 +7,7 @@ use super::filter::WeightMap;
 use super::sampling::Sample;
 use super::{Camera, Phase, State, Task};
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind};
+use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
 use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
@@ -222,17 +222,14 @@ impl SegmentFile {
             Self::Structures => "All structures…",
         }
     }
-
-    /// Ends a file's name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Labels => "labels",
-            Self::Surface => "surface",
-            Self::Script => "run",
-            Self::Structures => "structures",
-        }
-    }
 }
+
+keyed!(SegmentFile, suffix {
+    Labels = "labels",
+    Surface = "surface",
+    Script = "run",
+    Structures = "structures",
+});
 
 /// A stretch of the plot that was gone back from.
 #[derive(Clone, PartialEq, Debug)]

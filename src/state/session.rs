@@ -1,11 +1,12 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::{Derived, Working};
+use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
 use super::moved::Shifting;
+use super::paths::Paths;
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
@@ -261,6 +262,17 @@ impl GuideStep {
     }
 }
 
+/// Statuses about something that another task, or the next result, does not show.
+#[derive(Clone, Debug, Default)]
+pub struct StatusAbout {
+    /// About the live result.
+    pub live: Option<String>,
+    /// About a result that only this task shows.
+    pub task: Option<(Task, String)>,
+    /// The step that was undone or redone last.
+    pub step: Option<String>,
+}
+
 /// The backend that is open.
 #[derive(Clone, Debug, Default)]
 pub struct OpenBackend {
@@ -292,13 +304,8 @@ pub struct Session {
     pub messages: Vec<Message>,
     /// What last finished, for the status line.
     pub status: String,
-    /// The status that was about the live result.
-    pub said_live: Option<String>,
-    /// The status about a result that only this task shows.
-    pub status_of_task: Option<(Task, String)>,
+    pub status_about: StatusAbout,
     pub live: Option<Live>,
-    /// The stopped ends of the kept and of the missed curves.
-    pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
@@ -332,8 +339,7 @@ pub struct Session {
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: Exports,
-    /// The places before the present export: a place that took no file is not remembered.
-    pub exports_before: Option<Exports>,
+    pub paths: Paths,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
     /// Masks on their way to files.
@@ -384,10 +390,8 @@ impl Session {
             comparing: None,
             messages: Vec::new(),
             status: String::new(),
-            said_live: None,
-            status_of_task: None,
+            status_about: StatusAbout::default(),
             live: None,
-            stopped: Derived::default(),
             passing: None,
             unsettled: false,
             coarse_running: false,
@@ -406,7 +410,7 @@ impl Session {
             settings: Settings::default(),
             recent: Vec::new(),
             exports: Exports::default(),
-            exports_before: None,
+            paths: Paths::default(),
             selected_region: None,
             selected_layer: None,
             exporting: Vec::new(),
@@ -431,22 +435,27 @@ impl Session {
     /// What came of itself after something was done. Which step was taken back stays to be read: what is
     /// computed anew after it follows at once.
     pub fn follows(&mut self, sentence: String) {
-        let step = self.status.split(FOLLOWS).next().unwrap_or_default();
-        let step = Some(step).filter(|s| s.starts_with("Undid: ") || s.starts_with("Redid: "));
-        self.status = match step {
-            Some(step) => format!("{step}{FOLLOWS}{sentence}"),
+        self.status = match self.shown_step() {
+            Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
             None => sentence,
         };
     }
 
     /// Removes an undone or redone step of another task from the status.
     pub fn forget_step(&mut self) {
-        let (step, rest) = match self.status.split_once(FOLLOWS) {
-            Some((step, rest)) => (step, rest.to_owned()),
-            None => (&*self.status, String::new()),
-        };
-        if step.starts_with("Undid: ") || step.starts_with("Redid: ") {
-            self.status = rest;
+        if let Some((_, rest)) = self.shown_step() {
+            self.status = rest.to_owned();
+        }
+        self.status_about.step = None;
+    }
+
+    /// The step that the status begins with, and what follows it.
+    fn shown_step(&self) -> Option<(&str, &str)> {
+        let step = self.status_about.step.as_deref()?;
+        let rest = self.status.strip_prefix(step)?;
+        match rest.is_empty() {
+            true => Some((step, rest)),
+            false => Some((step, rest.strip_prefix(FOLLOWS)?)),
         }
     }
 

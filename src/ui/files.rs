@@ -1,13 +1,15 @@
-//! Paths: from the desktop's file dialogs, which run on a thread of their own, or typed.
+//! Paths: from the desktop's file dialogs, or typed.
 //!
-//! The window waits for neither: answers come through a channel and leave as actions.
+//! The window never asks the disk: jobs do, and each answer holds for exactly the path that it names. Nothing is
+//! saved or opened before that answer is there; typing goes on meanwhile.
 
 mod dialog;
-mod disk;
 mod picture;
 mod purpose;
 mod suggested;
+mod typed;
 
+pub use dialog::StartThread;
 pub use purpose::Purpose;
 pub use suggested::suggestion;
 
@@ -19,12 +21,11 @@ use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::state::filter::FilterFile;
 use crate::state::update::losses;
-use crate::state::{Action, Completed, Look, Severity, State};
-use dialog::{Desktop, desktop, dialog};
-use disk::{Existing, completed, elsewhere, existing_beside, typed_paths, values_of, wrong};
+use crate::state::{Action, Look, PathAnswer, PathCheck, PathQuestion, Severity, State};
+use dialog::Dialogs;
 use egui::{Align2, Area, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use typed::{Existing, check, completion, listed, typed_paths, values_of};
 
 /// Where a sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,6 +38,17 @@ pub enum Place {
     Below(Pos2),
 }
 
+/// What follows the answer about a path.
+#[derive(Clone, PartialEq, Debug)]
+enum Next {
+    /// Enter was pressed: these paths are handed on.
+    Enter(Vec<PathBuf>),
+    /// The sheet has just opened: its suggestion may have to be another one.
+    Suggest,
+    /// Tab was pressed.
+    Complete,
+}
+
 /// The sheet with a path field.
 #[derive(Clone, Debug)]
 struct Sheet {
@@ -46,11 +58,10 @@ struct Sheet {
     focus: bool,
     /// Files of this name exist; Enter or the button replaces them.
     replaces: Option<Existing>,
-    /// Why what was typed cannot be.
+    /// Why the path cannot be used.
     error: Option<String>,
-    /// The disk is being asked whether it can be.
-    checking: bool,
-    /// Nobody has asked the disk yet whether files can be made where it says.
+    /// The question about this text, until it is answered or the text changes.
+    open: Option<(PathCheck, Next)>,
     is_new: bool,
     /// What Tab found, where that is more than one.
     names: Vec<String>,
@@ -65,37 +76,45 @@ impl Sheet {
             focus: true,
             replaces: None,
             error: None,
-            checking: false,
+            open: None,
             is_new: true,
             names: Vec::new(),
         }
     }
+
+    /// Enter was pressed, and nothing is known yet about the path.
+    fn is_checking(&self) -> bool {
+        matches!(self.open, Some((_, Next::Enter(_))))
+    }
 }
 
-enum Answer {
-    Chosen(Purpose, Vec<PathBuf>),
-    Typed(Purpose, Vec<PathBuf>),
-    /// Cancelled, or there was no dialog: from outside they look the same.
-    Nothing(Purpose, Place, String),
-    Exists(Purpose, Place, Existing),
-    /// The same of what a dialog gave.
-    ChosenExists(Purpose, Place, Existing),
-    Wrong(Sheet, String),
-    /// Nothing can be saved where the first path was suggested.
-    Elsewhere(String, String),
-    /// What was typed, as far as there is only one way to go on, and the names where there are several.
-    Completed(String, Completed),
+/// What a dialog is opened with.
+pub struct Ask {
+    purpose: Purpose,
+    place: Place,
+    suggested: String,
 }
 
-/// Runs work beside the window: on a thread, where the window has somebody who starts one. `ui` starts none.
-pub type Beside = fn(&'static str, Box<dyn FnOnce() + Send>);
+/// A dialog, before or after it is on screen, and the question that must be answered first.
+enum Dialog {
+    /// It opens where files can be saved.
+    ToOpen(PathCheck, Ask),
+    /// What would be replaced besides the file that the dialog itself asked about.
+    Chosen(PathCheck, Ask, PathBuf),
+}
+
+impl Dialog {
+    fn check(&self) -> &PathCheck {
+        match self {
+            Self::ToOpen(check, ..) | Self::Chosen(check, ..) => check,
+        }
+    }
+}
 
 /// File dialogs and the path field.
 pub struct Files {
-    beside: Beside,
-    desktop: Desktop,
-    sender: Sender<Answer>,
-    receiver: Receiver<Answer>,
+    dialogs: Dialogs,
+    dialog: Option<Dialog>,
     sheet: Option<Sheet>,
     /// A dialog is open: another one would only hide it.
     waiting: bool,
@@ -103,71 +122,51 @@ pub struct Files {
     folder: PathBuf,
     /// Of the last screenshot: a series of pictures is alike.
     look: Option<Look>,
+    /// The number of the last question.
+    number: u64,
 }
 
 impl Files {
-    pub fn new(native: bool, beside: Beside) -> Self {
-        let (sender, receiver) = channel();
+    pub fn new(native: bool, start_thread: StartThread) -> Self {
         Self {
-            beside,
-            desktop: if native {
-                Desktop::Unknown
-            } else {
-                Desktop::Without
-            },
-            sender,
-            receiver,
+            dialogs: Dialogs::new(native, start_thread),
+            dialog: None,
             sheet: None,
             waiting: false,
             folder: std::env::current_dir().unwrap_or_default(),
             look: None,
+            number: 0,
         }
+    }
+
+    /// A question that no earlier answer answers.
+    fn put(&mut self, question: PathQuestion) -> PathCheck {
+        self.number += 1;
+        let number = self.number;
+        PathCheck { number, question }
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
     pub fn ask(&mut self, ctx: &egui::Context, purpose: Purpose, place: Place, suggested: &str) {
-        if self.desktop == Desktop::Unknown {
-            self.desktop = desktop();
-        }
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
-        if self.desktop == Desktop::Without || again {
+        if !self.dialogs.may_be() || again {
+            self.dialog.take_if(|d| matches!(d, Dialog::ToOpen(..)));
             return self.type_path(purpose, place, suggested);
         }
-        let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        (self.beside)(
-            "files",
-            Box::new(move || {
-                let room = purpose.saves().then(|| elsewhere(&suggested, &folder));
-                let suggested = room.flatten().unwrap_or(suggested);
-                let answer = match dialog(&purpose, &suggested) {
-                    Some(paths) => match existing_beside(&purpose, &paths) {
-                        Some(existing) => Answer::ChosenExists(purpose, place, existing),
-                        None => Answer::Chosen(purpose, paths),
-                    },
-                    None => Answer::Nothing(purpose, place, suggested),
-                };
-                // The window may be gone by now.
-                let _ = sender.send(answer);
+        let ask = Ask {
+            purpose,
+            place,
+            suggested: suggested.to_owned(),
+        };
+        let paths = typed_paths(suggested, &self.folder);
+        match check(&ask.purpose, &paths).filter(|_| ask.purpose.saves()) {
+            Some(question) => {
+                self.dialog = Some(Dialog::ToOpen(self.put(question), ask));
                 ctx.request_repaint();
-            }),
-        );
-    }
-
-    /// Whether files can be saved where that was suggested; if not, another place is.
-    fn look_for_room(&self, ctx: &egui::Context, suggested: &str) {
-        let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        let (suggested, folder) = (suggested.to_owned(), self.folder.clone());
-        (self.beside)(
-            "files",
-            Box::new(move || {
-                if let Some(better) = elsewhere(&suggested, &folder) {
-                    let _ = sender.send(Answer::Elsewhere(suggested, better));
-                    ctx.request_repaint();
-                }
-            }),
-        );
+            }
+            None => self.dialogs.start(ctx, ask),
+        }
     }
 
     /// Opens the path field.
@@ -189,126 +188,160 @@ impl Files {
 
     /// Whether the path field is open, or may be about to: nobody knows yet whether a dialog comes.
     pub fn takes_typing(&self) -> bool {
-        self.sheet.is_some() || self.waiting && self.desktop == Desktop::Perhaps
+        self.sheet.is_some() || self.waiting && self.dialogs.may_be() && !self.dialogs.are_there()
     }
 
     pub fn close(&mut self) {
         self.sheet = None;
     }
 
-    /// What the dialogs and checks answered since the last frame.
-    pub fn poll(&mut self, actions: &mut Vec<Action>) {
-        let answers: Vec<Answer> = self.receiver.try_iter().collect();
-        for answer in answers {
-            match answer {
-                Answer::Chosen(purpose, paths) => {
-                    self.waiting = false;
-                    self.desktop = Desktop::With;
-                    actions.extend(purpose.action(paths));
-                }
-                // Taken back meanwhile.
-                Answer::Typed(..) | Answer::Exists(..) | Answer::Wrong(..)
-                    if self.sheet.as_ref().is_none_or(|s| !s.checking) => {}
-                Answer::Typed(purpose, paths) => {
-                    self.sheet = None;
-                    if let Purpose::Screenshot { look, .. } = &purpose {
-                        self.look = Some(*look);
-                    }
-                    actions.extend(purpose.action(paths));
-                }
-                Answer::Nothing(purpose, place, suggested) => {
-                    self.waiting = false;
-                    if self.desktop != Desktop::With && self.sheet.is_none() {
-                        self.type_path(purpose, place, &suggested);
+    /// The ends of dialogs, and the answers about paths, since the last frame.
+    pub fn poll(&mut self, ctx: &egui::Context, state: &State, actions: &mut Vec<Action>) {
+        for answer in self.dialogs.poll() {
+            self.waiting = false;
+            let ask = answer.ask;
+            match answer.paths {
+                Some(paths) if ask.purpose.saves() => {
+                    let (question, path) = (check(&ask.purpose, &paths), paths.into_iter().next());
+                    if let (Some(question), Some(path)) = (question, path) {
+                        self.dialog = Some(Dialog::Chosen(self.put(question), ask, path));
                     }
                 }
-                Answer::Wrong(sheet, why) => {
-                    self.sheet = Some(Sheet {
-                        focus: true,
-                        error: Some(why),
-                        ..sheet
-                    });
+                Some(paths) => actions.extend(ask.purpose.action(paths)),
+                None if self.dialogs.are_there() || self.sheet.is_some() => {}
+                None => self.type_path(ask.purpose, ask.place, &ask.suggested),
+            }
+        }
+        if let Some(dialog) = self.dialog.take() {
+            self.go_on(ctx, dialog, state, actions);
+        }
+        if let Some(sheet) = self.sheet.take() {
+            self.answered(sheet, state, actions);
+        }
+        // One question at a time. A dialog's goes first: the user has chosen already.
+        let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
+        let open = self.dialog.as_ref().map(Dialog::check);
+        let open = open.or(sheet.map(|(check, _)| check));
+        if let Some(check) = open.filter(|check| !state.session.paths.is_open(check)) {
+            actions.push(Action::CheckPath(check.clone()));
+            // Its answer may be there before anything else happens.
+            ctx.request_repaint();
+        }
+    }
+
+    /// Opens a dialog, or hands on what one gave, once its question is answered.
+    fn go_on(
+        &mut self,
+        ctx: &egui::Context,
+        dialog: Dialog,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
+        let paths = &state.session.paths;
+        let answer = match paths.answer(dialog.check()) {
+            Some(PathAnswer::Destination(found)) => Some(found.clone()),
+            // A disk that is not asked is no reason to lose what was chosen: saving finds out.
+            _ if paths.has_failed(dialog.check()) => Some(Default::default()),
+            _ => None,
+        };
+        let Some(found) = answer else {
+            self.dialog = Some(dialog);
+            return;
+        };
+        match dialog {
+            Dialog::ToOpen(_, mut ask) => {
+                if let Some(better) = found.better {
+                    ask.suggested = better.display().to_string();
                 }
-                Answer::Completed(typed, found) => {
-                    if let Some(sheet) = self.sheet.as_mut().filter(|s| s.text == typed) {
-                        sheet.text = found.text;
-                        sheet.names = found.names;
+                self.dialogs.start(ctx, ask);
+            }
+            Dialog::Chosen(_, ask, path) => {
+                let others = found.existing.into_iter().filter(|file| *file != path);
+                let files: Vec<PathBuf> = others.collect();
+                match files.is_empty() {
+                    true => actions.extend(ask.purpose.action(vec![path])),
+                    false => {
+                        let existing = Existing { path, files };
+                        self.ask_to_replace(ask.purpose, ask.place, existing);
                     }
-                }
-                Answer::Elsewhere(suggested, better) => {
-                    let untouched = self.sheet.as_mut().filter(|s| s.text == suggested);
-                    if let Some(sheet) = untouched {
-                        sheet.text = better;
-                    }
-                }
-                Answer::Exists(purpose, place, existing) => {
-                    self.ask_to_replace(purpose, place, existing);
-                }
-                Answer::ChosenExists(purpose, place, existing) => {
-                    self.waiting = false;
-                    self.desktop = Desktop::With;
-                    self.ask_to_replace(purpose, place, existing);
                 }
             }
         }
+    }
+
+    /// What an answer about the typed path leads to; the sheet stays where it leads to nothing.
+    fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
+        let known = &state.session.paths;
+        let Some((check, next)) = sheet.open.take() else {
+            self.sheet = Some(sheet);
+            return;
+        };
+        match (known.answer(&check), next) {
+            // A message says why.
+            (None, _) if known.has_failed(&check) => {}
+            (None, next) => sheet.open = Some((check, next)),
+            (Some(PathAnswer::Complete(found)), Next::Complete) => {
+                sheet.text.clone_from(&found.text);
+                sheet.names.clone_from(&found.names);
+            }
+            (Some(PathAnswer::Destination(found)), Next::Suggest) => {
+                if let Some(better) = &found.better {
+                    sheet.text = better.display().to_string();
+                }
+            }
+            (Some(PathAnswer::Readable(Err(error))), Next::Enter(_)) => {
+                (sheet.focus, sheet.error) = (true, Some(error.to_string()));
+            }
+            (Some(PathAnswer::Readable(Ok(()))), Next::Enter(paths)) => {
+                return actions.extend(sheet.purpose.action(paths));
+            }
+            (Some(PathAnswer::Destination(found)), Next::Enter(paths)) => {
+                if let Some(error) = &found.error {
+                    (sheet.focus, sheet.error) = (true, Some(error.to_string()));
+                } else if let (Some(path), false) = (paths.first(), found.existing.is_empty()) {
+                    let (path, files) = (path.clone(), found.existing.clone());
+                    return self.ask_to_replace(
+                        sheet.purpose,
+                        sheet.place,
+                        Existing { path, files },
+                    );
+                } else {
+                    if let Purpose::Screenshot { look, .. } = &sheet.purpose {
+                        self.look = Some(*look);
+                    }
+                    return actions.extend(sheet.purpose.action(paths));
+                }
+            }
+            // Such an answer belongs to another question.
+            (Some(_), _) => {}
+        }
+        self.sheet = Some(sheet);
     }
 
     fn ask_to_replace(&mut self, purpose: Purpose, place: Place, existing: Existing) {
         let text = existing.path.display().to_string();
         self.sheet = Some(Sheet {
             replaces: Some(existing),
+            is_new: false,
             ..Sheet::new(purpose, place, text)
         });
     }
 
-    /// Hands a typed path on, once the disk was asked about it: until then the sheet stays, and one that
-    /// cannot be, or would be overwritten, is left in it for a second look.
-    fn submit(&mut self, ctx: &egui::Context, sheet: Sheet, actions: &mut Vec<Action>) {
+    /// Hands a typed path on, once the answer about it is there: until then the sheet stays, and a path that
+    /// cannot be used, or would be overwritten, stays in it.
+    fn submit(&mut self, mut sheet: Sheet, actions: &mut Vec<Action>) {
         let paths = typed_paths(&sheet.text, &self.folder);
-        if paths.is_empty() || sheet.checking {
-            self.sheet = Some(sheet);
-            return;
-        }
         let agreed = sheet.replaces.as_ref().map(|e| &e.path) == paths.first();
-        if sheet.purpose.saves() && agreed {
+        if sheet.purpose.saves() && agreed && !paths.is_empty() {
             actions.extend(sheet.purpose.action(paths));
             return;
         }
-        self.sheet = Some(Sheet {
-            checking: true,
-            ..sheet.clone()
-        });
-        let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        (self.beside)(
-            "files",
-            Box::new(move || {
-                let why = paths.iter().find_map(|path| wrong(&sheet.purpose, path));
-                let saves = sheet.purpose.saves();
-                let look = |path: &PathBuf| Existing::look(&sheet.purpose, path, false);
-                let existing = paths.first().filter(|_| saves).and_then(look);
-                let answer = match (why, existing) {
-                    (Some(why), _) => Answer::Wrong(sheet, why),
-                    (None, Some(existing)) => Answer::Exists(sheet.purpose, sheet.place, existing),
-                    (None, None) => Answer::Typed(sheet.purpose, paths),
-                };
-                let _ = sender.send(answer);
-                ctx.request_repaint();
-            }),
-        );
-    }
-
-    /// Tab: goes on with what was typed as far as the disk leaves only one way.
-    fn complete(&self, ctx: &egui::Context, typed: &str) {
-        let (ctx, sender) = (ctx.clone(), self.sender.clone());
-        let (typed, folder) = (typed.to_owned(), self.folder.clone());
-        (self.beside)(
-            "files",
-            Box::new(move || {
-                let found = completed(&typed, &folder);
-                let _ = sender.send(Answer::Completed(typed, found));
-                ctx.request_repaint();
-            }),
-        );
+        if !sheet.is_checking()
+            && let Some(question) = check(&sheet.purpose, &paths)
+        {
+            sheet.open = Some((self.put(question), Next::Enter(paths)));
+        }
+        self.sheet = Some(sheet);
     }
 
     /// Shows the sheet, if it is open.
@@ -316,8 +349,11 @@ impl Files {
         let Some(mut sheet) = self.sheet.take() else {
             return;
         };
-        if std::mem::take(&mut sheet.is_new) && sheet.purpose.saves() && !sheet.text.is_empty() {
-            self.look_for_room(ui.ctx(), &sheet.text);
+        if std::mem::take(&mut sheet.is_new) && sheet.purpose.saves() {
+            let paths = typed_paths(&sheet.text, &self.folder);
+            let question = check(&sheet.purpose, &paths).map(|q| self.put(q));
+            sheet.open = question.map(|check| (check, Next::Suggest));
+            ui.ctx().request_repaint();
         }
         let p = theme::palette(ui.style());
         let width = match sheet.place {
@@ -333,9 +369,10 @@ impl Files {
             Place::Above(at) => (Align2::RIGHT_BOTTOM, at),
             Place::Below(at) => (Align2::RIGHT_TOP, at),
         };
+        let before = (sheet.text.clone(), sheet.purpose.clone());
         let mut outcome = Typed::Going;
         let (mut browse, mut completes, mut copies) = (false, false, false);
-        let native = self.desktop != Desktop::Without;
+        let native = self.dialogs.may_be();
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
             .pivot(pivot)
@@ -355,11 +392,18 @@ impl Files {
                 (outcome, browse, copies) = contents(ui, state, &mut sheet, native);
             });
         });
+        if (&sheet.text, &sheet.purpose) != (&before.0, &before.1) {
+            // What is known, and what was agreed to, is about another path.
+            (sheet.replaces, sheet.error, sheet.open) = (None, None, None);
+            sheet.names.clear();
+        }
         if let (true, Purpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
             actions.push(Action::CopyPicture(*pane, *look));
         }
         if completes {
-            self.complete(ui.ctx(), &sheet.text);
+            let question = completion(&sheet.text, &self.folder);
+            sheet.open = Some((self.put(question), Next::Complete));
+            ui.ctx().request_repaint();
         }
         if browse {
             let name = sheet.text.clone();
@@ -371,7 +415,10 @@ impl Files {
                 sheet.focus = ui.memory(|m| m.focused().is_none());
                 self.sheet = Some(sheet);
             }
-            Typed::Entered => self.submit(ui.ctx(), sheet, actions),
+            Typed::Entered => {
+                self.submit(sheet, actions);
+                ui.ctx().request_repaint();
+            }
             Typed::Cancelled => {}
         }
     }
@@ -415,13 +462,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         Purpose::Open => "/folder/dwi.nii.gz; several with ; between",
         _ => "/folder/name",
     };
-    let before = sheet.text.clone();
     let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
-    if sheet.text != before {
-        sheet.replaces = None;
-        sheet.error = None;
-        sheet.names.clear();
-    }
     if !sheet.names.is_empty() {
         let place = row(ui, 18.0);
         let text = listed(&sheet.names);
@@ -521,22 +562,6 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     let picture = matches!(sheet.purpose, Purpose::Screenshot { .. });
     let copies = picture && panels::copy_command(ui, buttons, place.right() + 4.0, true);
     (outcome, browse, copies)
-}
-
-/// As many names as fit a line.
-fn listed(names: &[String]) -> String {
-    const LETTERS: usize = 80;
-    let mut text = String::new();
-    for (i, name) in names.iter().enumerate() {
-        if text.chars().count() + name.chars().count() > LETTERS {
-            return format!("{text} and {} more", names.len() - i);
-        }
-        if i > 0 {
-            text += ", ";
-        }
-        text += name;
-    }
-    text
 }
 
 /// Format of a file; pane and size of a screenshot.

@@ -42,7 +42,7 @@ pub mod widgets;
 
 use crate::state::{Action, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
-use files::{Beside, Files};
+use files::{Files, StartThread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -111,9 +111,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// With the desktop's file dialogs, which block: `beside` keeps them off the window's thread.
-    pub fn new(beside: Beside) -> Self {
-        Self::with_dialogs(true, beside)
+    /// With the desktop's file dialogs, which block: `start_thread` keeps them off the window's thread.
+    pub fn new(start_thread: StartThread) -> Self {
+        Self::with_dialogs(true, start_thread)
     }
 
     /// Without the desktop's file dialogs: paths are typed.
@@ -126,9 +126,9 @@ impl Memory {
         self.files.takes_typing() || self.renaming.is_some() || self.palette.is_some()
     }
 
-    fn with_dialogs(native: bool, beside: Beside) -> Self {
+    fn with_dialogs(native: bool, start_thread: StartThread) -> Self {
         Self {
-            files: Files::new(native, beside),
+            files: Files::new(native, start_thread),
             drag: widgets::drag::Watch::default(),
             list: None,
             help: help::Help::default(),
@@ -195,7 +195,7 @@ pub fn show(
     focus::begin(ui);
     theme::select(ui.ctx(), state.view.light_theme);
     let popup_was_open = egui::Popup::is_any_open(ui.ctx());
-    memory.files.poll(&mut actions);
+    memory.files.poll(ui.ctx(), state, &mut actions);
     take_dropped_files(ui, &mut actions);
     let given_up = memory.drag.given_up(ui, state);
     let arrived = actions.len();

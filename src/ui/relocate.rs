@@ -111,7 +111,7 @@ fn row(
     let p = theme::palette(ui.style());
     let (why, changed) = match &found.standing {
         Standing::Missing(why) => (why.to_string(), false),
-        Standing::Changed(why) => (why.clone(), true),
+        Standing::Changed(change) => (change.to_string(), true),
         Standing::Same => return,
     };
     let ink = match (changed, answer) {

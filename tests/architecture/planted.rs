@@ -97,6 +97,17 @@ fn planted_imports() {
         ("src/state/update/mod.rs", "use crate::compute::Backend;", 1),
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
         ("src/state/update/mod.rs", "use crate::scene;", 1),
+        (
+            "src/state/saved/read.rs",
+            "use crate::state::update::edited;",
+            1,
+        ),
+        (
+            "src/state/saved/read.rs",
+            "fn f() { super::super::update::edited() }",
+            1,
+        ),
+        ("src/state/recipes.rs", "use super::saved::{self};", 1),
         ("src/render/slice.rs", "use crate::state::State;", 1),
         ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
@@ -123,6 +134,29 @@ fn planted_imports() {
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
         ("src/ui/files.rs", "use crate::compute::thread;", 1),
         ("src/ui/files.rs", "fn f() { std::thread::spawn(g) }", 1),
+        ("src/ui/files.rs", "use std::sync::mpsc::channel;", 1),
+        ("src/ui/files.rs", "fn f(p: &Path) { p.exists() }", 1),
+        (
+            "src/ui/files/typed.rs",
+            "fn f(p: &Path) {\n    p.is_dir()\n}",
+            2,
+        ),
+        ("src/ui/palette.rs", "use std::fs;", 1),
+        (
+            "src/ui/files/typed.rs",
+            "fn f() { rfd::FileDialog::new() }",
+            1,
+        ),
+        (
+            "src/state/saving.rs",
+            "fn f(p: &Path) { p.try_exists() }",
+            1,
+        ),
+        (
+            "src/scene/flats.rs",
+            "fn f(p: &Path) { Path::is_file(p) }",
+            1,
+        ),
         ("src/engine/io/tck.rs", "use std::fs::File;", 1),
         ("src/engine/io/tck.rs", "use std::io;\nuse std::fs;", 2),
         (
@@ -248,6 +282,14 @@ fn allowed_imports() {
         (
             "src/state/document.rs",
             "use crate::data::appearance::LineStyle;",
+        ),
+        (
+            "src/state/update/tracks.rs",
+            "use crate::state::saved; use crate::state::recipes::edited;",
+        ),
+        (
+            "src/ui/files/dialog.rs",
+            "use std::sync::mpsc::channel; fn f(p: &Path) { p.is_file(); rfd::FileDialog::new() }",
         ),
         (
             "src/engine/io/mod.rs",

@@ -6,8 +6,8 @@ use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::Take::{All, Only, Types};
 use crate::tables::{
-    DISK_METHODS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, RESERVED, SOLVERS, STEMS, Take, UNSAFE,
-    WITHOUT_FORM,
+    BELOW, DISK_METHODS, DISK_QUESTIONS, MAX_LINES, MAX_LINES_OF, MAY_IMPORT, MAY_WAIT,
+    NEVER_WAITS, RESERVED, SOLVERS, STEMS, Take, UNSAFE, WITHOUT_FORM,
 };
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -141,6 +141,14 @@ pub fn imports(file: &File) -> Vec<String> {
             }
         }
     }
+    if is_at(&module, NEVER_WAITS) && !is_at(&module, MAY_WAIT) {
+        for triple in tokens.windows(3) {
+            let [before, name, after] = [0, 1, 2].map(|i| triple[i].text.as_str());
+            if matches!(before, "." | "::") && after == "(" && DISK_QUESTIONS.contains(&name) {
+                forbid(triple[1].line, format!("{name} belongs in a job"));
+            }
+        }
+    }
     // main.rs and lib.rs are the crate's root, not modules in it.
     let root = matches!(module[..], ["main" | "lib"]);
     for path in paths(&tokens, if root { &[] } else { &module }) {
@@ -149,6 +157,12 @@ pub fn imports(file: &File) -> Vec<String> {
         if let ["crate" | "arcuate" | "arcuate_engine", other, rest @ ..] = names.as_slice() {
             let known = MAY_IMPORT.iter().any(|(name, _)| name == other);
             let own = root && names[0] != "arcuate";
+            if BELOW
+                .iter()
+                .any(|(place, above)| is_at(&module, &[place]) && names[1..].starts_with(above))
+            {
+                forbid(path.line, format!("{} stands below {shown}", file.path));
+            }
             if known && *other != module[0] && !own && !may_take(allowed, other, rest) {
                 forbid(path.line, format!("{} may not import {shown}", module[0]));
             }

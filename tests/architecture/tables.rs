@@ -149,6 +149,13 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tractogram", &["curves"]),
 ];
 
+/// Places, and what of the crate they may not use: it stands above them and uses them.
+pub const BELOW: &[(&str, &[&str])] = &[
+    ("state/recipes", &["state", "saved"]),
+    ("state/recipes", &["state", "update"]),
+    ("state/saved", &["state", "update"]),
+];
+
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {
@@ -198,7 +205,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["egui_wgpu"], &["ui/paint_callback", "ui/snapshot", "app"]),
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
-    only(&["rfd"], &["ui"]),
+    only(&["rfd"], &["ui/files/dialog"]),
     // `/proc` says how much memory there is, and which signals are ignored.
     only(
         &["std", "fs", "read_to_string"],
@@ -229,7 +236,12 @@ pub const RESERVED: &[Reserved] = &[
     // waits on a thread of its own.
     only(
         &["std", "sync", "mpsc"],
-        &["jobs", "render/offscreen", "ui/files", "compute/thread"],
+        &[
+            "jobs",
+            "render/offscreen",
+            "ui/files/dialog",
+            "compute/thread",
+        ],
     ),
     // A number, no thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
@@ -255,6 +267,21 @@ pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs",
 
 /// Methods of std that operate on the disk where no path names `std::fs`: `io/disk` alone calls them.
 pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sync_data"];
+
+/// Methods of a path that ask the disk, which may be slow.
+pub const DISK_QUESTIONS: &[&str] = &[
+    "exists",
+    "is_dir",
+    "is_file",
+    "is_symlink",
+    "metadata",
+    "symlink_metadata",
+    "try_exists",
+];
+/// Modules on the window's thread: they submit jobs that ask the disk.
+pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
@@ -332,7 +359,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Alarm", 11),
     ("Apart", 30),
     ("Asked", 50),
-    ("Beside", 64),
+    ("Beside", 58),
     ("CardFailure", 8),
     ("CommitNeeds", 21),
     ("Committed", 22),
@@ -363,7 +390,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Met", 23),
     ("OfBundle", 39),
     ("OfRegions", 19),
-    ("Place", 162),
+    ("Place", 160),
     ("Placed", 11),
     ("Request", 191),
     ("Room", 11),
@@ -389,8 +416,8 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("anew", 10),
     ("asked", 200),
     ("asked_of", 5),
-    ("begun", 126),
-    ("beside", 253),
+    ("begun", 120),
+    ("beside", 242),
     ("cut_again", 5),
     ("foresee", 4),
     ("foretell", 7),
@@ -399,12 +426,11 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("kept_again", 2),
     ("lay", 32),
     ("let_leak", 2),
-    ("made_live", 4),
     ("moved_words", 4),
     ("owes_better", 11),
     ("put_off", 2),
     ("retrack", 27),
-    ("said", 144),
+    ("said", 140),
     ("say", 97),
     ("sifted", 36),
     ("sound", 80),
@@ -422,5 +448,5 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("weighed", 175),
     ("weighed_of", 14),
     ("weighs", 7),
-    ("words", 843),
+    ("words", 841),
 ];

@@ -369,7 +369,7 @@ fn copied_commands_parse() {
 
         let map = Recipe::Fit {
             fit,
-            map: "fa".to_owned(),
+            map: arcuate::solvers::tensor_fit::FitMap::Fa,
         };
         Arguments::try_parse_from(shell_words(&map.command())).expect("a fit command parses");
     }

@@ -9,6 +9,7 @@ mod data;
 mod fuzz;
 mod io;
 mod kernels;
+mod keys;
 mod lanes;
 mod phantom;
 mod seeds;
@@ -21,6 +22,7 @@ fn main() {
         fuzz::tests(),
         io::tests(),
         kernels::tests(),
+        keys::tests(),
         lanes::tests(),
         phantom::tests(),
         seeds::tests(),

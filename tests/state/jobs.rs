@@ -9,7 +9,8 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
+    BackendKind, CompletePath, Event, Job, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
+    PathQuestion, Request, Slot, Values, Which,
 };
 use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
@@ -41,6 +42,10 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::every_event_wakes_the_window", every_event_wakes),
         test("jobs::the_backend_changes_between_jobs", backends_change),
         test("jobs::memory_has_the_limit_that_was_set", limited),
+        test(
+            "jobs::a slow disk holds up one answer, not the next",
+            slow_disk,
+        ),
         test("jobs::the window frees no streamlines", freed_by_a_worker),
     ];
     own.into_iter().chain(film::tests()).collect()
@@ -71,6 +76,41 @@ fn tracking(seeds: usize) -> Request {
         coarse: false,
         whole_brain: false,
     }
+}
+
+/// The question about a folder that never answers gives way to the next question.
+fn slow_disk() {
+    let (slow, quick) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(quick.path().join("a.tck"), "").unwrap();
+    let (release, wait) = channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let watcher: io::disk::Watcher = Arc::new(move |_, _| {
+        // Ends when the sender is dropped.
+        let _ = wait.lock().unwrap().recv();
+        Ok(())
+    });
+    let watch = io::disk::watch(slow.path(), watcher);
+    let complete = |number: u64, folder: &Path| {
+        Request::Path(PathCheck {
+            number,
+            question: PathQuestion::Complete(CompletePath {
+                text: String::new(),
+                kept: String::new(),
+                path: folder.to_owned(),
+                within: true,
+            }),
+        })
+    };
+    let mut jobs = jobs();
+    jobs.submit(complete(1, slow.path()));
+    let second = jobs.submit(complete(2, quick.path()));
+    let event = jobs.wait(&second, |_| {});
+    let Outcome::Done(Output::Path(check, PathAnswer::Complete(found))) = event.outcome else {
+        panic!("{:?}", event.outcome);
+    };
+    assert_eq!((check.number, &*found.text), (2, "a.tck"));
+    drop(release);
+    drop(watch);
 }
 
 /// Polls as a window does until `done`.

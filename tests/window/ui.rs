@@ -43,6 +43,8 @@ pub struct App {
     state: State,
     memory: Memory,
     effects: Vec<Effect>,
+    /// Questions about paths are answered at once; else they stay among the effects, as on a slow disk.
+    disk_answers: bool,
     actions: Vec<Action>,
     /// Where the views are.
     views: Rect,
@@ -60,6 +62,7 @@ impl eframe::App for App {
             self.actions.push(action.clone());
             self.effects.extend(update(&mut self.state, action));
         }
+        self.answer_paths(self.disk_answers);
     }
 }
 
@@ -70,6 +73,7 @@ fn window(state: State, size: [f32; 2]) -> Window {
         state,
         memory: Memory::without_dialogs(),
         effects: Vec::new(),
+        disk_answers: true,
         actions: Vec::new(),
         views: Rect::NOTHING,
     };

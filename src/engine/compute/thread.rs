@@ -1,18 +1,42 @@
 //! Threads where the operating system may refuse one (a limit of processes, no memory): `std::thread::spawn`
 //! panics there.
 
+use std::fmt;
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Starts a thread; one sentence where none can be started.
-pub fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, String> {
+/// Why a thread gave no result.
+#[derive(Debug)]
+pub enum ThreadError {
+    /// The operating system starts none.
+    Refused(io::Error),
+    /// It ended without a result.
+    Ended,
+}
+
+impl fmt::Display for ThreadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => f.write_str(&refused(error)),
+            Self::Ended => f.write_str("The thread ended without a result"),
+        }
+    }
+}
+
+impl std::error::Error for ThreadError {}
+
+/// Starts a thread.
+pub fn start(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, ThreadError> {
     Builder::new()
         .name(name.to_owned())
         .spawn(work)
-        .map_err(|e| refused(&e))
+        .map_err(ThreadError::Refused)
 }
 
 /// Lets this thread sleep.
@@ -128,7 +152,7 @@ pub fn within<R: Send + 'static>(
     limit: Duration,
     name: &str,
     work: impl FnOnce() -> R + Send + 'static,
-) -> Result<Option<R>, String> {
+) -> Result<Option<R>, ThreadError> {
     let (sender, receiver) = channel();
     start(name, move || {
         // The receiver is gone after the limit.
@@ -137,6 +161,6 @@ pub fn within<R: Send + 'static>(
     match receiver.recv_timeout(limit) {
         Ok(result) => Ok(Some(result)),
         Err(RecvTimeoutError::Timeout) => Ok(None),
-        Err(RecvTimeoutError::Disconnected) => Err("The thread ended without a result".to_owned()),
+        Err(RecvTimeoutError::Disconnected) => Err(ThreadError::Ended),
     }
 }

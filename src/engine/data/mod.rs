@@ -9,6 +9,7 @@ mod content;
 pub mod drawing;
 pub mod gradients;
 pub mod grid;
+mod keyed;
 pub mod labels;
 pub mod lent;
 pub mod mask;
@@ -25,6 +26,8 @@ pub mod tractogram;
 pub mod turn;
 pub mod volume;
 pub mod words;
+
+pub use crate::keyed;
 
 pub use crate::compute::{DataId, DeviceCopy};
 pub use brick_image::{BrickImage, Pages};

@@ -1,6 +1,6 @@
 //! Regions a user places: where streamlines start, must go, may not go, and end.
 
-use super::{Grid, Mask};
+use super::{Grid, Mask, keyed};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,6 +35,7 @@ impl Role {
         Self::Region,
     ];
 
+    /// The label.
     pub fn name(self) -> &'static str {
         match self {
             Self::Seed => "Seed",
@@ -47,6 +48,26 @@ impl Role {
         }
     }
 }
+
+keyed!(Role {
+    Seed = "seed",
+    Target = "target",
+    Include = "include",
+    Exclude = "exclude",
+    Terminate = "terminate",
+    Mask = "mask",
+    Region = "region",
+});
+// Reports and `arcuate demo` write capitals.
+keyed!(Role, json_key, from_json_key {
+    Seed = "Seed",
+    Target = "Target",
+    Include = "Include",
+    Exclude = "Exclude",
+    Terminate = "Terminate",
+    Mask = "Mask",
+    Region = "Region",
+});
 
 #[derive(Clone, Debug)]
 pub enum Shape {

@@ -1,7 +1,7 @@
 //! How the six volumes of a tensor image are to be read.
 
-use super::Grid;
 use super::turn::world_from_fsl;
+use super::{Grid, keyed};
 use glam::DMat3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,15 +21,6 @@ pub enum TensorOrder {
 impl TensorOrder {
     pub const ALL: [Self; 3] = [Self::Fsl, Self::Lower, Self::Mrtrix];
 
-    /// As an option of a command.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fsl => "fsl",
-            Self::Lower => "lower",
-            Self::Mrtrix => "mrtrix",
-        }
-    }
-
     pub fn words(self) -> &'static str {
         match self {
             Self::Fsl => "xx xy xz yy yz zz",
@@ -47,12 +38,22 @@ impl TensorOrder {
         }
     }
 
-    /// By its name in any letters.
-    pub fn named(name: &str) -> Option<Self> {
-        let same = |o: &Self| o.name().eq_ignore_ascii_case(name);
-        Self::ALL.into_iter().find(same)
+    /// The label; today the letters of the key.
+    pub fn name(self) -> &'static str {
+        self.key()
+    }
+
+    /// By its key in any letters.
+    pub fn named(key: &str) -> Option<Self> {
+        Self::from_key(&key.to_ascii_lowercase())
     }
 }
+
+keyed!(TensorOrder {
+    Fsl = "fsl",
+    Lower = "lower",
+    Mrtrix = "mrtrix",
+});
 
 /// The axes that x, y and z are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -67,14 +68,6 @@ pub enum TensorFrame {
 impl TensorFrame {
     pub const ALL: [Self; 2] = [Self::Voxel, Self::World];
 
-    /// As an option of a command.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Voxel => "voxel",
-            Self::World => "world",
-        }
-    }
-
     /// To world axes.
     pub fn world_from_frame(self, grid: &Grid) -> DMat3 {
         match self {
@@ -83,12 +76,21 @@ impl TensorFrame {
         }
     }
 
-    /// By its name in any letters.
-    pub fn named(name: &str) -> Option<Self> {
-        let same = |f: &Self| f.name().eq_ignore_ascii_case(name);
-        Self::ALL.into_iter().find(same)
+    /// The label; today the letters of the key.
+    pub fn name(self) -> &'static str {
+        self.key()
+    }
+
+    /// By its key in any letters.
+    pub fn named(key: &str) -> Option<Self> {
+        Self::from_key(&key.to_ascii_lowercase())
     }
 }
+
+keyed!(TensorFrame {
+    Voxel = "voxel",
+    World = "world",
+});
 
 /// Right components in the wrong frame give mirrored fibres, so that both are always said.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -121,7 +123,7 @@ impl TensorLayout {
 /// As options of a command: ` --tensor-order fsl --tensor-frame voxel`.
 impl fmt::Display for TensorLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (order, frame) = (self.order.name(), self.frame.name());
+        let (order, frame) = (self.order.key(), self.frame.key());
         write!(f, " --tensor-order {order} --tensor-frame {frame}")
     }
 }

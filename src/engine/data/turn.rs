@@ -139,9 +139,9 @@ impl fmt::Display for Turn {
 }
 
 impl FromStr for Turn {
-    type Err = String;
+    type Err = TurnError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, TurnError> {
         let part = |part: &str| {
             let part = part.trim();
             let bare = part.strip_prefix('-').unwrap_or(part);
@@ -154,19 +154,29 @@ impl FromStr for Turn {
                 axes: [a, b, c],
                 flipped: [f, g, h],
             },
-            _ => return Err(wrong(text)),
+            _ => return Err(TurnError(text.to_owned())),
         };
         let mut seen = turn.axes;
         seen.sort_unstable();
         match seen == [0, 1, 2] {
             true => Ok(turn.reduced()),
-            false => Err(wrong(text)),
+            false => Err(TurnError(text.to_owned())),
         }
     }
 }
 
-fn wrong(text: &str) -> String {
-    format!(
-        "expected x, y and z once each with - before what is flipped, as in y,-x,z, found \"{text}\""
-    )
+/// A text that is no turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TurnError(String);
+
+impl fmt::Display for TurnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = &self.0;
+        write!(
+            f,
+            "expected x, y and z once each with - before what is flipped, as in y,-x,z, found \"{found}\""
+        )
+    }
 }
+
+impl std::error::Error for TurnError {}

@@ -1,7 +1,7 @@
 //! Answers of the user where a file itself is silent.
 
 use super::words::is_control;
-use crate::data::TensorLayout;
+use crate::data::{TensorLayout, keyed};
 use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,12 +26,16 @@ impl Space {
         }
     }
 
-    /// By its name in any letters.
-    pub fn named(name: &str) -> Option<Self> {
-        let same = |s: &Self| s.name().eq_ignore_ascii_case(name);
-        Self::ALL.into_iter().find(same)
+    /// By its key in any letters.
+    pub fn named(key: &str) -> Option<Self> {
+        Self::from_key(&key.to_ascii_lowercase())
     }
 }
+
+keyed!(Space {
+    Ras = "ras",
+    Lps = "lps",
+});
 
 /// Where a file says it itself, that goes before.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -100,7 +104,7 @@ impl Told {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(space) = self.vtk_space {
-            write!(f, " --vtk-space {}", space.name().to_lowercase())?;
+            write!(f, " --vtk-space {}", space.key())?;
         }
         if let Some(table) = &self.colours {
             write!(f, " --colours {}", quoted(&table.to_string_lossy()))?;

@@ -50,6 +50,7 @@ impl Request {
             Self::Bundle(work) => work.slot(),
             Self::FindCards | Self::UseBackend { .. } | Self::LoadKernels => Slot::Device,
             Self::Session(request) => request.slot(),
+            Self::Path(_) => Slot::Path,
         }
     }
 
@@ -94,6 +95,7 @@ impl Request {
             Self::PlanToConvert { input, .. } => format!("Opening {}", file(input)),
             Self::Convert { plan, .. } => format!("Converting {}", file(plan.input())),
             Self::Session(request) => request.label(),
+            Self::Path(check) => check.label(),
             Self::SaveTractogram { path, .. }
             | Self::SaveWithValues { path, .. }
             | Self::SaveValues { path, .. }

@@ -19,16 +19,14 @@ use crate::solvers::tractogram::selection::Edit;
 use glam::DAffine3;
 use serde_json::Value;
 use std::any::Any;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
 pub use crate::io::session::{
-    EXTENSION, Entry, Match, Missing, PackedMask, PackedNumbers, Standing, Sum,
+    Change, Difference, EXTENSION, Entry, Match, Missing, PackedMask, PackedNumbers, Standing, Sum,
 };
-
-/// Begins the sentence about kept streamlines whose file is not there.
-pub const GONE: &str = "Its file beside the session is gone";
 
 /// Which streamlines are kept beside the session; the others are made again from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -240,7 +238,32 @@ pub enum Item {
 }
 
 /// By the layers' numbers; an error is a sentence.
-pub type RestoredLayers = Vec<(u64, Result<Restored, String>)>;
+pub type RestoredLayers = Vec<(u64, Result<Restored, NotRestored>)>;
+
+/// Why a layer of a session is not here: one sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotRestored {
+    /// Kept streamlines, whose file beside the session is not there.
+    Gone(PathBuf),
+    Other(String),
+}
+
+impl From<String> for NotRestored {
+    fn from(sentence: String) -> Self {
+        Self::Other(sentence)
+    }
+}
+
+impl fmt::Display for NotRestored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone(path) => {
+                write!(f, "Its file beside the session is gone: {}", path.display())
+            }
+            Self::Other(sentence) => f.write_str(sentence),
+        }
+    }
+}
 
 /// What [`Item`] gave.
 #[derive(Clone, Debug)]
@@ -250,8 +273,8 @@ pub enum Restored {
         loaded: Loaded,
         told: Told,
         notes: Vec<Remark>,
-        /// It is not what it was; in the words of [`Standing::Changed`].
-        changed: Option<String>,
+        /// It is not what it was.
+        changed: Option<Change>,
         /// Its streamlines elsewhere; an error is a sentence.
         moved: Vec<(DAffine3, Result<Tractogram, String>)>,
     },

@@ -5,8 +5,8 @@ use super::super::request::memory_for_curves;
 use super::super::{Loaded, Output};
 use super::mask_files;
 use super::{
-    Draft, Found, GONE, Item, LeftBehind, Memory, Parser, ReadSession, Restored, RestoredLayers,
-    Stored, StoredNumbers, ToSum, Unread,
+    Draft, Found, Item, LeftBehind, Memory, NotRestored, Parser, ReadSession, Restored,
+    RestoredLayers, Stored, StoredNumbers, ToSum, Unread,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -514,14 +514,17 @@ pub fn load(
             } => file(&path, &gradients, &told, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
-                .map(|restored| elsewhere(restored, &moves)),
+                .map(|restored| elsewhere(restored, &moves))
+                .map_err(NotRestored::from),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
-                _ => super::super::head::make(seed, backend, control).map(|demo| {
-                    let demo = Arc::new(demo);
-                    head = Some((seed, demo.clone()));
-                    Restored::Head(demo)
-                }),
+                _ => super::super::head::make(seed, backend, control)
+                    .map(|demo| {
+                        let demo = Arc::new(demo);
+                        head = Some((seed, demo.clone()));
+                        Restored::Head(demo)
+                    })
+                    .map_err(NotRestored::from),
             },
             Item::Density { of, by, on, params } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
@@ -533,7 +536,7 @@ pub fn load(
                         false => one.curves().map(|t| t.moved(by)),
                     })
                 });
-                density(of.as_ref(), &on, &params, backend, control)
+                density(of.as_ref(), &on, &params, backend, control).map_err(NotRestored::from)
             }
             Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
@@ -541,10 +544,8 @@ pub fn load(
                     Restored::Curves(tractogram)
                 })
                 .map_err(|e| match e {
-                    crate::io::Error::Missing { path } => {
-                        format!("{GONE}: {}", path.display())
-                    }
-                    other => other.to_string(),
+                    crate::io::Error::Missing { path } => NotRestored::Gone(path),
+                    other => NotRestored::Other(other.to_string()),
                 }),
         };
         control.check().map_err(|_| "Cancelled".to_owned())?;

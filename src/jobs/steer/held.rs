@@ -103,7 +103,7 @@ impl Held {
             known => backend.install(|| -> Result<_, Error> {
                 let of_image = match known {
                     Some(old) => old.image,
-                    None => Inputs::new(image, frame).map_err(Error::Input)?,
+                    None => Inputs::new(image, frame)?,
                 };
                 let inputs = wanted.beside.inputs(&of_image, None);
                 Ok((of_image, inputs))
@@ -404,7 +404,7 @@ impl Held {
         if !self.speed.as_ref().is_some_and(known) {
             params.check().map_err(Error::Input)?;
             let picture = backend.install(|| speed_picture(&self.inputs, params, &spheres, inside));
-            self.speed = Some((params.clone(), key, picture.map_err(Error::Input)?));
+            self.speed = Some((params.clone(), key, picture.map_err(Error::from)?));
         }
         Ok(())
     }

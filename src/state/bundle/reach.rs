@@ -2,6 +2,7 @@
 
 use super::{ByPtr, Chosen, Column, Origin, Sifted};
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::{Recipe, State};
@@ -145,7 +146,8 @@ impl State {
 
     /// The layer of the tensors' FA.
     pub fn fa_layer(&self) -> Option<LayerId> {
-        let is = |l: &&Arc<Layer>| matches!(&l.recipe, Recipe::Fit { map, .. } if map == "fa");
+        let is =
+            |l: &&Arc<Layer>| matches!(&l.recipe, Recipe::Fit { map, .. } if *map == FitMap::Fa);
         self.document.layers.iter().find(is).map(|l| l.id)
     }
 

@@ -6,6 +6,7 @@ use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
+use crate::state::session::StopKey;
 use std::sync::Arc;
 
 /// What the values of a column are of.
@@ -113,6 +114,8 @@ pub struct Working {
     pub sift: Derived<SiftKey, Sifted>,
     pub columns: Derived<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
+    /// The stopped ends of the kept and of the missed live curves.
+    pub stopped: Derived<StopKey, [Tractogram; 2]>,
     pub order: Derived<OrderKey, Arc<[u32]>>,
     pub chosen: Option<Chosen>,
     pub extract: Derived<ByPtr<bool>, Tractogram>,

@@ -3,6 +3,7 @@
 use crate::data::{Shape, words};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Largest coordinate and size of a region; a head is far smaller.
@@ -54,31 +55,80 @@ impl std::fmt::Display for ShapeSpec {
     }
 }
 
-impl std::str::FromStr for ShapeSpec {
-    type Err = String;
+/// A text that is no region: one sentence each.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ShapeError {
+    /// It has no colon.
+    NoKind(String),
+    UnknownKind(String),
+    NoNumber(String),
+    NotFinite(String, f64),
+    /// A number beyond every head, mm.
+    Far(String, f64),
+    Radius(String, f64),
+    HalfEdge(String, f64),
+    /// So many numbers.
+    Count(String, usize),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const EXPECTED: &str =
+            "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
+        match self {
+            Self::NoKind(text) => write!(f, "\"{text}\" is no region: {EXPECTED}"),
+            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is no kind of region: {EXPECTED}"),
+            Self::NoNumber(text) => {
+                write!(
+                    f,
+                    "\"{text}\" holds something that is no number: {EXPECTED}"
+                )
+            }
+            Self::NotFinite(text, n) => write!(f, "\"{text}\" holds the number {n}: {EXPECTED}"),
+            Self::Far(text, mm) => {
+                let far = words::number(*mm);
+                write!(
+                    f,
+                    "\"{text}\" holds {far} mm, expected {MOST_MM} mm at most"
+                )
+            }
+            Self::Radius(text, mm) => {
+                write!(f, "\"{text}\" has the radius {mm}, expected one above 0 mm")
+            }
+            Self::HalfEdge(text, mm) => {
+                write!(
+                    f,
+                    "\"{text}\" has the half-edge {mm}, expected three above 0 mm"
+                )
+            }
+            Self::Count(text, n) => write!(f, "\"{text}\" has {n} numbers: {EXPECTED}"),
+        }
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl std::str::FromStr for ShapeSpec {
+    type Err = ShapeError;
+
+    fn from_str(text: &str) -> Result<Self, ShapeError> {
+        let own = || text.to_owned();
         let (kind, rest) = text
             .split_once(':')
-            .ok_or_else(|| format!("\"{text}\" is no region: {expected}"))?;
+            .ok_or_else(|| ShapeError::NoKind(own()))?;
         if kind == "mask" {
             return Ok(Self::Mask(PathBuf::from(rest)));
         }
         let numbers: Result<Vec<f64>, _> =
             rest.split(',').map(|n| n.trim().parse::<f64>()).collect();
-        let numbers = numbers
-            .map_err(|_| format!("\"{text}\" holds something that is no number: {expected}"))?;
+        let numbers = numbers.map_err(|_| ShapeError::NoNumber(own()))?;
         if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
-            return Err(format!("\"{text}\" holds the number {n}: {expected}"));
+            return Err(ShapeError::NotFinite(own(), *n));
         }
         let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0);
         let far = numbers.iter().find(|n| n.abs() > MOST_MM);
         if let (Some(far), "sphere" | "box") = (far, kind) {
-            let far = words::number(*far);
-            return Err(format!(
-                "\"{text}\" holds {far} mm, expected {MOST_MM} mm at most"
-            ));
+            return Err(ShapeError::Far(own(), *far));
         }
         match (kind, numbers.as_slice()) {
             ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
@@ -89,21 +139,16 @@ impl std::str::FromStr for ShapeSpec {
                 centre: DVec3::new(x, y, z),
                 half_mm: DVec3::new(a, b, c),
             }),
-            ("sphere", &[.., size]) if numbers.len() == 4 => Err(format!(
-                "\"{text}\" has the radius {size}, expected one above 0 mm"
-            )),
+            ("sphere", &[.., size]) if numbers.len() == 4 => Err(ShapeError::Radius(own(), size)),
             ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
                 let wrong = sizes.iter().find(|&&s| !sizes_sound(&[s]));
-                let wrong = wrong.copied().unwrap_or_default();
-                Err(format!(
-                    "\"{text}\" has the half-edge {wrong}, expected three above 0 mm"
+                Err(ShapeError::HalfEdge(
+                    own(),
+                    wrong.copied().unwrap_or_default(),
                 ))
             }
-            ("sphere" | "box", _) => Err(format!(
-                "\"{text}\" has {} numbers: {expected}",
-                numbers.len()
-            )),
-            _ => Err(format!("\"{kind}\" is no kind of region: {expected}")),
+            ("sphere" | "box", _) => Err(ShapeError::Count(own(), numbers.len())),
+            _ => Err(ShapeError::UnknownKind(kind.to_owned())),
         }
     }
 }

@@ -20,7 +20,7 @@ mod weights_of;
 mod write;
 
 pub use late::{moved_to, one, weigh};
-pub use read::{Parse, build, curves_recipe, edits, fit_recipe, items, made, parse, recipe, view};
+pub use read::{Parse, build, edits, items, made, parse, view};
 pub use regions_of::{Group, Lacking, LeftOut, left_out};
 pub use results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
 pub use snapshots::{awaiting, restore as snapshots, result_name as snapshot_result};
@@ -38,14 +38,15 @@ use super::unsaved::InSession;
 use super::view::View;
 use super::whole_brain::WholeBrain;
 use crate::data::turn::Turn;
-use crate::data::{Role, TensorLayout};
+use crate::data::{Role, TensorLayout, keyed};
 use crate::io::Space;
 use crate::jobs::Leaked;
-use crate::jobs::session::{Entry, ReadSession, Store};
+use crate::jobs::session::{Change, Entry, ReadSession, Store};
 use crate::solvers::curves::StopReason;
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, Script, Sphere};
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{curves, pathway, tensor_fit};
 use glam::DVec3;
@@ -173,6 +174,20 @@ pub struct SavedRules {
     pub at_most: Option<(usize, u64)>,
 }
 
+/// A layer of the built-in head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeadPart {
+    Dwi,
+    T1,
+    BrainMask,
+}
+
+keyed!(HeadPart, serde {
+    Dwi = "dwi",
+    T1 = "T1",
+    BrainMask = "Brain mask",
+});
+
 /// Where a layer comes from.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Origin {
@@ -183,10 +198,10 @@ pub enum Origin {
         #[serde(default, skip_serializing_if = "SavedTold::is_nothing")]
         told: SavedTold,
     },
-    /// The built-in head; `dwi`, `T1` or `Brain mask`.
-    Head { seed: u64, part: String },
-    /// The fit makes it again: `fa`, `dec`, `mask`, ….
-    Made { map: String },
+    /// The built-in head.
+    Head { seed: u64, part: HeadPart },
+    /// The fit makes it again.
+    Made { map: FitMap },
     /// Streamlines or rays that were kept.
     Kept(Box<SavedCurves>),
     /// Where another layer's streamlines pass.
@@ -427,18 +442,14 @@ pub enum SavedShape {
 
 /// What is said of a layer whose file is not what it was: `refFA.nii.gz is not the file this session was
 /// saved with: it has 683 319 bytes and had 752 851`.
-pub(super) fn not_what_it_was(entry: &Entry, path: &Path, why: &str) -> String {
-    let why = match why.strip_suffix(" when the session was saved") {
-        Some(why) if !why.starts_with("Its content") => why.replacen("It has", "it has", 1),
-        Some(_) => "its content is another".to_owned(),
-        None => why.to_owned(),
-    };
+pub(super) fn not_what_it_was(entry: &Entry, path: &Path, change: &Change) -> String {
     let name = entry.name();
     let now = path.file_name().unwrap_or_default().to_string_lossy();
     let what = match now == name {
         true => name.to_owned(),
         false => format!("{now}, taken for {name},"),
     };
+    let why = change.clause();
     format!("{what} is not the file this session was saved with: {why}")
 }
 

@@ -10,21 +10,20 @@ use super::segments_of;
 use super::snapshots;
 use super::weights_of;
 use super::{
-    Absent, Content, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, not_what_it_was,
+    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    not_what_it_was,
 };
 use crate::data::turn::Turn;
 use crate::io::Remark;
 use crate::io::Told;
 use crate::jobs::Loaded;
-use crate::jobs::session::{GONE, Item, ReadSession, Restored, RestoredLayers, Standing};
-use crate::solvers::geodesic::Cut;
+use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
-use crate::state::document::{Basis, Content as Held, Layer, LayerId, Made, MadeMask, Rays};
+use crate::state::document::{Content as Held, Layer, LayerId, Made, Rays};
 use crate::state::maps::words;
-use crate::state::recipe::{FitRecipe, RegionSpec, Source};
-use crate::state::session::Curves;
-use crate::state::update::edited;
+use crate::state::recipe::Source;
+use crate::state::recipes::{edited, recipe};
 use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -216,13 +215,13 @@ pub fn build(
             }
             Err(why) => {
                 // One sentence names all missing kept results.
-                if !(matches!(of.from, Origin::Kept(_)) && why.starts_with(GONE)) {
+                if !(matches!(of.from, Origin::Kept(_)) && matches!(why, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence =
                         format!("The layer \"{name}\" is left out and stays in the session: {why}");
                     notes.push(sentence.into());
                 }
-                missing.push((id, why));
+                missing.push((id, why.to_string()));
             }
         }
     }
@@ -405,13 +404,13 @@ pub(super) fn restore(
             (content, recipe, Some(path))
         }
         (Origin::Head { seed, part }, Restored::Head(head)) => {
-            let content = match part.as_str() {
-                "dwi" => Held::Scan {
+            let content = match part {
+                HeadPart::Dwi => Held::Scan {
                     dwi: head.dwi.clone(),
                     gradients: Some(Arc::new(head.gradients.clone())),
                 },
-                "Brain mask" => Held::Mask(head.mask.clone()),
-                _ => Held::Image(head.t1.clone()),
+                HeadPart::BrainMask => Held::Mask(head.mask.clone()),
+                HeadPart::T1 => Held::Image(head.t1.clone()),
             };
             (content, Recipe::Phantom { seed: *seed }, None)
         }
@@ -484,49 +483,6 @@ pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Res
         curves: saved.curves.clone(),
         cut: saved.cut,
     })
-}
-
-/// The fit that a basis stands for.
-pub fn fit_recipe(basis: &Basis) -> FitRecipe {
-    FitRecipe {
-        source: basis.source.clone(),
-        mask: match &basis.mask {
-            MadeMask::File(path) => Some(path.clone()),
-            MadeMask::Found | MadeMask::Head => None,
-        },
-        params: basis.fit.clone(),
-    }
-}
-
-/// The recipe of kept streamlines.
-pub fn recipe(document: &Document, made: &Made) -> Recipe {
-    match document.specs(&made.regions) {
-        Err(region) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(
-            fit_recipe(&made.basis),
-            regions,
-            made.curves.clone(),
-            made.cut,
-        ),
-    }
-}
-
-/// The recipe of curves in a fit's tensors.
-pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, cut: Cut) -> Recipe {
-    match curves {
-        Curves::Streamlines(params) => Recipe::Track {
-            fit,
-            regions,
-            params,
-        },
-        Curves::Rays(medium, params) => Recipe::Geodesic {
-            fit,
-            regions,
-            medium,
-            params,
-            cut,
-        },
-    }
 }
 
 /// Where the user looked, as far as it still can be; the theme and the tool are the window's.

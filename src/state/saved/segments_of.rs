@@ -14,8 +14,8 @@ use crate::jobs::{Beside, Hand, Resume};
 use crate::solvers::level_set::Script;
 use crate::state::Document;
 use crate::state::document::{Content, Layer, LayerId};
+use crate::state::recipes::segmented_recipe;
 use crate::state::segment::{Segmentation, Segmented, SpeedInputs, Start, scalar};
-use crate::state::update::segmented_recipe;
 use std::sync::Arc;
 
 /// Far above what a hand does; a damaged session asks for no hours.
@@ -199,7 +199,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 fn sound(script: &Script, inputs: usize) -> Result<(), String> {
     script.params.check()?;
     script.layout.check()?;
-    script.check(inputs)?;
+    script.check(inputs).map_err(|e| e.to_string())?;
     if script.steps > MOST_STEPS {
         return Err(format!("it has {} steps", script.steps));
     }

@@ -8,7 +8,7 @@ use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::comparing::Snapshot;
 use crate::state::document::{Content as Held, Layer, LayerId};
-use crate::state::update::made_live;
+use crate::state::recipes::live_recipe;
 use crate::state::words::some_of;
 use crate::state::{Document, State};
 use std::sync::Arc;
@@ -178,7 +178,7 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let Some(live) = &snapshot.live else {
         return (document, snapshot.was_live);
     };
-    let Some(made) = made_live(&document, live) else {
+    let Some(made) = live_recipe(&document, live) else {
         return (document, None);
     };
     let mut display = document.live_display().clone();

@@ -11,7 +11,7 @@ use crate::state::Document;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
-use crate::state::update::weight_recipe;
+use crate::state::recipes::weight_recipe;
 use crate::state::words::count;
 use std::sync::Arc;
 

@@ -4,14 +4,15 @@ use super::maps;
 use super::results::results;
 use super::snapshots::own_results;
 use super::{
-    Absent, Content, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
-    SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
+    Absent, Content, HeadPart, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit,
+    SavedLayer, SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
     Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
 };
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
 use crate::state::moved::How;
@@ -276,12 +277,10 @@ impl Lists<'_> {
             (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
             (Recipe::Phantom { seed }, _) => Origin::Head {
                 seed: *seed,
-                part: head_part(layer).to_owned(),
+                part: head_part(layer),
             },
-            (Recipe::Fit { map, .. }, _) => Origin::Made { map: map.clone() },
-            (Recipe::BrainMask(_), _) => Origin::Made {
-                map: "mask".to_owned(),
-            },
+            (Recipe::Fit { map, .. }, _) => Origin::Made { map: *map },
+            (Recipe::BrainMask(_), _) => Origin::Made { map: FitMap::Mask },
             _ => {
                 let gradients = match &plain {
                     Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
@@ -521,11 +520,11 @@ fn made_here(layer: &Layer, from: Origin) -> SavedLayer {
     }
 }
 
-fn head_part(layer: &Layer) -> &'static str {
+fn head_part(layer: &Layer) -> HeadPart {
     match layer.content {
-        Held::Scan { .. } => "dwi",
-        Held::Mask(_) => "Brain mask",
-        _ => "T1",
+        Held::Scan { .. } => HeadPart::Dwi,
+        Held::Mask(_) => HeadPart::BrainMask,
+        _ => HeadPart::T1,
     }
 }
 

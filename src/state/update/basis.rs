@@ -1,54 +1,13 @@
 //! What results were made from, so that they can be made again.
 
-use crate::data::{DataId, Mask};
+use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
-use crate::solvers::geodesic::Cut;
 use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
 use crate::state::recipe::Source;
-use crate::state::session::{Asked, Curves};
-use crate::state::{Document, Live, Recipe};
+use crate::state::session::Curves;
+use crate::state::{Document, Recipe};
 use std::path::Path;
 use std::sync::Arc;
-
-/// What the document's tensors were fitted from; `None` where they are others than these.
-pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
-    let tensors = document.tensors.as_ref();
-    let tensors = tensors.filter(|t| t.field.id() == field)?;
-    let Recipe::Fit { fit, .. } = &tensors.recipe else {
-        return None;
-    };
-    let mask = match tensors.key.mask {
-        None => MadeMask::Found,
-        Some(id) => {
-            let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
-            match document.layers.iter().find(same)?.path.clone() {
-                Some(path) => MadeMask::File(path),
-                None => MadeMask::Head,
-            }
-        }
-    };
-    Some(Basis {
-        source: fit.source.clone(),
-        mask,
-        fit: fit.params.clone(),
-    })
-}
-
-/// What curves were made from, for a session; `None` where their tensors are gone.
-pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
-    Some(Made {
-        basis: basis(document, asked.field)?,
-        regions: asked.regions.clone(),
-        curves: asked.curves.clone(),
-        cut,
-    })
-}
-
-/// How live curves were made.
-pub fn made_live(document: &Document, live: &Live) -> Option<Made> {
-    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    made(document, &live.asked, cut)
-}
 
 /// The sentence about a result without what it is made from; where opening that has failed, it gives the reason.
 fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {

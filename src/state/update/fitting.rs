@@ -6,7 +6,7 @@ use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
-use crate::solvers::tensor_fit;
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
@@ -14,6 +14,9 @@ use crate::state::words::{THIN, mask};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use crate::state::{comparing, saved};
 use std::sync::Arc;
+
+/// The label of the layer that marks voxels whose tensor was repaired.
+const REPAIRED: &str = "Repaired tensors";
 
 /// At most this many layers are new after a fit.
 const LAYERS: u64 = 7;
@@ -180,11 +183,11 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask: document.chosen_mask().and_then(|(l, _)| l.path.clone()),
         params: key.params.clone(),
     };
-    let map = |name: &str| Recipe::Fit {
+    let map = |map: FitMap| Recipe::Fit {
         fit: recipe.clone(),
-        map: name.to_owned(),
+        map,
     };
-    let shown_as = |name: &str, volume: &Volume| {
+    let shown_as = |name: FitMap, volume: &Volume| {
         let recipe = map(name);
         Display {
             brightness: defaults::brightness(&recipe),
@@ -204,11 +207,14 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let brain = Recipe::BrainMask(source);
     let content = || Content::Mask(mask.clone());
     put.layer(found, "Brain mask", content, defaults::mask_display, brain);
-    for (name, volume) in [("MD", &maps.md), ("AD", &maps.ad), ("RD", &maps.rd)] {
-        let lower = name.to_lowercase();
+    for (of, name, volume) in [
+        (FitMap::Md, "MD", &maps.md),
+        (FitMap::Ad, "AD", &maps.ad),
+        (FitMap::Rd, "RD", &maps.rd),
+    ] {
         let content = || Content::Image(volume.clone());
-        let display = || hidden(shown_as(&lower, volume));
-        put.layer(true, name, content, display, map(&lower));
+        let display = || hidden(shown_as(of, volume));
+        put.layer(true, name, content, display, map(of));
     }
     let repaired = fit.repaired.count();
     let content = || Content::Mask(fit.repaired.clone());
@@ -217,23 +223,25 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         colour_map: ColourMap::Mask,
         ..defaults::mask_display()
     };
-    let recipe = map("repaired");
-    put.layer(repaired > 0, "Repaired tensors", content, display, recipe);
+    let recipe = map(FitMap::Repaired);
+    put.layer(repaired > 0, REPAIRED, content, display, recipe);
     let content = || Content::Image(maps.fa.clone());
-    let display = || hidden(shown_as("fa", &maps.fa));
-    put.layer(true, "FA", content, display, map("fa"));
+    let display = || hidden(shown_as(FitMap::Fa, &maps.fa));
+    put.layer(true, "FA", content, display, map(FitMap::Fa));
     let content = || Content::Image(maps.dec.clone());
-    let display = || shown_as("dec", &maps.dec);
-    put.layer(true, "DEC", content, display, map("dec"));
+    let display = || shown_as(FitMap::Dec, &maps.dec);
+    put.layer(true, "DEC", content, display, map(FitMap::Dec));
     if repaired == 0 {
-        document.layers.retain(|l| l.name != "Repaired tensors");
+        document
+            .layers
+            .retain(|l| !(l.name == REPAIRED && l.recipe.is_map(FitMap::Repaired)));
     }
     if first {
         // The picture a user expects first: colour by direction, on black.
         for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
             document.edit_layer(layer, |l| {
                 if l.content.volume().is_some() {
-                    l.display.visible = l.name == "DEC";
+                    l.display.visible = l.recipe.is_map(FitMap::Dec);
                 }
             });
         }
@@ -245,7 +253,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask: mask.clone(),
         mask_found: *mask_found,
         key: key.clone(),
-        recipe: map("tensor"),
+        recipe: map(FitMap::Tensor),
         fitted: mask.count().saturating_sub(fit.unfitted),
         repaired,
         unfitted: fit.unfitted,
@@ -286,7 +294,7 @@ impl Put<'_> {
             layer.recipe = recipe;
             return;
         }
-        let diffusivity = matches!(name, "MD" | "AD" | "RD");
+        let diffusivity = matches!(&recipe, Recipe::Fit { map, .. } if map.is_diffusivity());
         let layer = Layer {
             id,
             name: name.to_owned(),

@@ -2,7 +2,6 @@
 //! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
 
 use crate::data::Tractogram;
-use crate::jobs::Request;
 use crate::jobs::bundle::ForBundle;
 use crate::state::session::{Passing, StopKey};
 use crate::state::view::Task;
@@ -27,16 +26,16 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         reason,
     });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
-    let asked = state.session.stopped.ask(wanted);
+    let asked = state.session.bundle.stopped.ask(wanted);
     let (Some(StopKey { reason, .. }), Some(curves)) = (asked, curves) else {
         return;
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
         let work = ForBundle::Stopped { curves, reason };
-        return effects.push(Effect::Submit(Request::Bundle(Box::new(work))));
+        return effects.push(Effect::Submit(crate::jobs::Request::Bundle(Box::new(work))));
     }
     let found = curves.map(|curves| reason.only(&curves));
-    state.session.stopped.done(found);
+    state.session.bundle.stopped.done(found);
 }
 
 fn passing(state: &mut State) {

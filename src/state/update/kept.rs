@@ -1,6 +1,6 @@
 //! Streamlines and rays that stay: the whole brain, kept layers, files.
 
-use super::{basis, edit, sifted_recipe, tracks};
+use super::{edit, sifted_recipe, tracks};
 use crate::data::words::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
@@ -9,6 +9,7 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
+use crate::state::recipes;
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
 use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
@@ -35,7 +36,7 @@ pub fn whole_brain_done(
     };
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track_display.clone();
-    let made = basis::made(&state.document, asked, Cut::All);
+    let made = recipes::made(&state.document, asked, Cut::All);
     add_layer(state, "Whole brain", content, recipe, made, display);
     state.session.status = format!(
         "{} from {} in {:.1}{THIN}s",
@@ -140,7 +141,7 @@ pub fn keep(state: &mut State) {
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    let made = basis::made(&state.document, &live.asked, cut);
+    let made = recipes::made(&state.document, &live.asked, cut);
     add_layer(state, name, content, live.recipe, made, display);
     state.session.status = format!("Kept {number} {what} as a layer");
 }

@@ -28,16 +28,14 @@ mod stopping;
 mod tensors;
 mod tracks;
 
-pub use basis::{made_live, remake};
-pub use bundle::{asked as asked_recipe, recipe as edited, sifted as sifted_recipe};
-pub use filter::{
-    key as filter_key, recipe_of as weight_recipe, request as weight_request, told as filter_recipe,
-};
+pub use basis::remake;
+pub use bundle::{asked as asked_recipe, sifted as sifted_recipe};
+pub use filter::{key as filter_key, request as weight_request, told as filter_recipe};
 pub use kept::losses;
 pub use maps::sent;
 pub use moved::fixed_name;
 pub use pathways::{find as find_pathway, told as pathway_recipe};
-pub use segment::{now as segmented_now, recipe_of as segmented_recipe, told as segment_recipe};
+pub use segment::{now as segmented_now, told as segment_recipe};
 pub use sessions::is_session;
 
 use super::action::{Action, Effect, Phase};
@@ -159,8 +157,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
         Action::SetCamera { camera, phase } => {
-            state.view.camera = camera;
-            state.view.moving = phase == Phase::Live;
+            (state.view.camera, state.view.moving) = (camera, phase == Phase::Live);
         }
         Action::FrameAll => frame_all(state),
         Action::SetConvention(convention) => state.view.convention = convention,
@@ -346,6 +343,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
+        Action::CheckPath(check) => effects.push(state.session.paths.ask(check)),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {

@@ -60,6 +60,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         ("T1", Content::Image(t1)),
         ("Brain mask", Content::Mask(mask)),
     ] {
+        let is_mask = matches!(content, Content::Mask(_));
         let new = New {
             name: name.to_owned(),
             content,
@@ -68,7 +69,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
             notes: Vec::new(),
         };
         add(state, new, |document, id| {
-            if name == "Brain mask" {
+            if is_mask {
                 document.fit_mask = Some(id);
             }
         });
@@ -433,7 +434,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let before = state.session.exports.clone();
-    state.session.exports_before.get_or_insert(before);
+    state.session.paths.exports_before.get_or_insert(before);
     state.session.exports.remember(what, path);
     effects.push(Effect::Store);
 }
@@ -441,7 +442,7 @@ pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Ef
 /// It was not saved: that folder is not suggested again, and the status line says what the message does.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
     state.session.status = format!("Not saved: {why}");
-    if let Some(before) = state.session.exports_before.take() {
+    if let Some(before) = state.session.paths.exports_before.take() {
         state.session.exports = before;
         effects.push(Effect::Store);
     }

@@ -8,18 +8,19 @@ pub use compare::{compared, not_compared};
 pub use follow::{follow, rest};
 pub use kept::{find, kept_failed};
 
-use super::{basis, edit, exported, tracks};
+use super::{edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
 use crate::state::document::LayerId;
+use crate::state::document::Unfiled;
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::{
     AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
     percent_joined,
 };
 use crate::state::recipe::FitRecipe;
-use crate::state::saved::fit_recipe;
+use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::{GuideStep, Severity};
 use crate::state::words::{fixed, took, with_unit};
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
@@ -42,7 +43,7 @@ pub fn set(state: &mut State, settings: Settings, phase: Phase) {
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
     };
-    if state.session.guide == Some(GuideStep::Width) && label == "Pathway width" {
+    if state.session.guide == Some(GuideStep::Width) && was.epsilon != settings.epsilon {
         state.session.guide_done(GuideStep::Width);
     }
     let live = phase == Phase::Live;
@@ -166,7 +167,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     };
     state.session.follows(said.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_of_task = Some((Task::Pathways, said));
+    state.session.status_about.task = Some((Task::Pathways, said));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
     (working.hovered, working.pointed) = (None, None);
@@ -217,7 +218,7 @@ fn again(state: &mut State) {
 
 fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon: f64) -> Recipe {
     match document.specs(&found.regions) {
-        Err(region) => Recipe::NoCommand { region },
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => Recipe::Pathway {
             fit,
             regions,
@@ -228,7 +229,7 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon:
 }
 
 fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
-    let basis = basis::basis(document, found.field)?;
+    let basis = recipes::basis(document, found.field)?;
     let epsilon = document.pathways.epsilon;
     Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
 }
@@ -261,7 +262,7 @@ fn keep(state: &mut State) {
         };
         return state.session.say(Severity::Information, sentence);
     };
-    let Some(basis) = basis::basis(&state.document, found.field) else {
+    let Some(basis) = recipes::basis(&state.document, found.field) else {
         return;
     };
     let of = |role| {

@@ -45,9 +45,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         making::ended(state);
     }
     let rank = event.slot == Slot::Rank;
-    if rank {
-        state.session.cut_running = false;
-    }
+    state.session.cut_running &= !rank;
     if !done {
         sessions::failed(state, event.slot);
         bundle::failed(state, event.slot);
@@ -75,8 +73,10 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_was_stopped(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
-            if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
-                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+            if matches!(
+                event.slot,
+                Slot::Live | Slot::Recovery | Slot::Trace | Slot::Path
+            ) || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
@@ -235,9 +235,9 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
-        Output::Segmented(_) | Output::Planned(_) => {}
+        Output::Segmented(_) | Output::Planned(_) | Output::KernelsLoaded => {}
         Output::Converted(done, whole) => {
-            state.session.exports_before = None;
+            state.session.paths.exports_before = None;
             // The first is the streamlines' own file; the others hold values of theirs.
             for (i, path) in done.written.iter().enumerate() {
                 let whole = whole.clone().filter(|_| i == 0);
@@ -260,14 +260,14 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Bundle(done) => bundle::done(state, done),
         Output::Cards(cards) => state.session.cards = Some(cards),
         Output::Placed(placed) => backend::opened(state, placed, effects),
-        Output::KernelsLoaded => {}
+        Output::Path(check, answer) => state.session.paths.done(&check, answer),
         Output::Saved(Saved {
             path,
             what,
             whole,
             losses,
         }) => {
-            state.session.exports_before = None;
+            state.session.paths.exports_before = None;
             tracks::exported(state, &path);
             state.session.saving.in_files.written(&path, whole);
             // The last picture of a turn that has ended.

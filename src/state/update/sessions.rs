@@ -9,6 +9,7 @@ use crate::jobs::session::{
     Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
 use crate::jobs::{Request, Slot};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::bundle::Working;
 use crate::state::document::{Layer, LayerId};
 use crate::state::saved::{self, Origin, SavedLayer};
@@ -161,7 +162,6 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     (session.live, session.passing) = (None, None);
     session.shifting.clear();
-    session.stopped.ask(None);
     (session.medium, session.live_error, session.guide) = (None, None, None);
     (session.selected_layer, session.selected_region) = (None, None);
     (session.drawn, session.making, session.labels) = (None, None, None);
@@ -566,21 +566,21 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
 /// Puts the layers that the fit has brought where the session had them, and shows them as it did.
 pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
     let map_of = |recipe: &Recipe| match recipe {
-        Recipe::Fit { map, .. } => Some(map.clone()),
-        Recipe::BrainMask(_) => Some("mask".to_owned()),
+        Recipe::Fit { map, .. } => Some(*map),
+        Recipe::BrainMask(_) => Some(FitMap::Mask),
         _ => None,
     };
-    let was = |map: &str| {
-        let same = |l: &&SavedLayer| matches!(&l.from, Origin::Made { map: m } if m == map);
+    let was = |map: FitMap| {
+        let same = |l: &&SavedLayer| matches!(&l.from, Origin::Made { map: m } if *m == map);
         saved.iter().find(same)
     };
-    let here: Vec<(LayerId, String)> = document
+    let here: Vec<(LayerId, FitMap)> = document
         .layers
         .iter()
         .filter_map(|l| Some((l.id, map_of(&l.recipe)?)))
         .collect();
     for (id, map) in here {
-        match was(&map) {
+        match was(map) {
             Some(saved) => document.edit_layer(id, |layer| {
                 layer.id = LayerId(saved.id);
                 layer.name.clone_from(&saved.name);

@@ -6,12 +6,12 @@ use crate::state::{Document, Effect, State, changes};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
-    travel(state, step, "Undid", effects);
+    travel(state, step, Way::Undone, effects);
 }
 
 pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.redo(&state.document);
-    travel(state, step, "Redid", effects);
+    travel(state, step, Way::Redone, effects);
 }
 
 /// Gives back what a drag has changed so far; it leaves no step in the history.
@@ -24,14 +24,32 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     // A step from before the drag stays.
     if state.history.recorded() > before.recorded {
         let step = state.history.abandon();
-        travel(state, step, "Cancelled", effects);
+        travel(state, step, Way::Cancelled, effects);
+    }
+}
+
+/// Which way a step is left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Undone,
+    Redone,
+    Cancelled,
+}
+
+impl Way {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Undone => "Undid",
+            Self::Redone => "Redid",
+            Self::Cancelled => "Cancelled",
+        }
     }
 }
 
 fn travel(
     state: &mut State,
     step: Option<(String, Document)>,
-    verb: &str,
+    way: Way,
     effects: &mut Vec<Effect>,
 ) {
     let Some((label, document)) = step else {
@@ -45,7 +63,9 @@ fn travel(
         [] => String::new(),
         values => format!(" ({})", changes::listed(values)),
     };
-    state.session.status = format!("{verb}: {}{values}", label.to_lowercase());
+    let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
+    state.session.status_about.step = (way != Way::Cancelled).then(|| status.clone());
+    state.session.status = status;
     changed(state);
     let gone = |id| state.document.region(id).is_none();
     if state.session.selected_region.is_some_and(gone) {

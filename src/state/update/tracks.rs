@@ -7,7 +7,8 @@ use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::document::Method;
-use crate::state::saved::curves_recipe;
+use crate::state::document::Unfiled;
+use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::words::{mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
@@ -36,7 +37,7 @@ pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
         return None;
     };
     Some(match document.specs(&asked.regions) {
-        Err(region) => Recipe::NoCommand { region },
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => curves_recipe(fit.clone(), regions, asked.curves.clone(), cut),
     })
 }
@@ -133,7 +134,7 @@ pub fn taken_in(
         };
         state.session.follows(said.clone());
         // Without the undone step before it, which another task does not show.
-        state.session.said_live = Some(said);
+        state.session.status_about.live = Some(said);
     }
     let targets = asked.regions.iter().filter(|r| r.role == Role::Target);
     Some(Live {
@@ -241,14 +242,19 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
         state.session.forget_failures(Slot::Live);
         if state
             .session
-            .said_live
+            .status_about
+            .live
             .take()
             .is_some_and(|said| said == state.session.status)
         {
             state.session.status.clear();
         }
     }
-    if let Some((_, said)) = state.session.status_of_task.take_if(|(of, _)| *of != task)
+    if let Some((_, said)) = state
+        .session
+        .status_about
+        .task
+        .take_if(|(of, _)| *of != task)
         && said == state.session.status
     {
         state.session.status.clear();

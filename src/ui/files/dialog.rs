@@ -1,12 +1,93 @@
-//! The desktop's file dialogs, where there are any.
+//! The desktop's file dialogs, where there are any. They block, so each waits on a thread of its own: the only
+//! thread that the window starts itself.
 
+use super::Ask;
 use super::purpose::{Purpose, SESSION};
 use crate::io::Format;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Runs work on a thread, where the window has somebody who starts one. `ui` starts none.
+pub type StartThread = fn(&'static str, Box<dyn FnOnce() + Send>);
+
+/// The end of a dialog.
+pub struct Answer {
+    pub ask: Ask,
+    /// `None`: cancelled, or there was no dialog. From outside they look the same.
+    pub paths: Option<Vec<PathBuf>>,
+    found: Desktop,
+}
+
+pub struct Dialogs {
+    start_thread: StartThread,
+    desktop: Desktop,
+    sender: Sender<Answer>,
+    receiver: Receiver<Answer>,
+}
+
+impl Dialogs {
+    pub fn new(native: bool, start_thread: StartThread) -> Self {
+        let (sender, receiver) = channel();
+        let desktop = match native {
+            true => Desktop::Unknown,
+            false => Desktop::Without,
+        };
+        Self {
+            start_thread,
+            desktop,
+            sender,
+            receiver,
+        }
+    }
+
+    /// Whether a dialog may come.
+    pub fn may_be(&self) -> bool {
+        self.desktop != Desktop::Without
+    }
+
+    /// Whether it is sure that dialogs come.
+    pub fn are_there(&self) -> bool {
+        self.desktop == Desktop::With
+    }
+
+    /// Opens a dialog.
+    pub fn start(&self, ctx: &egui::Context, ask: Ask) {
+        let (ctx, sender, known) = (ctx.clone(), self.sender.clone(), self.desktop);
+        (self.start_thread)(
+            "files",
+            Box::new(move || {
+                let found = match known {
+                    Desktop::Unknown => look(),
+                    known => known,
+                };
+                let comes = found != Desktop::Without;
+                let paths = comes
+                    .then(|| dialog(&ask.purpose, &ask.suggested))
+                    .flatten();
+                // The window may be gone by now.
+                let _ = sender.send(Answer { ask, paths, found });
+                ctx.request_repaint();
+            }),
+        );
+    }
+
+    /// The dialogs that ended since the last frame.
+    pub fn poll(&mut self) -> Vec<Answer> {
+        let answers: Vec<Answer> = self.receiver.try_iter().collect();
+        for answer in &answers {
+            match (&answer.paths, self.desktop) {
+                (Some(_), _) => self.desktop = Desktop::With,
+                (None, Desktop::With) => {}
+                (None, _) => self.desktop = answer.found,
+            }
+        }
+        answers
+    }
+}
 
 /// Whether the desktop shows file dialogs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Desktop {
+enum Desktop {
     /// Not looked at yet.
     Unknown,
     Without,
@@ -15,8 +96,8 @@ pub enum Desktop {
     With,
 }
 
-/// What can show a dialog here: zenity, or a portal on the session bus.
-pub fn desktop() -> Desktop {
+/// Looks for what can show a dialog: zenity, or a portal on the session bus. Asks the disk.
+fn look() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
         return Desktop::With;
     }
@@ -33,8 +114,8 @@ pub fn desktop() -> Desktop {
     }
 }
 
-/// The desktop's dialog; `None` when cancelled or when there is none. Blocks: not for the window.
-pub fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
+/// The desktop's dialog; `None` when cancelled or when there is none. Blocks.
+fn dialog(purpose: &Purpose, suggested: &str) -> Option<Vec<PathBuf>> {
     let mut dialog = rfd::AsyncFileDialog::new().set_title(purpose.title());
     let path = Path::new(suggested);
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {

@@ -155,7 +155,7 @@ pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
         .document
         .filtered()
         .map_or("", |(layer, _)| &layer.name);
-    let name = format!("{of}_{}", what.word());
+    let name = format!("{of}_{}", what.suffix());
     let purpose = Purpose::filter(state, what);
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);

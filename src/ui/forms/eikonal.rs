@@ -308,7 +308,7 @@ pub fn ask(
     let purpose = Purpose::Pathway { of, what };
     let kept = state.document.kept_pathways.iter();
     let name = kept.clone().find(|k| Some(k.id) == of).map(|k| &*k.name);
-    let name = format!("{} {}", name.unwrap_or("pathway"), what.word());
+    let name = format!("{} {}", name.unwrap_or("pathway"), what.suffix());
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

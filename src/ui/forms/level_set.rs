@@ -434,7 +434,7 @@ pub fn foot(
 /// Asks where to write something of the surface.
 pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
     let purpose = Purpose::Segment(what);
-    let text = suggestion(state, what.word(), &purpose);
+    let text = suggestion(state, what.suffix(), &purpose);
     memory.files.type_path(purpose, place, &text);
 }
 

@@ -13,7 +13,7 @@ use arcuate::io::gradients::TableFiles;
 use arcuate::io::session;
 use arcuate::io::{self, Error, Opened, Told, bids, fibres, image};
 use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
-use arcuate::jobs::session::{Restored, Standing, Unread};
+use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
 use arcuate::state::{State, saved};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -439,9 +439,9 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         }
     };
     let (items, absent) = saved::items(&content, &read);
-    let none: Vec<(u64, Result<Restored, String>)> = items
+    let none: Vec<(u64, Result<Restored, NotRestored>)> = items
         .into_iter()
-        .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned())))
+        .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned().into())))
         .collect();
     let mut document = saved::build(&content.document, &read, none, absent).document;
     document.fresh_id();

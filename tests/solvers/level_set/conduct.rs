@@ -196,7 +196,7 @@ fn refused(image: &Volume, spheres: &[Sphere], params: &Params) -> String {
     };
     let inputs = match backend.install(|| Inputs::new(image, 0)) {
         Ok(inputs) => inputs,
-        Err(sentence) => return sentence,
+        Err(error) => return error.to_string(),
     };
     let made = Evolution::new(&inputs, &begin, params, Layout::BEST, &backend, &control);
     made.err().map(|e| e.to_string()).unwrap_or_default()
@@ -301,10 +301,16 @@ fn refusals() {
         assert!((11..=13).contains(&farthest), "{farthest}");
     }
     let of = |image: &Volume, voxels: &[usize]| Probe::new(image, 0, voxels);
-    assert!(of(&good, &[]).unwrap_err().contains("probe more"));
+    assert!(
+        of(&good, &[])
+            .unwrap_err()
+            .to_string()
+            .contains("probe more")
+    );
     assert!(
         of(&flat, &[5])
             .unwrap_err()
+            .to_string()
             .contains("a tissue that differs")
     );
 }

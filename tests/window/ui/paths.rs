@@ -1,9 +1,9 @@
 //! Paths that are typed where the desktop has no file dialog.
 
-use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
+use super::{App, Window, click, sample, small_scan, submitted, tracking, type_over, window};
 use crate::support::{test, wait_for};
-use arcuate::jobs::Request;
-use arcuate::state::State;
+use arcuate::jobs::{Event, Outcome, Output, Request, Slot};
+use arcuate::state::{Action, Effect, State, update};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -17,9 +17,37 @@ pub fn tests() -> Vec<Trial> {
             at_once,
         ),
         test("ui::Tab completes a path", completed),
+        test(
+            "ui::a slow disk holds up no typing, and no answer saves",
+            slow,
+        ),
         test("ui::typing replaces what Export suggests", suggested),
         test("ui::what is exported is named and fits the panel", named),
     ]
+}
+
+impl App {
+    /// What a worker does with the questions about paths.
+    pub(super) fn answer_paths(&mut self, now: bool) {
+        if !now {
+            return;
+        }
+        let is_check = |e: &mut Effect| matches!(e, Effect::Submit(Request::Path(_)));
+        let checks: Vec<Effect> = self.effects.extract_if(.., is_check).collect();
+        for check in checks {
+            let Effect::Submit(Request::Path(check)) = check else {
+                continue;
+            };
+            let answer = check.question.answer();
+            let event = Event {
+                slot: Slot::Path,
+                ticket: 0,
+                wall_ms: 0.0,
+                outcome: Outcome::Done(Output::Path(check, answer)),
+            };
+            update(&mut self.state, Action::Event(event));
+        }
+    }
 }
 
 fn page() -> Window {
@@ -146,6 +174,58 @@ fn completed() {
     page.run();
     wait(&mut page, |w| text(w) == format!("{before}; {here}/scans/"));
     assert!(submitted(&page).is_empty());
+}
+
+/// A slow disk: the window and typing go on, and nothing is saved before the answer about exactly the typed path.
+fn slow() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first.tck", "second.tck"].map(|name| folder.path().join(name));
+    std::fs::write(&first, "").unwrap();
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    window.state_mut().disk_answers = false;
+    click(&mut window, "Export…");
+    let saved = |window: &Window| {
+        let paths = submitted(window).into_iter().filter_map(|r| match r {
+            Request::SaveTractogram { path, .. } => Some(path.clone()),
+            _ => None,
+        });
+        paths.collect::<Vec<_>>()
+    };
+    let answer = |window: &mut Window| {
+        window.state_mut().answer_paths(true);
+        window.run();
+        window.run();
+    };
+    type_over(&mut window, first.to_str().unwrap());
+    let begin = std::time::Instant::now();
+    window.run_steps(60);
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    assert_eq!(saved(&window), [] as [&Path; 0]);
+    // The first answer comes when another path stands there: it leads to nothing.
+    window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::A);
+    typed(&mut window, second.to_str().unwrap());
+    answer(&mut window);
+    assert_eq!(Path::new(&text(&window)), second);
+    assert!(window.query_by_label_contains("first.tck exists").is_none());
+    assert_eq!(saved(&window), [] as [&Path; 0]);
+    window.key_press(egui::Key::Enter);
+    window.run();
+    // Enter once more does not help.
+    window.key_press(egui::Key::Enter);
+    window.run();
+    assert_eq!(saved(&window), [] as [&Path; 0]);
+    answer(&mut window);
+    assert_eq!(saved(&window), [second]);
+    // A format that is chosen after Enter is another path, too.
+    click(&mut window, "Export…");
+    type_over(
+        &mut window,
+        folder.path().join("third.tck").to_str().unwrap(),
+    );
+    click(&mut window, "TRX");
+    answer(&mut window);
+    assert!(text(&window).ends_with("third.trx"), "{}", text(&window));
+    assert_eq!(saved(&window).len(), 1);
 }
 
 fn suggested() {

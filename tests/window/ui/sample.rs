@@ -79,9 +79,9 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         mask: None,
         params: tensor_fit::Params::defaults(),
     };
-    let map = |name: &str| Recipe::Fit {
+    let map = |key: &str| Recipe::Fit {
         fit: fit.clone(),
-        map: name.to_owned(),
+        map: tensor_fit::FitMap::from_key(key).expect("a map"),
     };
     let mut add = |name: &str, content, display, recipe, path: Option<&str>, unit, unit_scale| {
         let id = LayerId(document.fresh_id());

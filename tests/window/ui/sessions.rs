@@ -3,8 +3,8 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::jobs::session::{
-    Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput, SessionRequest,
-    Standing, Store,
+    Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
+    SessionRequest, Standing, Store,
 };
 use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
 use arcuate::state::saving::{Changed, Opening};
@@ -294,7 +294,10 @@ fn changed() {
     let mut opening = opening(&state);
     let read = Arc::make_mut(&mut opening.read);
     let mut other = read.files[0].clone();
-    read.files[0].standing = Standing::Changed("It has 7 bytes and had 5".to_owned());
+    read.files[0].standing = Standing::Changed(Change {
+        companion: None,
+        what: Difference::Bytes { now: 7, then: 5 },
+    });
     read.files[0].suggestion = None;
     read.files[0].path = PathBuf::from(format!("/data/{}/other.nii.gz", "long/".repeat(60)));
     other.entry.path = "mask.nii.gz".to_owned();
@@ -302,7 +305,7 @@ fn changed() {
     state.session.saving.opening = Some(opening);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("s.arcuate: 3 files are missing or changed");
-    window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5");
+    window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
         let opening = w.state().state.session.saving.opening.as_ref();
         opening.expect("asking").answers.get(&0).copied()

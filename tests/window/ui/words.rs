@@ -57,6 +57,7 @@ fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut session = state.session.clone();
     session.status = "Undid: move region".to_owned();
+    session.status_about.step = Some(session.status.clone());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.follows(what.to_owned());
         assert_eq!(
@@ -68,6 +69,7 @@ fn undone() {
     session.forget_step();
     assert_eq!(session.status, "Tracked 9 streamlines");
     session.status = "Undid: remove sphere".to_owned();
+    session.status_about.step = Some(session.status.clone());
     session.forget_step();
     assert_eq!(session.status, "");
     // The guide goes back to what is missing again.
@@ -96,7 +98,8 @@ fn undone() {
     session.guide = Some(GuideStep::ClickSlice);
     session.guide_back(&state.document);
     assert_eq!(session.guide, Some(GuideStep::ClickSlice));
-    session.status = "Saved".to_owned();
+    // A sentence that only begins like a step is none.
+    session.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
     assert_eq!(session.status, "Tracked 9 streamlines");
 }

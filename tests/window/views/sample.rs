@@ -3,8 +3,8 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
-use arcuate::solvers::curves;
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::tensor_fit::FitMap;
+use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves};
@@ -98,7 +98,7 @@ pub fn state_with(source: AffineSource) -> State {
         },
         recipe: Recipe::Fit {
             fit,
-            map: "tensor".to_owned(),
+            map: FitMap::Tensor,
         },
         fitted: 1,
         repaired: 0,

@@ -46,9 +46,9 @@ fn within_limit<R: Send + 'static>(
             doing,
             seconds: LIMIT.as_secs(),
         }),
-        Err(why) => Err(Error::Driver {
+        Err(error) => Err(Error::Driver {
             doing: doing.to_owned(),
-            why,
+            why: error.to_string(),
         }),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::checksum;
 use super::Sum;
-use crate::data::{TensorField, Tractogram};
+use crate::data::{TensorField, Tractogram, keyed};
 
 /// How a result stands to an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,12 @@ impl Match {
         }
     }
 }
+
+keyed!(Match {
+    SameBytes = "same bytes",
+    WithinTolerance = "within tolerance",
+    Differs = "differs",
+});
 
 /// Streamlines and voxels in a sample, at most.
 const SAMPLED: usize = 64;

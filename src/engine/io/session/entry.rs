@@ -29,9 +29,69 @@ pub struct Entry {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Standing {
     Same,
-    /// A sentence without the path.
-    Changed(String),
+    Changed(Change),
     Missing(Missing),
+}
+
+/// How a file, or a companion file of this name, differs from its entry. `Display` gives one sentence without the path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    /// `None`: the file itself.
+    pub companion: Option<String>,
+    pub what: Difference,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Difference {
+    /// The file could not be read when the session was saved.
+    Unknown,
+    Bytes {
+        now: u64,
+        then: u64,
+    },
+    Content,
+    /// Another folder.
+    Folder,
+    /// The companion file is no longer there.
+    CompanionGone,
+}
+
+impl Change {
+    /// A clause without the time of the comparison: `it has 7 bytes and had 5`.
+    pub fn clause(&self) -> String {
+        self.clause_about("it")
+    }
+
+    /// `it`: the subject where the file itself differs.
+    fn clause_about(&self, it: &str) -> String {
+        let name = self.companion.as_deref();
+        let it = name.map_or_else(|| it.to_owned(), beside_it);
+        match self.what {
+            Difference::Unknown => format!(
+                "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
+            ),
+            Difference::Bytes { now, then } => {
+                format!("{it} has {} bytes and had {}", count(now), count(then))
+            }
+            Difference::Content => format!("{it} has other content"),
+            Difference::Folder => format!("{it} is another folder"),
+            Difference::CompanionGone => {
+                let name = name.unwrap_or_default();
+                format!("{name} is no longer beside it: put it back, or name its folder")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.clause_about(IT))?;
+        f.write_str(match self.what {
+            Difference::Bytes { .. } => " when the session was saved",
+            Difference::Content | Difference::Folder => " than when the session was saved",
+            Difference::Unknown | Difference::CompanionGone => "",
+        })
+    }
 }
 
 impl Standing {
@@ -39,7 +99,7 @@ impl Standing {
     pub fn why(&self) -> Option<String> {
         match self {
             Self::Same => None,
-            Self::Changed(why) => Some(why.clone()),
+            Self::Changed(change) => Some(change.to_string()),
             Self::Missing(why) => Some(why.to_string()),
         }
     }
@@ -57,8 +117,8 @@ pub enum Missing {
     Unread(String),
     /// A companion file of this name cannot be read, for this reason.
     Beside(String, Box<Missing>),
-    /// The file has changed, as this sentence says, and the user left it out.
-    LeftOut(String),
+    /// The file has changed, and the user left it out.
+    LeftOut(Change),
 }
 
 impl Missing {
@@ -70,7 +130,7 @@ impl Missing {
             Self::Denied => format!("{it} may not be read"),
             Self::Unread(why) => format!("{it} cannot be read ({why})"),
             Self::Beside(name, why) => why.sentence(&beside_it(name)),
-            Self::LeftOut(why) => why.clone(),
+            Self::LeftOut(change) => change.to_string(),
         }
     }
 }
@@ -213,7 +273,7 @@ pub fn check(
     strict: bool,
     control: &Control,
 ) -> Result<Standing, Error> {
-    let own = check_one(path, entry, IT, strict, control)?;
+    let own = check_one(path, entry, None, strict, control)?;
     if own != Standing::Same {
         return Ok(own);
     }
@@ -221,12 +281,13 @@ pub fn check(
         let name = Path::new(&companion.path).file_name().unwrap_or_default();
         let beside = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
-        match check_one(&beside, companion, &beside_it(&name), strict, control)? {
+        match check_one(&beside, companion, Some(&name), strict, control)? {
             Standing::Same => {}
             Standing::Missing(Missing::Gone) => {
-                return Ok(Standing::Changed(format!(
-                    "{name} is no longer beside it: put it back, or name its folder"
-                )));
+                return Ok(Standing::Changed(Change {
+                    companion: Some(name),
+                    what: Difference::CompanionGone,
+                }));
             }
             Standing::Missing(why) => {
                 return Ok(Standing::Missing(Missing::Beside(name, Box::new(why))));
@@ -241,14 +302,20 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Compares one file with its entry; `it` is the subject of the sentence about a difference.
+/// Compares one file with its entry; `companion`: the name of one that belongs to another file.
 fn check_one(
     path: &Path,
     entry: &Entry,
-    it: &str,
+    companion: Option<&str>,
     strict: bool,
     control: &Control,
 ) -> Result<Standing, Error> {
+    let changed = |what| {
+        Standing::Changed(Change {
+            companion: companion.map(str::to_owned),
+            what,
+        })
+    };
     let Some((bytes, modified_ns)) = size_and_age(path) else {
         let is_denied = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
         return Ok(Standing::Missing(
@@ -259,9 +326,7 @@ fn check_one(
         ));
     };
     if entry.sha256.is_empty() {
-        return Ok(Standing::Changed(format!(
-            "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
-        )));
+        return Ok(changed(Difference::Unknown));
     }
     if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
         return Ok(Standing::Same);
@@ -271,24 +336,18 @@ fn check_one(
         return Ok(Standing::Missing(Missing::Folder));
     }
     if bytes != entry.bytes {
-        let (bytes, was) = (count(bytes), count(entry.bytes));
-        return Ok(Standing::Changed(format!(
-            "{it} has {bytes} bytes and had {was} when the session was saved"
-        )));
+        let (now, then) = (bytes, entry.bytes);
+        return Ok(changed(Difference::Bytes { now, then }));
     }
     Ok(match checksum::of_file(path, control) {
         Ok(sum) if sum == entry.sha256 => Standing::Same,
-        Ok(_) => Standing::Changed(format!(
-            "{it} has other content than when the session was saved"
-        )),
+        Ok(_) => changed(Difference::Content),
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
         Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
         Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unread(why)),
         // The sum of a folder fails where it holds other files.
-        Err(_) => Standing::Changed(format!(
-            "{it} is another folder than when the session was saved"
-        )),
+        Err(_) => changed(Difference::Folder),
     })
 }
 

@@ -9,7 +9,9 @@ mod numbers;
 mod store;
 
 pub use compare::{Again, Match, compare};
-pub use entry::{Entry, Missing, Stamp, Standing, check, companions, describe, look_for};
+pub use entry::{
+    Change, Difference, Entry, Missing, Stamp, Standing, check, companions, describe, look_for,
+};
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
 pub use store::{STORED_AT_MOST_BYTES, folder_of, is_stored_name, restore, store, sweep};

@@ -1,6 +1,6 @@
 //! What becomes of seeds and of the curves that start at them.
 
-use crate::data::Tractogram;
+use crate::data::{Tractogram, keyed};
 use serde::{Deserialize, Serialize};
 
 /// Why one end of a streamline stopped.
@@ -65,25 +65,22 @@ impl StopReason {
             Self::Leap => "Leapt",
         }
     }
-
-    /// In commands and tables.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::ReachedTarget => "reached-target",
-            Self::Terminated => "terminate-region",
-            Self::LeftVolume => "left-volume",
-            Self::LeftMask => "left-mask",
-            Self::LowFa => "low-fa",
-            Self::Angle => "angle",
-            Self::MaxLength => "longest-allowed",
-            Self::MaxSteps => "most-steps",
-            Self::Seed => "at-seed",
-            Self::Loop => "circled-on-spot",
-            Self::Indefinite => "no-metric",
-            Self::Leap => "leapt",
-        }
-    }
 }
+
+keyed!(StopReason {
+    ReachedTarget = "reached-target",
+    Terminated = "terminate-region",
+    LeftVolume = "left-volume",
+    LeftMask = "left-mask",
+    LowFa = "low-fa",
+    Angle = "angle",
+    MaxLength = "longest-allowed",
+    MaxSteps = "most-steps",
+    Seed = "at-seed",
+    Loop = "circled-on-spot",
+    Indefinite = "no-metric",
+    Leap = "leapt",
+});
 
 /// What became of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]

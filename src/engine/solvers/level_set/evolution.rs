@@ -92,9 +92,9 @@ impl Evolution {
         inputs.have_layer(params)?;
         let grid = &inputs.image.grid;
         for sphere in &start.spheres {
-            sphere.check(grid).map_err(Error::Input)?;
+            sphere.check(grid)?;
         }
-        let stencil = Stencil::new(grid, layout.band).map_err(Error::Input)?;
+        let stencil = Stencil::new(grid, layout.band)?;
         // Where every brick has a page: φ, φ before, and the grey values in whole numbers.
         memory::claim_for::<f32>("The segmentation", grid.voxel_count(), 3)?;
         control.begin("Placing the surface", 0);

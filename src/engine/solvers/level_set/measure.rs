@@ -1,6 +1,7 @@
 //! Numbers about a surface, and about how far it is from a reference.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
+use super::error::InputError;
 use super::nearest::Nearest;
 use super::surface::surface;
 use crate::data::{Mask, Surface};
@@ -143,15 +144,12 @@ pub struct Agreement {
 
 /// Borders are voxels inside with a face neighbour outside, or at the grid's edge. Needs the backend's
 /// threads installed.
-pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, String> {
+pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
     let found = found.whole();
     let reference = reference.whole().in_the_order_of(&found.grid);
-    let reference = reference.ok_or_else(|| {
-        "Found a reference on other voxels than the image's, expected the same grid; resample it"
-            .to_owned()
-    })?;
+    let reference = reference.ok_or(InputError::ReferenceGrid)?;
     if reference.count() == 0 {
-        return Err("Found an empty reference, expected voxels in it; choose another".to_owned());
+        return Err(InputError::EmptyReference);
     }
     let pairs = found.inside.iter().zip(reference.inside.iter());
     let mut counts = [[0u64; 2]; 2];

@@ -1,6 +1,7 @@
 //! Target and tolerance from voxels that a user sampled, and from what lies around them.
 
 use super::background::Background;
+use super::error::InputError;
 use crate::data::Volume;
 use crate::data::statistics::quantile;
 use glam::DVec3;
@@ -73,7 +74,7 @@ const BESIDE: f64 = 0.1;
 
 impl Probe {
     /// Of voxels by their numbers, each counted once. Needs the backend's threads installed.
-    pub fn new(image: &Volume, frame: usize, voxels: &[usize]) -> Result<Self, String> {
+    pub fn new(image: &Volume, frame: usize, voxels: &[usize]) -> Result<Self, InputError> {
         let values = image.frame(frame);
         let mut known: Vec<usize> = voxels
             .iter()
@@ -84,7 +85,7 @@ impl Probe {
         known.dedup();
         let count = known.len();
         if count == 0 {
-            return Err("Found no probed voxel with a value, expected some; probe more".to_owned());
+            return Err(InputError::NothingProbed);
         }
         let own = || known.iter().map(|v| f64::from(values[*v]));
         let mean = own().sum::<f64>() / count as f64;
@@ -127,10 +128,7 @@ impl Probe {
         // Where the background cuts one side off the target moves away from it: the border stays on the other.
         let (target, tolerance) = (0.5 * (low + high), 0.5 * (high - low));
         if !(tolerance > 0.0) {
-            return Err(format!(
-                "Found the value {mean} in every probed voxel and in nearly all others, expected a tissue that \
-                 differs from the rest; choose another image"
-            ));
+            return Err(InputError::ProbedLikeAll(mean));
         }
         Ok(Self {
             moved: (target - mean).abs() > 1e-6 * (high - low),

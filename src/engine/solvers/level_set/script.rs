@@ -1,6 +1,7 @@
 //! What was done in a run, and how it ended.
 
 use super::alarm::Leak;
+use super::error::InputError;
 use super::parameters::{Layout, Params};
 use super::start::Sphere;
 use serde::{Deserialize, Serialize};
@@ -50,13 +51,11 @@ impl Script {
     }
 
     /// One sentence if it asks for more steps than the longest run, or for speed inputs that are not among these.
-    pub fn check(&self, inputs: usize) -> Result<(), String> {
+    pub fn check(&self, inputs: usize) -> Result<(), InputError> {
         let last = self.events.iter().map(|event| event.step).max();
         let steps = self.steps.max(last.unwrap_or(0));
         if steps > MOST_STEPS {
-            return Err(format!(
-                "Found a run of {steps} steps, expected at most {MOST_STEPS}; lower the number of steps"
-            ));
+            return Err(InputError::TooManySteps(steps));
         }
         let asked = self.events.iter().filter_map(|event| match event.what {
             What::Inputs(number) => Some(number),
@@ -64,10 +63,10 @@ impl Script {
         });
         match asked.max().filter(|number| *number >= inputs) {
             None => Ok(()),
-            Some(number) => Err(format!(
-                "Found a change to speed inputs of number {number}, expected one below {inputs}; add those that \
-                 are missing, or take the change out"
-            )),
+            Some(number) => Err(InputError::SpeedInputs {
+                number,
+                known: inputs,
+            }),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::background::Background;
 use super::bricks::{counts, origin};
+use super::error::InputError;
 use super::painted::Painted;
 use super::parameters::{Layout, Mode, Params};
 use super::row::KEPT_OUT;
@@ -39,19 +40,15 @@ pub struct Inputs {
 
 impl Inputs {
     /// Needs the backend's threads installed.
-    pub fn new(image: &Volume, frame: usize) -> Result<Self, String> {
+    pub fn new(image: &Volume, frame: usize) -> Result<Self, InputError> {
         let values = image.frame(frame);
         let missing = values.par_iter().filter(|v| !v.is_finite()).count();
         if missing == values.len() {
-            return Err(
-                "Found no voxel with a value, expected an image; choose another".to_owned(),
-            );
+            return Err(InputError::NoValue);
         }
         let (low, high) = image.range(frame);
         if !(high > low) {
-            return Err(format!(
-                "Found {low} in every voxel, expected an image with contrast; choose another"
-            ));
+            return Err(InputError::NoContrast(low));
         }
         Ok(Self {
             image: image.clone(),
@@ -409,7 +406,7 @@ pub fn speed_picture(
     params: &Params,
     spheres: &[Sphere],
     inside: Option<(i64, u64)>,
-) -> Result<Volume, String> {
+) -> Result<Volume, InputError> {
     let grid = &inputs.image.grid;
     let stencil = Stencil::new(grid, Layout::BEST.band)?;
     let speeds = Speeds::new(inputs, params, &stencil, spheres);

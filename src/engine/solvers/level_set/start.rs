@@ -1,6 +1,7 @@
 //! Where the surface begins, and what a hand adds or cuts away.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
+use super::error::InputError;
 use super::parameters::Layout;
 use super::stencil::{Stencil, distance};
 use crate::data::{Grid, Mask};
@@ -20,21 +21,14 @@ pub struct Sphere {
 }
 
 impl Sphere {
-    pub fn check(&self, grid: &Grid) -> Result<(), String> {
+    pub fn check(&self, grid: &Grid) -> Result<(), InputError> {
         if !(self.radius_mm > 0.0 && self.radius_mm.is_finite() && self.centre.is_finite()) {
-            return Err(format!(
-                "Found a sphere with a radius of {} mm, expected more than 0; draw it larger",
-                self.radius_mm
-            ));
+            return Err(InputError::Radius(self.radius_mm));
         }
-        let [x, y, z] = self.centre.to_array();
         let within = |voxel| distance(grid, 1.0, voxel, self.centre) < self.radius_mm;
         let meets = self.block(grid).any(within);
         if !meets {
-            return Err(format!(
-                "Found a sphere at {x:.1}, {y:.1}, {z:.1} mm that holds no voxel of the image, expected \
-                 one within it; move it"
-            ));
+            return Err(InputError::SphereOutside(self.centre));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! grids W is diagonal; on sheared ones W = Σ ρₖ eₖ eₖᵀ over whole offsets, ρₖ ≥ 0 (Selling 1874), so
 //! that upwinding along the eₖ is monotone and consistent (as in the cost fields; Mirebeau 2018).
 
+use super::error::InputError;
 use crate::data::Grid;
 use glam::{DMat3, DVec3, I64Vec3};
 
@@ -45,7 +46,7 @@ pub struct Stencil {
 }
 
 impl Stencil {
-    pub fn new(grid: &Grid, band: f32) -> Result<Self, String> {
+    pub fn new(grid: &Grid, band: f32) -> Result<Self, InputError> {
         let spacing = grid.spacing();
         let h_mm = spacing.min_element();
         let inverse = grid.voxel_from_world.matrix3;
@@ -77,11 +78,7 @@ impl Stencil {
             Kind::Sheared => selling(w),
         };
         if offsets.iter().any(|o| o.e.iter().any(|c| c.abs() > 1)) {
-            return Err(
-                "Found voxel axes that lean by more than a voxel, expected straighter ones; resample \
-                 the image onto a straight grid"
-                    .to_owned(),
-            );
+            return Err(InputError::LeaningAxes);
         }
         let shares = |of: [f64; 6]| of.map(|v| v as f32);
         let w6 = match kind {

@@ -22,6 +22,7 @@ mod design;
 mod doubts;
 pub mod eigen;
 mod given;
+mod map_name;
 mod maps;
 mod parameters;
 mod wild;
@@ -30,6 +31,7 @@ pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MOST_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
 pub use given::{given, given_mask};
+pub use map_name::FitMap;
 pub use parameters::{Method, Params};
 pub use wild::Residuals;
 

@@ -1,13 +1,14 @@
 //! The commands of what lies under the views.
 
-use super::edits::{filed, said};
 use super::follow::{profile_columns, rules};
 use crate::io::quoted;
 use crate::solvers::tractogram::profile::Sense;
 use crate::state::bundle::{Column, Drawer, Shown};
 use crate::state::document::Layer;
+use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipe::table::TableRecipe;
+use crate::state::recipes::{filed, selection_options};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -75,7 +76,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                         let shape = specs.first().map(|s| quoted(&s.shape.to_string()));
                         let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
                     }
-                    Err(region) => parts.lacks(&format!("the region \"{region}\"")),
+                    Err(Unfiled(region)) => parts.lacks(&format!("the region \"{region}\"")),
                 }
             }
             if settings.sense == Sense::Turned {
@@ -178,7 +179,7 @@ impl<'a> Parts<'a> {
         };
         let rules = rules(state, sieve, crate::state::bundle::lines_of(layer)?)?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
-        let step = said(&state.document, sieve, &rules).filter(|_| here);
+        let step = selection_options(&state.document, sieve, &rules).filter(|_| here);
         if step.is_none() {
             self.lacks("what the filter asks for");
         }

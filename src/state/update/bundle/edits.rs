@@ -4,15 +4,14 @@ use super::super::edit;
 use super::{follow, submit};
 use crate::data::{DataId, Tractogram};
 use crate::jobs::bundle::ForBundle;
-use crate::solvers::tractogram::selection::{Edit, Rules, Runs, Said};
-use crate::state::bundle::{Column, Sieve, lines_of};
+use crate::solvers::tractogram::selection::{Edit, Runs};
+use crate::state::bundle::lines_of;
 use crate::state::document::{Content, Display, Layer, LayerId};
-use crate::state::edits::{Choice, on_image};
 use crate::state::filter::WEIGHT;
+use crate::state::recipes::{edited, selection_options};
 use crate::state::session::Severity;
 use crate::state::words::streamlines;
-use crate::state::{Document, Effect, Recipe, State, Task};
-use std::path::PathBuf;
+use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 
 /// What the filter leaves, as a new layer. Rules are recorded as they are; where they ask for images, which
@@ -36,7 +35,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let step = match (by_rules, state.sifted(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(sifted)) => Edit::Keep(Runs {
-            said: said(&state.document, &sieve, &rules).filter(|_| !moved && !weighed),
+            said: selection_options(&state.document, &sieve, &rules).filter(|_| !moved && !weighed),
             ..Runs::new(&sifted.marks.0)
         }),
         (false, None) => return,
@@ -135,7 +134,7 @@ pub fn done(
     let mut steps = known.unwrap_or_default();
     steps.push(step);
     let base = old.recipe.base().clone();
-    let recipe = recipe(document, base, &steps);
+    let recipe = edited(document, base, &steps);
     let made = document.made.get(&id).cloned();
     let label = if fresh {
         "Keep streamlines"
@@ -222,74 +221,4 @@ fn name(document: &Document, of: &str) -> String {
     let mut names = std::iter::once(first.clone()).chain(more);
     let free = names.find(|name| document.layer_named(name).is_none());
     free.unwrap_or(first)
-}
-
-/// How streamlines were made, and what was done to them.
-pub fn recipe(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
-    if steps.is_empty() {
-        return base;
-    }
-    let text = |step: &Edit| match step {
-        Edit::Select(rules) => arguments(document, rules, Vec::new(), Vec::new()),
-        Edit::Keep(runs) => runs.said.clone(),
-    };
-    Recipe::Edited {
-        of: Box::new(base),
-        steps: steps.iter().map(text).collect(),
-    }
-}
-
-/// The file that an image is, with the command that makes it where it is a map of the fit. `None` where it is
-/// neither, or was moved.
-pub(super) fn filed(layer: &Layer) -> Option<(PathBuf, Option<String>)> {
-    match (&layer.recipe, &layer.path) {
-        (Recipe::File(file), Some(_)) if layer.display.frame == 0 => Some((file.clone(), None)),
-        (recipe @ Recipe::Fit { map, .. }, None) => {
-            let file = PathBuf::from(format!("maps/{map}.nii.gz"));
-            Some((file, Some(recipe.command())))
-        }
-        _ => None,
-    }
-}
-
-/// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
-/// before. `None` where an image is neither, or was moved.
-pub(super) fn said(document: &Document, sieve: &Sieve, rules: &Rules) -> Option<Said> {
-    let (mut images, mut needs) = (Vec::new(), Vec::new());
-    for limit in &sieve.limits {
-        let Column::Image(id) = limit.column else {
-            continue;
-        };
-        let Some(layer) = document.layer(id) else {
-            continue;
-        };
-        let (file, need) = filed(layer)?;
-        needs.extend(need);
-        let open = |end: Option<f32>, open: f32| end.unwrap_or(open);
-        let low = open(limit.low, f32::NEG_INFINITY);
-        let high = open(limit.high, f32::INFINITY);
-        images.push(on_image(&file, low, high, limit.counting));
-    }
-    arguments(document, rules, images, needs)
-}
-
-/// `None` where a region is a mask without a file.
-fn arguments(
-    document: &Document,
-    rules: &Rules,
-    images: Vec<String>,
-    needs: Vec<String>,
-) -> Option<Said> {
-    let choice = Choice {
-        group: rules.group.clone(),
-        regions: document.specs(&rules.regions).ok()?,
-        by_ends: rules.by_ends,
-        values: rules.values.clone(),
-        images,
-        stop: rules.stop,
-        invert: rules.invert,
-        at_most: rules.at_most,
-    };
-    let options = choice.to_string();
-    Some(Said { needs, options })
 }

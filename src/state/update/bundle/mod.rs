@@ -9,7 +9,7 @@ mod measure;
 mod save;
 
 pub use asked::{asked, sifted};
-pub use edits::{keep_marked, recipe};
+pub use edits::keep_marked;
 pub use follow::follow;
 pub(super) use follow::{regions, rules};
 
@@ -116,7 +116,7 @@ pub fn done(state: &mut State, done: OfBundle) {
             fresh,
         } => edits::done(state, layer, of, (edit, tractogram), fresh),
         OfBundle::Stopped(found) => {
-            state.session.stopped.done(found);
+            state.session.bundle.stopped.done(found);
         }
         OfBundle::Shifted {
             layer,
@@ -151,7 +151,7 @@ pub fn failed(state: &mut State, slot: Slot) {
         Slot::Columns => working.columns.fail(),
         Slot::Order => working.order.fail(),
         Slot::Extract => working.extract.fail(),
-        Slot::Stopped => state.session.stopped.fail(),
+        Slot::Stopped => working.stopped.fail(),
         // Not where a newer one has taken its place.
         Slot::Shift if state.session.jobs.iter().all(|j| j.slot != slot) => {
             state.session.shifting.retain(|s| !s.running);
@@ -159,6 +159,7 @@ pub fn failed(state: &mut State, slot: Slot) {
         Slot::Pick => working.picking = None,
         Slot::Profile => working.profile.fail(),
         Slot::Connect => working.connect.fail(),
+        Slot::Path => state.session.paths.fail(),
         _ => {}
     }
 }

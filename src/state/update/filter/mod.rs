@@ -4,7 +4,7 @@ mod put;
 mod sums;
 mod told;
 
-pub use told::{recipe as recipe_of, told};
+pub use told::told;
 
 use super::bundle::keep_marked;
 use super::{edit, exported, pathways};
@@ -488,7 +488,7 @@ pub fn done(state: &mut State, committed: Committed) {
             ),
             false => said,
         };
-        state.session.status_of_task = Some((Task::Filter, said.clone()));
+        state.session.status_about.task = Some((Task::Filter, said.clone()));
         state.session.status = said;
     }
 }

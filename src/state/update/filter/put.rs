@@ -1,6 +1,5 @@
 //! What a fit leaves in the document: weights of the streamlines, maps, what a bundle adds.
 
-use super::recipe_of;
 use crate::data::Volume;
 use crate::data::appearance::ColourMap;
 use crate::data::appearance::Interpolation;
@@ -11,6 +10,7 @@ use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
     Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
+use crate::state::recipes::weight_recipe;
 use crate::state::session::Severity;
 use crate::state::update::{changed, edit};
 use crate::state::words::{THIN, count};
@@ -164,7 +164,7 @@ pub(super) fn weights(state: &mut State, running: Running, committed: Committed)
 
 /// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitOf) {
-    let recipe = recipe_of(document, of, from, 0.0).unwrap_or(Recipe::NoCommand {
+    let recipe = weight_recipe(document, of, from, 0.0).unwrap_or(Recipe::NoCommand {
         region: String::new(),
     });
     let window = window(&map, &volume);

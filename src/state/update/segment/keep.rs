@@ -5,14 +5,13 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::jobs::{ForRegions, ForSegment, Play, Request, SaveLabels, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::recipe::segment::{ScriptInputs, SegmentRecipe, SegmentScript};
-use crate::state::recipe::{ShapeSpec, Source};
+use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::words::{fixed, with_unit};
 use crate::state::{Display, Document, Effect, Recipe, State, defaults};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How the surface as it is was made.
@@ -38,135 +37,6 @@ fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
     })
 }
 
-/// Files that a script names.
-struct Files<'a> {
-    document: &'a Document,
-    /// Masks without a file go beside this one.
-    beside: Option<&'a Path>,
-    /// What is in no file and has no place beside.
-    unfiled: Option<String>,
-    masks: Vec<(Mask, PathBuf)>,
-}
-
-impl Files<'_> {
-    fn image(&mut self, id: LayerId) -> PathBuf {
-        let layer = self.document.layer(id);
-        let name = layer.map_or_else(String::new, |l| l.name.clone());
-        let layer = layer.filter(|l| !self.document.moved.contains_key(&l.id));
-        let found = layer.and_then(|layer| match (&layer.path, &layer.recipe) {
-            (Some(path), _) => Some(path.clone()),
-            (None, Recipe::Phantom { seed } | Recipe::Scan(Source::Phantom { seed })) => {
-                let part = match layer.content {
-                    Content::Scan { .. } => ":dwi",
-                    _ => "",
-                };
-                Some(PathBuf::from(format!("phantom:{seed}{part}")))
-            }
-            _ => None,
-        });
-        found.unwrap_or_else(|| {
-            self.unfiled.get_or_insert(name);
-            PathBuf::new()
-        })
-    }
-
-    fn mask(&mut self, name: &str, mask: &Mask) -> PathBuf {
-        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
-        let layer = self.document.layers.iter().find(same);
-        let there = layer.filter(|l| !self.document.moved.contains_key(&l.id));
-        if let Some(path) = there.and_then(|l| l.path.clone()) {
-            return path;
-        }
-        // Several changes of a run may name one.
-        if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
-            return path.clone();
-        }
-        let Some(file) = self.beside else {
-            self.unfiled.get_or_insert(name.to_owned());
-            return PathBuf::new();
-        };
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let number = self.masks.len() + 1;
-        let path = file.with_file_name(format!("{stem}-mask-{number}.nii.gz"));
-        self.masks.push((mask.clone(), path.clone()));
-        path
-    }
-
-    fn inputs(&mut self, inputs: &SpeedInputs) -> ScriptInputs {
-        let [grow_here, not_here] = inputs
-            .painted
-            .each_ref()
-            .map(|shapes| shapes.iter().map(|s| self.shape(s)).collect());
-        ScriptInputs {
-            layer: inputs.layer.map(|(id, _)| self.image(id)),
-            layer_volume: inputs.layer.map_or(0, |(_, frame)| frame),
-            grow_here,
-            not_here,
-        }
-    }
-
-    fn shape(&mut self, shape: &Shape) -> ShapeSpec {
-        let path = match shape {
-            Shape::Mask(mask) => self.mask("a region of the speed", mask),
-            _ => PathBuf::new(),
-        };
-        // A path is there, so every shape can be said.
-        ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
-    }
-}
-
-/// The script of a segmentation. Masks without a file go beside `beside`, if there is one; what else is
-/// in no file is named.
-fn script(
-    document: &Document,
-    made: &Segmented,
-    beside: Option<&Path>,
-) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
-    let mut files = Files {
-        document,
-        beside,
-        unfiled: None,
-        masks: Vec::new(),
-    };
-    let mask = match &made.start {
-        Start::Mask(name, mask) => Some(files.mask(name, mask)),
-        _ => None,
-    };
-    let mut inputs = made.inputs.iter().map(|inputs| files.inputs(inputs));
-    let first = inputs.next().unwrap_or_default();
-    let later = inputs.collect();
-    let script = SegmentScript {
-        image: files.image(made.image),
-        volume: made.frame,
-        mask,
-        threshold: match made.start {
-            Start::Values { low, high } => Some((low, high)),
-            _ => None,
-        },
-        fill: match made.start {
-            Start::Filled { at, within } => Some((at, within)),
-            _ => None,
-        },
-        spheres: made.spheres.clone(),
-        layer: first.layer,
-        layer_volume: first.layer_volume,
-        grow_here: first.grow_here,
-        not_here: first.not_here,
-        later,
-        run: made.script.clone(),
-    };
-    (script, files.unfiled, files.masks)
-}
-
-pub fn recipe_of(document: &Document, made: &Segmented, file: Option<PathBuf>) -> Recipe {
-    let (script, unfiled, _) = script(document, made, None);
-    Recipe::Segment(Box::new(SegmentRecipe {
-        script,
-        unfiled,
-        file,
-    }))
-}
-
 /// How the surface at rest was made.
 pub fn now(state: &State) -> Option<Segmented> {
     made(&state.document, state.resting_surface()?.0)
@@ -179,7 +49,7 @@ pub fn told(state: &State) -> Option<Recipe> {
     let working = &state.session.segment;
     let written = working.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
-    Some(recipe_of(
+    Some(segmented_recipe(
         &state.document,
         &made,
         written.map(|(path, _)| path.clone()),
@@ -203,7 +73,7 @@ pub(super) fn keep(state: &mut State) {
     };
     let used = state.document.segmented.len();
     made.colour = defaults::CATEGORIES[used % defaults::CATEGORIES.len()];
-    let recipe = recipe_of(&state.document, &made, None);
+    let recipe = segmented_recipe(&state.document, &made, None);
     let ml = made
         .measures
         .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
@@ -292,7 +162,7 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
 /// The run so far, and the masks that it names.
 fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<Request> {
     let made = made(&state.document, live)?;
-    let (script, unfiled, masks) = script(&state.document, &made, Some(&path));
+    let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(
             "A run script names its image, and \"{name}\" is in no file: export it first, then open that"

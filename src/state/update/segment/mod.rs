@@ -3,7 +3,7 @@
 mod back;
 mod keep;
 
-pub use keep::{now, recipe_of, told};
+pub use keep::{now, told};
 
 use super::{edit, exported, layers, pathways, tracks};
 use crate::data::region::RegionId;
@@ -227,7 +227,7 @@ fn place_label(sphere: &Sphere) -> &'static str {
 fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
-        return state.session.warned(Slot::Segment, why);
+        return state.session.warned(Slot::Segment, why.to_string());
     }
     guess(state);
     edit(state, place_label(&sphere), false, |d| {

@@ -1,11 +1,12 @@
 //! Layers of a session that come after it was opened: their files are found, or they are made again.
 
-use super::super::{basis::remake, bundle, changed, edit, fitting};
+use super::super::{basis::remake, changed, edit, fitting};
 use super::{arrange_read, submit};
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::recipes;
 use crate::state::saved::{self, Absent};
 use crate::state::session::{Severity, Topic};
 use crate::state::words::{count, counted};
@@ -34,7 +35,7 @@ pub(super) fn was_restored(state: &mut State, restored: RestoredLayers, effects:
             continue;
         };
         let mut notes = Vec::new();
-        let outcome = one.and_then(|one| {
+        let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: to take it back would be to lose it again.
             notes = saved::one(&mut state.document, &absent, one)?;
             Ok(())
@@ -126,8 +127,8 @@ pub(super) fn was_made_again(
         return;
     };
     let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
-    let recipe = saved::recipe(&state.document, &made);
-    let recipe = bundle::recipe(&state.document, recipe, &edits);
+    let recipe = recipes::recipe(&state.document, &made);
+    let recipe = recipes::edited(&state.document, recipe, &edits);
     let name = absent.layer.name.clone();
     let number = count(tractogram.len() as u64);
     let mut lost = None;

@@ -2,6 +2,7 @@
 
 use super::act;
 use crate::solvers::commit::cylinder::Timing;
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::bundle::lines_of;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::words::counted;
@@ -115,7 +116,15 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
     let none = (!head).then_some(EVERYWHERE);
     // Voxels whose tensor was repaired are marked, too, and are nobody's mask.
-    let mark = |layer: &crate::state::Layer| matches!(&layer.recipe, Recipe::Fit { map, .. } if map == "repaired");
+    let mark = |layer: &crate::state::Layer| {
+        matches!(
+            layer.recipe,
+            Recipe::Fit {
+                map: FitMap::Repaired,
+                ..
+            }
+        )
+    };
     let fits =
         |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_)) && !mark(layer);
     if let Some(id) = layer_row(ui, state, words, (now, shown), none, fits) {

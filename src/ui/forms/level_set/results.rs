@@ -219,7 +219,7 @@ fn agreement(ui: &mut Ui, figures: &Figures, memory: &mut Memory) {
     };
     let agreement = match agreement {
         Ok(agreement) => agreement,
-        Err(why) => return rows::hint(ui, why),
+        Err(why) => return rows::hint(ui, &why.to_string()),
     };
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, !memory.narrow));
     if clicked {

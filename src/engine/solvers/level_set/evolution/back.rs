@@ -186,7 +186,7 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(Self, Ended), Error> {
-        script.check(inputs.len()).map_err(Error::Input)?;
+        script.check(inputs.len())?;
         let Some(first) = inputs.first() else {
             let why = "Found no image to run in, expected one; name it";
             return Err(Error::Input(why.to_owned()));

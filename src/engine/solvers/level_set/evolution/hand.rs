@@ -70,9 +70,7 @@ impl Evolution {
 
     /// Adds a sphere, or cuts it away: then the surface keeps out of it.
     pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
-        sphere
-            .check(&self.inputs().image.grid)
-            .map_err(Error::Input)?;
+        sphere.check(&self.inputs().image.grid)?;
         let before = self.field()?;
         let field = edited(&before, sphere);
         let census = field.census(0.0);

@@ -1,0 +1,54 @@
+//! Keys: what machines read, as values of options, members and values of JSON, columns, parts of file names and members
+//! of sessions. A key never changes, whatever the label of the same thing becomes.
+
+/// Declares the keys of an enum for both directions: `keyed!(Role { Seed = "seed", Target = "target" });` gives `KEYS`,
+/// `key()` and `from_key()`. `keyed!(Role, serde { .. });` also writes and reads them in sessions. A second set names its
+/// functions, `keyed!(Role, json_key, from_json_key { .. });`, and variants that hold something have keys one way only:
+/// `keyed!(WeightMap, suffix { Error = "rmse", Worse(_) = "worse" });`.
+#[macro_export]
+macro_rules! keyed {
+    ($type:ident { $($variant:ident = $key:literal),+ $(,)? }) => {
+        impl $type {
+            /// All keys, in the order of their declaration.
+            pub const KEYS: &'static [&'static str] = &[$($key),+];
+        }
+        $crate::keyed!($type, key, from_key { $($variant = $key),+ });
+    };
+    ($type:ident, serde { $($variant:ident = $key:literal),+ $(,)? }) => {
+        $crate::keyed!($type { $($variant = $key),+ });
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.key())
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let key = <String as ::serde::Deserialize>::deserialize(from)?;
+                let unknown = || <D::Error as ::serde::de::Error>::unknown_variant(&key, Self::KEYS);
+                Self::from_key(&key).ok_or_else(unknown)
+            }
+        }
+    };
+    ($type:ident, $to:ident, $from:ident { $($variant:ident = $key:literal),+ $(,)? }) => {
+        $crate::keyed!($type, $to { $($variant = $key),+ });
+        impl $type {
+            /// The value that has this key.
+            pub fn $from(key: &str) -> Option<Self> {
+                match key {
+                    $($key => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+    ($type:ident, $to:ident { $($variant:ident $(($($any:tt)*))? = $key:literal),+ $(,)? }) => {
+        impl $type {
+            /// What machines read: it never changes.
+            pub const fn $to(&self) -> &'static str {
+                match self {
+                    $(Self::$variant $(($($any)*))? => $key),+
+                }
+            }
+        }
+    };
+}

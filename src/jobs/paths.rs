@@ -1,0 +1,289 @@
+//! What the disk answers about paths, before anything is read or written there.
+//!
+//! A disk may be slow, or never answer: each question waits on a thread of its own, which is left behind once its
+//! job is cancelled. The next question is then answered at once.
+
+use super::{Outcome, Output};
+use crate::compute::{Control, thread};
+use crate::io;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Whether files can be written, and which of them exist.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckDestination {
+    pub path: PathBuf,
+    /// Usual endings of such a file, for the sentence about another one.
+    pub endings: Vec<&'static str>,
+    /// All endings that it may have.
+    pub accepted: Vec<&'static str>,
+    /// All files that would be written.
+    pub files: Vec<PathBuf>,
+    /// Where to write instead if the folder takes no files.
+    pub home: Option<PathBuf>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Destination {
+    /// Why nothing can be written there, as far as can be found out before.
+    pub error: Option<PathError>,
+    /// Files that would be replaced.
+    pub existing: Vec<PathBuf>,
+    /// The same name in the home folder, if only that takes files.
+    pub better: Option<PathBuf>,
+}
+
+/// Whether files can be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckReadable {
+    pub paths: Vec<PathBuf>,
+    /// A folder is as good as a file.
+    pub folders: bool,
+}
+
+/// How a path goes on, as far as the names in its folder leave only one way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CompletePath {
+    /// All that is typed.
+    pub text: String,
+    /// The part of it that stays.
+    pub kept: String,
+    pub path: PathBuf,
+    /// The names in `path` itself are meant, not those that begin like its last one.
+    pub within: bool,
+}
+
+/// A path as far as there is only one way to go on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Completed {
+    pub text: String,
+    /// The names to choose from, where there are several.
+    pub names: Vec<String>,
+}
+
+/// Why a path cannot be read or written: one sentence each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PathError {
+    /// A folder, where a file is to be written.
+    FolderToWrite(PathBuf),
+    /// A folder, where a file is to be read.
+    FolderToRead(PathBuf),
+    /// The name has none of these endings.
+    Ending(Vec<&'static str>),
+    NoFolder(PathBuf),
+    NoFile(PathBuf),
+    /// The folder takes no files.
+    NotWritable(PathBuf),
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FolderToWrite(path) => {
+                let path = path.display();
+                write!(f, "This is a folder, add the name of a file: {path}")
+            }
+            Self::FolderToRead(path) => {
+                write!(f, "This is a folder, expected a file: {}", path.display())
+            }
+            Self::Ending(endings) => {
+                let listed = match endings.as_slice() {
+                    [one, other] => format!("{one} or .{other}"),
+                    several => several.join(", ."),
+                };
+                write!(f, "Expected a name that ends in .{listed}")
+            }
+            Self::NoFolder(folder) => write!(f, "There is no folder {}", folder.display()),
+            Self::NoFile(path) => {
+                write!(f, "There is no file of this name: {}", path.display())
+            }
+            Self::NotWritable(folder) => {
+                let folder = folder.display();
+                write!(f, "No file can be made in {folder}, choose another folder")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// A question about paths; the newest replaces the one before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PathQuestion {
+    Destination(CheckDestination),
+    Readable(CheckReadable),
+    Complete(CompletePath),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PathAnswer {
+    Destination(Destination),
+    /// The first path that cannot be read.
+    Readable(Result<(), PathError>),
+    Complete(Completed),
+}
+
+/// A question with its number: the same question, put again later, may have another answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathCheck {
+    pub number: u64,
+    pub question: PathQuestion,
+}
+
+impl PathCheck {
+    pub(super) fn label(&self) -> String {
+        let path = match &self.question {
+            PathQuestion::Destination(check) => Some(&check.path),
+            PathQuestion::Readable(check) => check.paths.first(),
+            PathQuestion::Complete(complete) => Some(&complete.path),
+        };
+        let path = path.map_or_else(String::new, |path| path.display().to_string());
+        format!("Checking {path}")
+    }
+
+    pub(super) fn run(self, control: &Control) -> Outcome {
+        let question = self.question.clone();
+        match unless_cancelled(control, move || question.answer()) {
+            Ok(Some(answer)) => Outcome::Done(Output::Path(self, answer)),
+            Ok(None) => Outcome::Cancelled,
+            Err(sentence) => Outcome::Failed(sentence),
+        }
+    }
+}
+
+impl PathQuestion {
+    /// Waits for the disk.
+    pub fn answer(&self) -> PathAnswer {
+        match self {
+            Self::Destination(check) => PathAnswer::Destination(check.answer()),
+            Self::Readable(check) => PathAnswer::Readable(check.answer()),
+            Self::Complete(complete) => PathAnswer::Complete(complete.answer()),
+        }
+    }
+}
+
+/// The result of `ask`; `None` where the job is cancelled first: the disk cannot be stopped, so its thread goes on
+/// alone. An error is a sentence.
+fn unless_cancelled<T: Send + 'static>(
+    control: &Control,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, String> {
+    let (sender, receiver) = channel();
+    // Nobody may be there any more when the answer comes.
+    thread::start("path", move || drop(sender.send(ask()))).map_err(|e| e.to_string())?;
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(20)) {
+            Ok(answer) => return Ok(Some(answer)),
+            Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let sentence = "The disk gave no answer about this path, try again";
+                return Err(sentence.to_owned());
+            }
+        }
+    }
+}
+
+impl CheckDestination {
+    fn answer(&self) -> Destination {
+        let folder = self.path.parent();
+        // A file is made there as a trial: only for a name that would be taken.
+        let error = self.error(folder);
+        let better = match (&error, folder) {
+            (Some(PathError::NotWritable(_) | PathError::NoFolder(_)), Some(folder)) => {
+                self.better(folder)
+            }
+            _ => None,
+        };
+        let files = self.files.iter().filter(|file| file.exists());
+        Destination {
+            error,
+            existing: files.cloned().collect(),
+            better,
+        }
+    }
+
+    fn error(&self, folder: Option<&Path>) -> Option<PathError> {
+        if self.path.is_dir() {
+            return Some(PathError::FolderToWrite(self.path.clone()));
+        }
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_lowercase();
+        let ends = |e: &&str| name.ends_with(&format!(".{e}"));
+        if !self.accepted.iter().any(ends) {
+            return Some(PathError::Ending(self.endings.clone()));
+        }
+        let folder = folder?;
+        if !folder.is_dir() {
+            return Some(PathError::NoFolder(folder.to_owned()));
+        }
+        (!takes_files(folder)).then(|| PathError::NotWritable(folder.to_owned()))
+    }
+
+    fn better(&self, folder: &Path) -> Option<PathBuf> {
+        let (home, name) = (self.home.as_ref()?, self.path.file_name()?);
+        (folder != home && takes_files(home)).then(|| home.join(name))
+    }
+}
+
+/// Whether a file could be made in this folder now.
+fn takes_files(folder: &Path) -> bool {
+    io::atomic::check_file(&folder.join("a file")).is_ok()
+}
+
+impl CheckReadable {
+    fn answer(&self) -> Result<(), PathError> {
+        self.paths.iter().try_for_each(|path| self.one(path))
+    }
+
+    fn one(&self, path: &Path) -> Result<(), PathError> {
+        if path.is_dir() {
+            return match self.folders {
+                true => Ok(()),
+                false => Err(PathError::FolderToRead(path.to_owned())),
+            };
+        }
+        if path.exists() {
+            return Ok(());
+        }
+        Err(match path.parent().filter(|above| !above.is_dir()) {
+            Some(above) => PathError::NoFolder(above.to_owned()),
+            None => PathError::NoFile(path.to_owned()),
+        })
+    }
+}
+
+impl CompletePath {
+    fn answer(&self) -> Completed {
+        let begin = self.path.file_name().filter(|_| !self.within);
+        let begin = begin.unwrap_or_default().to_string_lossy().into_owned();
+        let folder = match self.within {
+            true => Some(&*self.path),
+            false => self.path.parent(),
+        };
+        let paths = folder.map(io::names_in).and_then(Result::ok);
+        let named = |path: &PathBuf| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let hidden = name.starts_with('.') && !begin.starts_with('.');
+            let ending = if path.is_dir() { "/" } else { "" };
+            (name.starts_with(&begin) && !hidden).then(|| format!("{name}{ending}"))
+        };
+        let mut names: Vec<String> = paths.iter().flatten().filter_map(named).collect();
+        let shared = names.iter().cloned().reduce(|a, b| common(&a, &b));
+        if names.len() < 2 {
+            names.clear();
+        }
+        Completed {
+            text: format!("{}{}", self.kept, shared.unwrap_or(begin)),
+            names,
+        }
+    }
+}
+
+/// The letters that two names begin with.
+fn common(a: &str, b: &str) -> String {
+    let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
+    same.map(|(x, _)| x).collect()
+}

@@ -1,0 +1,132 @@
+//! Paths as typed: what is asked about them, and what they stand for.
+
+use super::Purpose;
+use crate::state::filter::FilterFile;
+use crate::state::{CheckDestination, CheckReadable, CompletePath, PathQuestion};
+use std::path::{Path, PathBuf};
+
+/// Files that would be replaced.
+#[derive(Clone, Debug)]
+pub struct Existing {
+    /// The path that was chosen.
+    pub path: PathBuf,
+    /// At least one: that path, or files with other parts of what is saved.
+    pub files: Vec<PathBuf>,
+}
+
+impl Existing {
+    /// `a.tck and a.tsf exist. Saving replaces them`.
+    pub fn sentence(&self) -> String {
+        let name = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        let names: Vec<String> = self.files.iter().map(name).collect();
+        match names.split_last() {
+            Some((last, [])) => format!("{last} exists. Saving replaces it"),
+            Some((last, others)) => {
+                let others = others.join(", ");
+                format!("{others} and {last} exist. Saving replaces them")
+            }
+            None => String::new(),
+        }
+    }
+}
+
+/// Whether these paths can be read, or something be saved under the first of them.
+pub fn check(purpose: &Purpose, paths: &[PathBuf]) -> Option<PathQuestion> {
+    let path = paths.first()?;
+    if !purpose.saves() {
+        return Some(PathQuestion::Readable(CheckReadable {
+            paths: paths.to_vec(),
+            folders: matches!(purpose, Purpose::Open),
+        }));
+    }
+    Some(PathQuestion::Destination(CheckDestination {
+        path: path.clone(),
+        endings: purpose.endings(),
+        accepted: purpose.accepted(),
+        files: purpose.files(path),
+        home: home(),
+    }))
+}
+
+/// The question that Tab asks: how the last of the typed paths goes on.
+pub fn completion(text: &str, folder: &Path) -> PathQuestion {
+    let last = text.rfind(';').map_or(0, |at| at + 1);
+    let start = last + (text.len() - last - text[last..].trim_start().len());
+    let (before, typed) = text.split_at(start);
+    let whole = typed_paths(typed, folder);
+    // A slash at the end asks for what is in the folder.
+    let within = typed.is_empty() || typed.ends_with('/') || typed == "~";
+    let path = whole
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| folder.to_owned());
+    let written = typed.len() - typed.rsplit('/').next().map_or(0, str::len);
+    let kept = if within { typed.len() } else { written };
+    PathQuestion::Complete(CompletePath {
+        text: text.to_owned(),
+        kept: format!("{before}{}", &typed[..kept]),
+        path,
+        within,
+    })
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from)
+}
+
+/// Absolute paths as typed: `;` separates, `~/` is the home folder, quotes are dropped.
+pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
+    let words = text.split(';').map(|w| w.trim().trim_matches(['"', '\'']));
+    words
+        .filter(|w| !w.is_empty())
+        .map(|w| match (w.strip_prefix("~/"), home()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => folder.join(w),
+        })
+        .collect()
+}
+
+/// Where values go that are written with streamlines of this name, a line each.
+pub fn values_of(purpose: &Purpose, path: &Path) -> Vec<String> {
+    const MOST: usize = 4;
+    let measured = match purpose {
+        Purpose::Tracks { measured, .. } => *measured,
+        Purpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
+        _ => return Vec::new(),
+    };
+    let beside = purpose.beside(path);
+    let mut lines: Vec<String> = beside
+        .iter()
+        .map(|(words, path)| {
+            let name = path.file_name().unwrap_or_default();
+            format!("{words}: {}", name.to_string_lossy())
+        })
+        .collect();
+    if lines.len() > MOST {
+        let more = lines.split_off(MOST - 1);
+        lines.push(format!("{} more files of values", more.len()));
+    }
+    if lines.is_empty() && measured {
+        lines.push("With their CM in the same file".to_owned());
+    }
+    lines
+}
+
+/// As many names as fit a line.
+pub fn listed(names: &[String]) -> String {
+    const LETTERS: usize = 80;
+    let mut text = String::new();
+    for (i, name) in names.iter().enumerate() {
+        if text.chars().count() + name.chars().count() > LETTERS {
+            return format!("{text} and {} more", names.len() - i);
+        }
+        if i > 0 {
+            text += ", ";
+        }
+        text += name;
+    }
+    text
+}
