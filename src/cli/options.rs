@@ -2,9 +2,11 @@
 //! files, chance, sessions. Those of all commands (backend, threads, memory, …) are [`super::Global`].
 
 mod common;
+mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use parameters::Given;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::output::remark;

@@ -78,7 +78,7 @@ impl ComparePathway {
             Some(known) => known,
             None => {
                 let (halved, mask) = coarse(&field, &domain, backend)?;
-                let metric = Metric::new(&halved, params.cost, Some(&mask), backend, control)?;
+                let metric = Metric::new(&halved, &params.metric, Some(&mask), backend, control)?;
                 let prepared = Prepared::new(&metric, params.local, backend, control)?;
                 let pairs = RandomPairs::solve(
                     &prepared,

@@ -338,7 +338,7 @@ impl FindPathway {
             Some(known) => known.prepared.clone(),
             None => {
                 let (field, mask) = &on;
-                let metric = Metric::new(field, self.params.cost, Some(mask), backend, control)?;
+                let metric = Metric::new(field, &self.params.metric, Some(mask), backend, control)?;
                 Prepared::new(&metric, local, backend, control)?
             }
         };

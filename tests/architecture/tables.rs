@@ -14,6 +14,7 @@ use Take::{All, Only, Types};
 pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("data", &[("compute", Only(&["DataId", "DeviceCopy"]))]),
     ("compute", &[]),
+    ("parameters", &[]),
     (
         "io",
         // Reading and writing can be cancelled, too; numbers are converted many at a time.
@@ -30,7 +31,10 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("compute", Only(&["Cancelled", "Control"])),
         ],
     ),
-    ("solvers", &[("data", All), ("compute", All)]),
+    (
+        "solvers",
+        &[("data", All), ("compute", All), ("parameters", All)],
+    ),
     // Programs that show the engine at work without the window.
     (
         "examples",
@@ -47,6 +51,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         &[
             ("data", All),
             ("compute", All),
+            ("parameters", All),
             ("solvers", All),
             ("io", All),
             // The built-in head is opened like a file.
@@ -59,6 +64,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("data", All),
             // Sizes in words, the same everywhere.
             ("compute", Only(&["memory"])),
+            ("parameters", All),
             ("solvers", Types),
             ("jobs", Types),
             // The formats, their contents, and words about files and JSON: plain values.
@@ -84,6 +90,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "ui",
         &[
             ("data", All),
+            ("parameters", All),
             ("solvers", Types),
             ("state", All),
             ("scene", All),
@@ -99,6 +106,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("io", All),
             ("phantom", All),
             ("compute", All),
+            ("parameters", All),
             ("solvers", All),
             ("jobs", All),
             ("state", All),

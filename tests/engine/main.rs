@@ -10,6 +10,7 @@ mod fuzz;
 mod io;
 mod kernels;
 mod lanes;
+mod parameters;
 mod phantom;
 mod seeds;
 
@@ -21,6 +22,7 @@ fn main() {
         io::tests(),
         kernels::tests(),
         lanes::tests(),
+        parameters::tests(),
         phantom::tests(),
         seeds::tests(),
     ])

@@ -97,6 +97,12 @@ impl<'a> SliderRow<'a> {
         }
     }
 
+    /// Under another name: rows of one parameter may stand for several things.
+    pub fn named(mut self, name: &'a str) -> Self {
+        self.name = name;
+        self
+    }
+
     pub fn logarithmic(mut self) -> Self {
         self.scale.logarithmic = true;
         self
