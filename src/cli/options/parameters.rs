@@ -108,13 +108,13 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
         return arg.action(ArgAction::SetTrue).help(row.help);
     }
     let default = row.text(&row.value(defaults));
-    let note = match row.default_note {
-        "" => String::new(),
-        note => format!(", {note}"),
+    let default = match row.default_note {
+        "" => default,
+        note => note.replace("{}", &default),
     };
     let arg = arg
         .value_name(row.placeholder)
-        .help(format!("{} [default: {default}{note}]", row.help));
+        .help(format!("{} [default: {default}]", row.help));
     match &row.kind {
         Kind::OneOf(choices) => {
             let value = |choice: &crate::parameters::Choice<P>| {

@@ -47,7 +47,8 @@ pub struct Param<P: 'static> {
     pub help: &'static str,
     /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
     pub reason: &'static str,
-    /// How the default of the command line depends on data or on other options; empty where it does not.
+    /// The default of the command line where it depends on data or on other options, `{}` standing for the usual one:
+    /// `{}, without --within`. Empty where it does not.
     pub default_note: &'static str,
     /// What values it takes, and where they are stored.
     pub kind: Kind<P>,

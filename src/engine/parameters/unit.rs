@@ -7,6 +7,10 @@ pub enum Unit {
     None,
     /// Millimetres.
     Mm,
+    /// A change for each millimetre.
+    PerMm,
+    /// A number of steps.
+    Steps,
     /// Stored in radians, written and shown in degrees.
     Degrees,
     /// Stored and written as a share, shown in percent.
@@ -21,6 +25,8 @@ impl Unit {
         match self {
             Self::None => "",
             Self::Mm => "mm",
+            Self::PerMm => "/mm",
+            Self::Steps => "steps",
             Self::Degrees => "°",
             Self::Percent => "%",
             Self::Diffusivity => "10⁻³ mm²/s",
@@ -30,7 +36,7 @@ impl Unit {
     /// A stored number as the window shows it.
     pub fn shown(self, stored: f64) -> f64 {
         match self {
-            Self::None | Self::Mm => stored,
+            Self::None | Self::Mm | Self::PerMm | Self::Steps => stored,
             Self::Degrees => tidy(stored.to_degrees()),
             Self::Percent => tidy(stored * 100.0),
             Self::Diffusivity => tidy(stored * 1000.0),
@@ -40,7 +46,7 @@ impl Unit {
     /// The stored number of one that the window shows.
     pub fn stored(self, shown: f64) -> f64 {
         match self {
-            Self::None | Self::Mm => shown,
+            Self::None | Self::Mm | Self::PerMm | Self::Steps => shown,
             Self::Degrees => shown.to_radians(),
             Self::Percent => shown / 100.0,
             Self::Diffusivity => shown / 1000.0,

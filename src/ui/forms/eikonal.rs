@@ -6,10 +6,10 @@ mod profile;
 mod results;
 mod row_menu;
 
-use super::parameters::{self, Rows};
+use super::parameters::{self, Rows, Shown};
 use super::{tracking, walk};
 use crate::data::Role;
-use crate::parameters::{Kind, Parameters as _};
+use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::session::GuideStep;
@@ -130,22 +130,19 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     let from = from.map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
     let words = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
-    let (width, defaults) = (Width { epsilon }, Width::defaults());
-    let row = parameters::find::<Width>("epsilon")?;
-    let Kind::Number(number) = &row.kind else {
-        return None;
+    let mut chosen = None;
+    let shown = Shown {
+        name: Some(name),
+        // Shares above `EPSILON` are not told apart.
+        limits: Some(0.0..=100.0 * Settings::EPSILON.end()),
+        mark: from.map(|from| (from, &*words)),
+        range: None,
     };
-    let hint = format!(
-        "{}; nothing is solved again",
-        parameters::hint(row, &defaults)
-    );
-    // Shares above `EPSILON` are not told apart.
-    let row = parameters::slider(row, number, &width, &defaults, &hint)
-        .named(name)
-        .limits(0.0..=100.0 * Settings::EPSILON.end())
-        .marked(from, &words);
-    let (percent, phase) = row.value(ui)?;
-    Some((percent / 100.0, phase))
+    let (width, defaults) = (Width { epsilon }, Width::defaults());
+    let set: &mut parameters::Set<Width> =
+        &mut |width, phase| chosen = Some((width.epsilon, phase));
+    parameters::number(ui, &width, &defaults, "epsilon", shown, set);
+    chosen
 }
 
 /// Whether the width joins the ends, and a remedy where it does not. The row exists before the pathway does, so

@@ -2,8 +2,7 @@
 //! default and why that is the default. A parameter that has no effect keeps its row, which says why.
 
 use super::display::{segment_row, select_row};
-pub use crate::parameters::row as find;
-use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value};
+use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value, row};
 use crate::state::Phase;
 use crate::ui::format;
 use crate::ui::widgets::button::checkbox;
@@ -11,6 +10,7 @@ use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
 use crate::ui::widgets::typed::with_unit;
 use crate::ui::widgets::{field, menu, notice};
 use egui::{Sense, Ui};
+use std::ops::RangeInclusive;
 
 /// Receives changed parameters.
 pub type Set<'a, P> = dyn FnMut(P, Phase) + 'a;
@@ -28,7 +28,7 @@ pub enum Rows<'a> {
 pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, set: &mut Set<P>) {
     match rows {
         Rows::These(keys) => {
-            for row in keys.iter().filter_map(|key| find::<P>(key)) {
+            for row in keys.iter().filter_map(|key| row::<P>(key)) {
                 one(ui, row, params, defaults, set);
             }
         }
@@ -40,6 +40,65 @@ pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, se
     }
 }
 
+/// What a slider shows that the table does not know.
+#[derive(Clone, Default, Debug)]
+pub struct Shown<'a> {
+    /// Another name: a form may have the same parameter of several things.
+    pub name: Option<&'a str>,
+    /// A range of the slider that data give.
+    pub range: Option<RangeInclusive<f64>>,
+    /// What a field takes, where that is less than the table permits.
+    pub limits: Option<RangeInclusive<f64>>,
+    /// A value that means something, with its words.
+    pub mark: Option<(f64, &'a str)>,
+}
+
+/// The slider of a number, with what the table does not know.
+pub fn number<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    key: &str,
+    shown: Shown,
+    set: &mut Set<P>,
+) {
+    let Some(row) = row::<P>(key) else {
+        return;
+    };
+    let Kind::Number(number) = &row.kind else {
+        return;
+    };
+    let hint = hint(row, defaults);
+    if let Some(why) = (row.unused)(params) {
+        return idle(ui, row, why, &hint);
+    }
+    let mut slider = slider(row, number, params, defaults, &hint);
+    if let Some(name) = shown.name {
+        slider = slider.named(name);
+    }
+    if let Some(range) = shown.range {
+        slider = slider.range(range);
+    }
+    if let Some(limits) = shown.limits {
+        slider = slider.limits(limits);
+    }
+    if let Some((value, words)) = shown.mark {
+        slider = slider.marked(Some(value), words);
+    }
+    if let Some((value, phase)) = changed(ui, slider, number, defaults) {
+        let mut changed = params.clone();
+        row.set(&mut changed, &value);
+        set(changed, phase);
+    }
+}
+
+/// A row without an effect: it says why.
+fn idle<P>(ui: &mut Ui, row: &Param<P>, why: &str, hint: &str) {
+    // Its range is not shown.
+    let row = SliderRow::new(row.label, 0.0, 0.0..=1.0).inactive(Some(why));
+    row.help(hint).show(ui);
+}
+
 fn one<P: Parameters>(
     ui: &mut Ui,
     row: &'static Param<P>,
@@ -49,18 +108,18 @@ fn one<P: Parameters>(
 ) {
     let hint = hint(row, defaults);
     if let Some(why) = (row.unused)(params) {
-        // A row without an effect has no range.
-        let idle = SliderRow::new(row.label, 0.0, 0.0..=1.0).inactive(Some(why));
-        idle.help(&hint).show(ui);
-        return;
+        return idle(ui, row, why, &hint);
     }
-    let changed = match &row.kind {
-        Kind::Number(number) => number_row(ui, row, number, params, defaults, &hint),
+    let done = match &row.kind {
+        Kind::Number(number) => {
+            let slider = slider(row, number, params, defaults, &hint);
+            changed(ui, slider, number, defaults)
+        }
         Kind::OneOf(choices) => choice_row(ui, row, choices, params, &hint),
         Kind::Switch(switch) => switch_row(ui, row, switch, params, &hint),
         Kind::Text(text) => text_row(ui, row, text, params, &hint),
     };
-    if let Some((value, phase)) = changed {
+    if let Some((value, phase)) = done {
         let mut changed = params.clone();
         row.set(&mut changed, &value);
         set(changed, phase);
@@ -68,7 +127,7 @@ fn one<P: Parameters>(
 }
 
 /// What a row says on hover: what it sets, what the choices are, the default and its reason.
-pub fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
+fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
     let mut text = row.help.to_owned();
     if let Kind::OneOf(choices) = &row.kind {
         for choice in *choices {
@@ -77,7 +136,7 @@ pub fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
             }
         }
     }
-    text += &format!("\nDefault: {}", shown(row, &row.value(defaults)));
+    text += &format!("\nDefault: {}", text_of(row, &row.value(defaults)));
     if !row.reason.is_empty() {
         text += &format!(" ({})", row.reason);
     }
@@ -85,7 +144,7 @@ pub fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
 }
 
 /// A value as the window shows it, with its unit.
-fn shown<P: Parameters>(row: &Param<P>, value: &Value) -> String {
+fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
     match (&row.kind, value) {
         (Kind::Number(number), Value::Number(stored)) => {
             let number_shown = number.unit.shown(*stored);
@@ -105,8 +164,7 @@ fn shown<P: Parameters>(row: &Param<P>, value: &Value) -> String {
     }
 }
 
-/// The slider of a number. A form may add to it what the table does not know, such as a mark.
-pub fn slider<'a, P: Parameters>(
+fn slider<'a, P: Parameters>(
     row: &Param<P>,
     number: &Number<P>,
     params: &P,
@@ -145,13 +203,12 @@ pub fn slider<'a, P: Parameters>(
     slider
 }
 
-fn number_row<P: Parameters>(
+/// What the user did to the slider of a number.
+fn changed<P: Parameters>(
     ui: &mut Ui,
-    row: &Param<P>,
+    slider: SliderRow,
     number: &Number<P>,
-    params: &P,
     defaults: &P,
-    hint: &str,
 ) -> Option<(Value, Phase)> {
     let on_with = || {
         let (low, high) = number.soft;
@@ -163,7 +220,7 @@ fn number_row<P: Parameters>(
         };
         (number.get)(defaults).unwrap_or(number.unit.stored(middle))
     };
-    match slider(row, number, params, defaults, hint).show(ui)? {
+    match slider.show(ui)? {
         Change::To(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
         Change::Switched(true) => Some((Value::Number(on_with()), Phase::Done)),
         Change::Switched(false) => Some((Value::Off, Phase::Done)),

@@ -1,15 +1,16 @@
 //! Every row of every table of parameters is in the window, under its label.
 
-use super::{Window, click, pathways, window};
+use super::{Window, click, pathways, segment, window};
 use crate::support::test;
 use arcuate::parameters::Parameters;
-use arcuate::solvers::{metric, pathway};
+use arcuate::solvers::{level_set, metric, pathway};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::parameters::pathways", of_pathways),
+        test("ui::parameters::segmentation", of_segmentation),
         test("ui::parameters::a choice disables rows", disabled),
     ]
 }
@@ -31,6 +32,12 @@ fn of_pathways() {
     reachable::<metric::Params>(&window);
     reachable::<pathway::Params>(&window);
     reachable::<pathway::Width>(&window);
+}
+
+fn of_segmentation() {
+    let mut window = segment::segmenting();
+    click(&mut window, "Further speeds");
+    reachable::<level_set::Params>(&window);
 }
 
 /// A row without an effect says why, and its value comes back with the choice.

@@ -49,7 +49,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn segmenting() -> Window {
+pub(super) fn segmenting() -> Window {
     let mut window = window(small_scan(), [1920.0, 1080.0]);
     window.get_by_label("Segment").click();
     window.run();
@@ -159,7 +159,7 @@ fn speeds() {
     field(&mut window, "Edge stopping", "0.5");
     let asked = steered(&window).expect("asked for");
     assert_eq!(asked.params.region, 0.8);
-    assert_eq!(asked.params.edge.map(|e| e.weight), Some(0.5));
+    assert_eq!(asked.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
     click(&mut window, "Display, steps");
     assert!(!asked.speed);

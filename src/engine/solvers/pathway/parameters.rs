@@ -65,7 +65,7 @@ impl Parameters for Params {
             label: "Domain FA ≥",
             help: "Paths run where the FA is at least this, and in masks if there are any",
             reason: "lower values let paths through grey matter and fluid",
-            default_note: "without --within",
+            default_note: "{}, without --within",
             kind: Kind::Number(Number {
                 soft: (0.0, 0.4),
                 ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
@@ -135,7 +135,7 @@ impl Parameters for Width {
         key: "epsilon",
         placeholder: "X",
         label: "Pathway width ε",
-        help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it",
+        help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it; nothing is solved again",
         reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",
         default_note: "",
         kind: Kind::Number(Number {

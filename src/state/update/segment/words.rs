@@ -43,16 +43,14 @@ pub fn changed(document: &Document, from: &Segmentation, to: &Segmentation) -> V
 }
 
 fn params((from, to): (&Params, &Params), scale: f32) -> Vec<String> {
-    let edge = |p: &Params| p.edge.map_or(0.0, |e| e.weight);
-    let weight = |p: &Params| p.layer.map_or(0.0, |l| l.weight);
-    let contrast = |p: &Params| p.edge.map_or(0.0, |e| e.contrast);
+    let weight = |p: &Params| p.layer.map_or(0.0, |_| p.layer_weight);
     let all = [
         ("T", from.target * scale, to.target * scale),
         ("ε", from.tolerance * scale, to.tolerance * scale),
         ("smoothness", from.smoothness, to.smoothness),
         ("intensity", from.intensity, to.intensity),
         ("region means", from.region, to.region),
-        ("edge stopping", edge(from), edge(to)),
+        ("edge stopping", from.edge, to.edge),
         ("weight of the layer", weight(from), weight(to)),
         ("speed of regions", from.bias, to.bias),
         ("rescaling", from.rescaling, to.rescaling),
@@ -65,9 +63,9 @@ fn params((from, to): (&Params, &Params), scale: f32) -> Vec<String> {
             format!("{name} {from} → {to}")
         })
         .collect();
-    // The contrast comes and goes with the edges.
-    if edge(from) == edge(to) && contrast(from) != contrast(to) {
-        let [from, to] = [from, to].map(|p| significant(f64::from(contrast(p))));
+    // The contrast is set with the first weight of the edges.
+    if from.edge == to.edge && from.edge_contrast != to.edge_contrast {
+        let [from, to] = [from, to].map(|p| significant(f64::from(p.edge_contrast)));
         words.push(format!("edge contrast {from} → {to}"));
     }
     if from.mode != to.mode {
