@@ -313,7 +313,7 @@ fn copied_ray_commands_parse() {
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{words:?}: not geodesic")
         };
-        let found = options.recipe(None);
+        let found = options.recipe(None).ok().expect("a recipe");
         // The same command again is the same recipe, to the rounding of angles.
         assert_eq!(found.command(), recipe.command(), "{words:?}");
     }
@@ -339,7 +339,7 @@ fn copied_commands_parse() {
         let Some(Subcommand::Track(options)) = command else {
             panic!("{words:?}: not track")
         };
-        let found = options.recipe(None);
+        let found = options.recipe(None).ok().expect("a recipe");
         let Recipe::Track {
             fit: found_fit,
             regions: found_regions,

@@ -5,7 +5,7 @@ use arcuate::parameters::{
     self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text, Unit, Value,
     used,
 };
-use arcuate::solvers::{level_set, metric, pathway};
+use arcuate::solvers::{level_set, metric, pathway, tensor_fit};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 
@@ -15,6 +15,10 @@ pub fn tests() -> Vec<Trial> {
         test("parameters::tables::pathway", table::<pathway::Params>),
         test("parameters::tables::pathway width", table::<pathway::Width>),
         test("parameters::tables::level set", table::<level_set::Params>),
+        test(
+            "parameters::tables::tensor fit",
+            table::<tensor_fit::Params>,
+        ),
         test("parameters::tables::sample", table::<Sample>),
         test("parameters::units", units),
         test("parameters::limits", limits),

@@ -135,7 +135,9 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
 
 /// Reads a value; clap names the option and the text itself.
 fn parse<P: Parameters>(row: &Param<P>, text: &str) -> Result<Value, String> {
-    row.parse(text).map_err(|error| match error {
+    let value = row.parse(text);
+    let value = value.and_then(|value| row.check_value(&value).map(|()| value));
+    value.map_err(|error| match error {
         ParamError::Value {
             expected, found, ..
         } => format!("expected {expected}, found \"{found}\""),

@@ -29,6 +29,9 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     /// [`Param::default_note`].
     fn defaults() -> Self;
 
+    /// Whether forms take a value at the end of a drag only, since what follows it takes long.
+    const WAITS: bool = false;
+
     /// Checks what no single row knows: relations between values.
     fn check_together(&self) -> Result<(), ParamError> {
         Ok(())
@@ -260,6 +263,14 @@ pub fn arguments<P: Parameters>(params: &P) -> String {
     written.map(|row| row.argument(params, &defaults)).collect()
 }
 
+/// As [`arguments`], of these rows alone.
+pub fn arguments_of<P: Parameters>(params: &P, keys: &[&str]) -> String {
+    let defaults = P::defaults();
+    let written = P::TABLE.iter().filter(|row| keys.contains(&row.key));
+    let written = written.filter(|row| (row.unused)(params).is_none());
+    written.map(|row| row.argument(params, &defaults)).collect()
+}
+
 impl<P: Parameters> Param<P> {
     /// The key as a JSON member.
     pub fn member(&self) -> String {
@@ -336,7 +347,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// Reads what [`Param::text`] writes. Limits are checked later: they may depend on other values.
+    /// Reads what [`Param::text`] writes; [`Param::check_value`] checks the limits.
     pub fn parse(&self, text: &str) -> Result<Value, ParamError> {
         let parsed = match &self.kind {
             Kind::Number(number) if text == "off" => number.off.map(|_| Value::Off),
@@ -364,15 +375,19 @@ impl<P: Parameters> Param<P> {
 
     /// Checks the value of this row alone.
     pub fn check(&self, params: &P) -> Result<(), ParamError> {
-        let value = self.value(params);
-        let permitted = match (&self.kind, &value) {
+        self.check_value(&self.value(params))
+    }
+
+    /// Whether the row permits a value.
+    pub fn check_value(&self, value: &Value) -> Result<(), ParamError> {
+        let permitted = match (&self.kind, value) {
             (Kind::Number(number), Value::Number(v)) => number.hard.contains(number.unit.shown(*v)),
             (Kind::Number(number), Value::Off) => number.off.is_some(),
             _ => true,
         };
         match permitted {
             true => Ok(()),
-            false => Err(self.refused(self.text(&value))),
+            false => Err(self.refused(self.text(value))),
         }
     }
 

@@ -48,8 +48,8 @@ impl Unit {
         match self {
             Self::None | Self::Mm | Self::PerMm | Self::Steps => shown,
             Self::Degrees => shown.to_radians(),
-            Self::Percent => shown / 100.0,
-            Self::Diffusivity => shown / 1000.0,
+            Self::Percent => tidy(shown / 100.0),
+            Self::Diffusivity => tidy(shown / 1000.0),
         }
     }
 

@@ -197,6 +197,9 @@ fn slider<'a, P: Parameters>(
     if limits.whole {
         slider = slider.whole();
     }
+    if P::WAITS {
+        slider = slider.waits();
+    }
     if let Some(off) = number.off {
         slider = slider.switch(value.is_some(), off);
     }

@@ -305,17 +305,26 @@ fn refused(here: &Path) {
         here,
     );
     for (more, words) in [
-        (&["--alpha", "0"][..], "Found 0 for Sharpening α (--alpha)"),
-        (&["--alpha", "99"], "Found 99 for Sharpening α (--alpha)"),
+        (
+            &["--alpha", "0"][..],
+            "expected a number above 0 and at most 16, found \"0\"",
+        ),
+        (
+            &["--alpha", "99"],
+            "expected a number above 0 and at most 16, found \"99\"",
+        ),
         (
             &["--alpha", "2", "--metric", "inverse"],
             "Found --alpha, which has no effect: only the sharpened metric has it",
         ),
         (
             &["--epsilon", "-1"],
-            "Found -1 for Pathway width ε (--epsilon)",
+            "expected a number from 0 to 1000000, found \"-1\"",
         ),
-        (&["--min-fa", "2"], "Found 2 for Domain FA ≥ (--min-fa)"),
+        (
+            &["--min-fa", "2"],
+            "expected a number from 0 to 1, found \"2\"",
+        ),
     ] {
         let output = arcuate(&with(more), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,9 +1,10 @@
 //! Every row of every table of parameters is in the window, under its label.
 
-use super::{Window, click, pathways, segment, window};
+use super::{Window, click, pathways, segment, small_scan, window};
 use crate::support::test;
 use arcuate::parameters::Parameters;
-use arcuate::solvers::{level_set, metric, pathway};
+use arcuate::solvers::{level_set, metric, pathway, tensor_fit};
+use arcuate::state::Task;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -11,6 +12,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::parameters::pathways", of_pathways),
         test("ui::parameters::segmentation", of_segmentation),
+        test("ui::parameters::tensor fit", of_tensor_fit),
         test("ui::parameters::a choice disables rows", disabled),
     ]
 }
@@ -32,6 +34,14 @@ fn of_pathways() {
     reachable::<metric::Params>(&window);
     reachable::<pathway::Params>(&window);
     reachable::<pathway::Width>(&window);
+}
+
+fn of_tensor_fit() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let mut window = window(state, SIZE);
+    click(&mut window, "Tensor fit");
+    reachable::<tensor_fit::Params>(&window);
 }
 
 fn of_segmentation() {
