@@ -3,7 +3,6 @@
 use super::place::sentence;
 use super::{Outcome, Request};
 use crate::compute::cuda;
-use crate::parameters::ParamError;
 use crate::solvers;
 
 /// What a graphics card failed to do.
@@ -39,12 +38,6 @@ impl Fault {
 impl From<String> for Fault {
     fn from(sentence: String) -> Self {
         Self::Said(sentence)
-    }
-}
-
-impl From<ParamError> for Fault {
-    fn from(error: ParamError) -> Self {
-        Self::Said(error.to_string())
     }
 }
 

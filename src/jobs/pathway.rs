@@ -310,7 +310,7 @@ impl FindPathway {
     }
 
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
-        self.params.check()?;
+        self.params.check().map_err(Error::from)?;
         let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let regions = self.regions;

@@ -281,7 +281,6 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/state/update/results.rs take_in", 136),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
-    ("src/ui/forms/level_set/speeds.rs speeds", 186),
     ("src/ui/palette.rs entries", 232),
     ("src/ui/views/scene_paint.rs scene_overlay", 124),
 ];
@@ -290,8 +289,7 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
 pub const MAX_FIELDS: usize = 20;
 /// Structs that have more today: their number may only fall.
 pub const WIDE_STRUCTS: &[(&str, usize)] = &[
-    ("src/cli/commit.rs Options", 29),
-    ("src/cli/segment.rs Options", 30),
+    ("src/cli/segment.rs Options", 21),
     ("src/engine/io/nifti/header.rs Header", 23),
     ("src/engine/solvers/geodesic/cuda.rs KernelRules", 22),
     ("src/engine/solvers/level_set/cuda.rs Engine", 21),

@@ -1,11 +1,13 @@
 //! Tables of parameters: every row of every table by the same test, then units, limits, errors and JSON one by one.
 
 use crate::support::test;
+use arcuate::cli::Arguments;
 use arcuate::parameters::{
     self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text, Unit, Value,
     used,
 };
-use arcuate::solvers::{level_set, metric, pathway, tensor_fit};
+use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
+use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 
@@ -19,7 +21,9 @@ pub fn tests() -> Vec<Trial> {
             "parameters::tables::tensor fit",
             table::<tensor_fit::Params>,
         ),
+        test("parameters::tables::commit", table::<commit::Params>),
         test("parameters::tables::sample", table::<Sample>),
+        test("parameters::options of commands", options),
         test("parameters::units", units),
         test("parameters::limits", limits),
         test("parameters::errors are sentences", errors),
@@ -71,14 +75,10 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
             } else {
                 assert!(number.off.is_some(), "{key}");
             }
-            let whole = |shown: f64| {
-                if number.hard.whole {
-                    shown.round()
-                } else {
-                    shown
-                }
-            };
-            let shown = [0.1, 0.5, 0.9].map(|share| whole(low + share * (high - low)));
+            // As a slider rounds.
+            let unit = 10f64.powi(i32::from(number.decimals));
+            let rounded = |shown: f64| (shown * unit).round() / unit;
+            let shown = [0.1, 0.5, 0.9].map(|share| rounded(low + share * (high - low)));
             all.extend(shown.map(|v| Value::Number(number.unit.stored(v))));
             all.extend(number.off.map(|_| Value::Off));
         }
@@ -109,6 +109,34 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
             );
         }
     }
+}
+
+/// Every row is an option of the commands that read its table, with its help and its default; the command text of the
+/// defaults is one that the command takes.
+fn options() {
+    fn of<P: Parameters>(line: &str) {
+        let name = line.split(' ').next().unwrap();
+        let all = Arguments::command();
+        let command = all.find_subcommand(name).unwrap();
+        for row in P::TABLE {
+            let long = |a: &&clap::Arg| a.get_long() == Some(row.key);
+            let arg = command.get_arguments().find(long);
+            let help = arg.and_then(|a| a.get_help()).unwrap().to_string();
+            assert!(help.starts_with(row.help), "{name} --{}: {help}", row.key);
+        }
+        let line = format!("arcuate {line}{}", parameters::arguments(&P::defaults()));
+        let parsed = Arguments::try_parse_from(line.split(' '));
+        assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+    }
+    let ends = "--from sphere:0,0,0,3 --to sphere:9,0,0,3";
+    of::<metric::Params>(&format!("cost phantom:1 {ends} --out o"));
+    of::<pathway::Params>(&format!("cost phantom:1 {ends} --out o"));
+    of::<pathway::Width>(&format!("cost phantom:1 {ends} --out o"));
+    of::<level_set::Params>("segment t1.nii --out o");
+    for line in ["fit phantom:1 --out o", "track phantom:1 --out o.tck"] {
+        of::<tensor_fit::Params>(line);
+    }
+    of::<commit::Params>("commit a.trx dwi.nii --out o");
 }
 
 /// A row of every kind.
@@ -238,7 +266,7 @@ impl Parameters for Sample {
     fn check_together(&self) -> Result<(), ParamError> {
         match self.share > 0.9 && self.count > 900 {
             false => Ok(()),
-            true => Err(ParamError::Together {
+            true => Err(ParamError::Combination {
                 found: "a large share of many".to_owned(),
                 expected: "one of the two".to_owned(),
                 action: "lower one".to_owned(),
@@ -307,11 +335,7 @@ fn errors() {
     let refused = |key: &str, text: &str| {
         let row = find(key);
         let value = row.parse(text);
-        let error = value.and_then(|value| {
-            let mut params = Sample::defaults();
-            row.set(&mut params, &value);
-            parameters::check(&params)
-        });
+        let error = value.and_then(|value| row.check_value(&value));
         error.unwrap_err().to_string()
     };
     assert_eq!(

@@ -30,20 +30,8 @@ impl<P> std::fmt::Debug for Given<P> {
 }
 
 impl<P: Parameters> Given<P> {
-    /// Whether the option of a row was given.
-    pub fn has(&self, key: &str) -> bool {
-        self.values.iter().any(|(i, _)| P::TABLE[*i].key == key)
-    }
-
     /// These values instead of the defaults. Refuses values beyond their limits, and options that have no effect.
     pub fn or_defaults(&self, defaults: P) -> Result<P, Failure> {
-        let params = self.unchecked(defaults)?;
-        check(&params).map_err(refused)?;
-        Ok(params)
-    }
-
-    /// As [`Given::or_defaults`] where limits are checked later, after other values are known.
-    pub fn unchecked(&self, defaults: P) -> Result<P, Failure> {
         let mut params = defaults;
         for (i, value) in &self.values {
             P::TABLE[*i].set(&mut params, value);
@@ -55,6 +43,7 @@ impl<P: Parameters> Given<P> {
                 return Err(refused(ParamError::Unused { key, reason }));
             }
         }
+        check(&params).map_err(refused)?;
         Ok(params)
     }
 }

@@ -31,7 +31,7 @@ pub enum ParamError {
         known: String,
     },
     /// Values that do not go together.
-    Together {
+    Combination {
         /// What was found, without the verb.
         found: String,
         /// What was expected.
@@ -64,7 +64,7 @@ impl std::fmt::Display for ParamError {
                 f,
                 "Found a parameter named \"{found}\", expected one of {known}; correct the name"
             ),
-            Self::Together {
+            Self::Combination {
                 found,
                 expected,
                 action,

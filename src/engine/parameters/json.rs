@@ -34,28 +34,35 @@ fn json_number(written: f64, whole: bool) -> serde_json::Value {
 /// Reads what [`json`] writes; a member that is not there has its default.
 pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamError> {
     let Some(members) = json.as_object() else {
-        return Err(ParamError::Together {
+        return Err(ParamError::Combination {
             found: short(json),
             expected: "an object with a member for each parameter".to_owned(),
             action: "write parameters as Arcuate does".to_owned(),
         });
     };
+    let known = |name: &str| P::TABLE.iter().any(|row| row.member() == name);
+    if let Some(name) = members.keys().find(|name| !known(name)) {
+        let known: Vec<String> = P::TABLE.iter().map(super::Param::member).collect();
+        return Err(ParamError::Unknown {
+            found: name.clone(),
+            known: known.join(", "),
+        });
+    }
     let mut params = P::defaults();
-    for (name, value) in members {
-        let Some(row) = P::TABLE.iter().find(|row| row.member() == *name) else {
-            let known: Vec<String> = P::TABLE.iter().map(super::Param::member).collect();
-            return Err(ParamError::Unknown {
-                found: name.clone(),
-                known: known.join(", "),
-            });
+    // In the order of the table: choosing a method may set what belongs to it.
+    for row in P::TABLE {
+        let Some(json) = members.get(&row.member()) else {
+            continue;
         };
-        let text = match value {
+        let text = match json {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Null | serde_json::Value::Bool(false) => "off".to_owned(),
             serde_json::Value::Bool(true) => "on".to_owned(),
-            value => short(value),
+            json => short(json),
         };
-        row.set(&mut params, &row.parse(&text)?);
+        let value = row.parse(&text)?;
+        row.check_value(&value)?;
+        row.set(&mut params, &value);
     }
     check(&params)?;
     Ok(params)

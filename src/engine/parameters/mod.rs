@@ -92,7 +92,7 @@ pub struct Number<P> {
     pub get: fn(&P) -> Option<f64>,
     /// Stores a value. `None` comes only where [`Number::off`] allows it.
     pub set: fn(&mut P, Option<f64>),
-    /// What being off means, in a few words; `None` for a number that cannot be off.
+    /// What being off means, in short; `None` for a number that cannot be off.
     pub off: Option<&'static str>,
 }
 
@@ -108,6 +108,22 @@ impl<P> Number<P> {
             get,
             set,
             off: None,
+        }
+    }
+}
+
+impl<P> Number<P> {
+    /// The middle of a slider, as shown: what a number is switched on with that is off by default.
+    pub fn middle(&self) -> f64 {
+        let (low, high) = self.soft;
+        let middle = match self.scale {
+            Scale::Linear => 0.5 * (low + high),
+            Scale::Logarithmic => (low * high).sqrt(),
+        };
+        if self.hard.whole {
+            middle.round()
+        } else {
+            middle
         }
     }
 }
@@ -194,7 +210,7 @@ pub struct Choice<P> {
     pub key: &'static str,
     /// What the window calls it.
     pub label: &'static str,
-    /// What it is, in a few words.
+    /// What it is.
     pub help: &'static str,
     /// Whether it is chosen.
     pub is: fn(&P) -> bool,
@@ -221,7 +237,7 @@ pub struct Text<P> {
     /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where
     /// [`Text::off`] allows it.
     pub set: fn(&mut P, Option<&str>) -> Option<()>,
-    /// What no value means, in a few words; `None` for a text that cannot be off.
+    /// What no value means, in short; `None` for a text that cannot be off.
     pub off: Option<&'static str>,
 }
 
@@ -391,7 +407,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// What values it takes, as sentences and help texts say it.
+    /// What values it takes, for sentences.
     pub fn expected(&self) -> String {
         match &self.kind {
             Kind::Number(number) => {
@@ -420,14 +436,7 @@ impl<P: Parameters> Param<P> {
     fn example(&self) -> String {
         let value = match (&self.kind, self.value(&P::defaults())) {
             (Kind::Number(number), Value::Off) => {
-                let (low, high) = number.soft;
-                let middle = 0.5 * (low + high);
-                let middle = if number.hard.whole {
-                    middle.round()
-                } else {
-                    middle
-                };
-                Value::Number(number.unit.stored(middle))
+                Value::Number(number.unit.stored(number.middle()))
             }
             (_, value) => value,
         };

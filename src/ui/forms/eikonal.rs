@@ -136,7 +136,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
         // Shares above `EPSILON` are not told apart.
         limits: Some(0.0..=100.0 * Settings::EPSILON.end()),
         mark: from.map(|from| (from, &*words)),
-        range: None,
+        ..Shown::default()
     };
     let (width, defaults) = (Width { epsilon }, Width::defaults());
     let set: &mut parameters::Set<Width> =

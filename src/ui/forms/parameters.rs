@@ -49,8 +49,10 @@ pub struct Shown<'a> {
     pub range: Option<RangeInclusive<f64>>,
     /// What a field takes, where that is less than the table permits.
     pub limits: Option<RangeInclusive<f64>>,
-    /// A value that means something, with its words.
+    /// A value that means something, with what it means.
     pub mark: Option<(f64, &'a str)>,
+    /// Why the parameter has no effect on these data.
+    pub unused: Option<&'a str>,
 }
 
 /// The slider of a number, with what the table does not know.
@@ -69,7 +71,7 @@ pub fn number<P: Parameters>(
         return;
     };
     let hint = hint(row, defaults);
-    if let Some(why) = (row.unused)(params) {
+    if let Some(why) = (row.unused)(params).or(shown.unused) {
         return idle(ui, row, why, &hint);
     }
     let mut slider = slider(row, number, params, defaults, &hint);
@@ -82,8 +84,8 @@ pub fn number<P: Parameters>(
     if let Some(limits) = shown.limits {
         slider = slider.limits(limits);
     }
-    if let Some((value, words)) = shown.mark {
-        slider = slider.marked(Some(value), words);
+    if let Some((value, meaning)) = shown.mark {
+        slider = slider.marked(Some(value), meaning);
     }
     if let Some((value, phase)) = changed(ui, slider, number, defaults) {
         let mut changed = params.clone();
@@ -176,7 +178,7 @@ fn slider<'a, P: Parameters>(
     let (low, high) = number.soft;
     // What a number that is off is switched on with: its default, else the middle of the range.
     let value = (number.get)(params).map(|v| unit.shown(v));
-    let on_with = default.unwrap_or(0.5 * (low + high));
+    let on_with = default.unwrap_or(number.middle());
     let limits = number.hard;
     // The smallest value that a field takes where the limit itself is excluded.
     let least = match limits.above {
@@ -213,16 +215,7 @@ fn changed<P: Parameters>(
     number: &Number<P>,
     defaults: &P,
 ) -> Option<(Value, Phase)> {
-    let on_with = || {
-        let (low, high) = number.soft;
-        let middle = 0.5 * (low + high);
-        let middle = if number.hard.whole {
-            middle.round()
-        } else {
-            middle
-        };
-        (number.get)(defaults).unwrap_or(number.unit.stored(middle))
-    };
+    let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.middle()));
     match slider.show(ui)? {
         Change::To(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
         Change::Switched(true) => Some((Value::Number(on_with()), Phase::Done)),
@@ -230,7 +223,7 @@ fn changed<P: Parameters>(
     }
 }
 
-/// Up to three short words stand side by side; more are in a drop-down.
+/// Up to three short labels stand side by side; more are in a drop-down.
 fn choice_row<P: Parameters>(
     ui: &mut Ui,
     row: &Param<P>,
@@ -242,8 +235,8 @@ fn choice_row<P: Parameters>(
     let now = choices.iter().position(|choice| (choice.is)(params));
     let length: usize = choices.iter().map(|c| c.label.chars().count()).sum();
     let chosen = if choices.len() <= 3 && length <= SHORT {
-        let words: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
-        segment_row(ui, row.label, hint, &words, now.unwrap_or(0))
+        let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+        segment_row(ui, row.label, hint, &labels, now.unwrap_or(0))
     } else {
         let shown = now.map_or("", |i| choices[i].label);
         select_row(ui, row.label, hint, shown, |ui| {

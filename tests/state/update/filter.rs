@@ -558,7 +558,9 @@ fn told() {
     };
     let plain = command(&window);
     assert!(
-        plain.starts_with("arcuate commit /data/lines.trx /data/scan.nii.gz --out commit"),
+        plain.starts_with(
+            "arcuate commit /data/lines.trx /data/scan.nii.gz --model stick --along 0.0017 "
+        ),
         "{plain}"
     );
     set(&mut window, |p| {

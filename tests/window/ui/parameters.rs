@@ -1,9 +1,9 @@
 //! Every row of every table of parameters is in the window, under its label.
 
-use super::{Window, click, pathways, segment, small_scan, window};
+use super::{Window, click, filter, pathways, segment, small_scan, window};
 use crate::support::test;
 use arcuate::parameters::Parameters;
-use arcuate::solvers::{level_set, metric, pathway, tensor_fit};
+use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
 use arcuate::state::Task;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -13,6 +13,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::parameters::pathways", of_pathways),
         test("ui::parameters::segmentation", of_segmentation),
         test("ui::parameters::tensor fit", of_tensor_fit),
+        test("ui::parameters::COMMIT", of_commit),
         test("ui::parameters::a choice disables rows", disabled),
     ]
 }
@@ -42,6 +43,13 @@ fn of_tensor_fit() {
     let mut window = window(state, SIZE);
     click(&mut window, "Tensor fit");
     reachable::<tensor_fit::Params>(&window);
+}
+
+fn of_commit() {
+    let mut window = filter::filtering();
+    click(&mut window, "Diffusivities");
+    click(&mut window, "Signal, stop, operator");
+    reachable::<commit::Params>(&window);
 }
 
 fn of_segmentation() {

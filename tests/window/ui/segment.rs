@@ -161,6 +161,8 @@ fn speeds() {
     assert_eq!(asked.params.region, 0.8);
     assert_eq!(asked.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
+    // Folded, so that the rows below it are in sight.
+    click(&mut window, "Further speeds");
     click(&mut window, "Display, steps");
     assert!(!asked.speed);
     field(&mut window, "Speed overlay", "40");

@@ -271,7 +271,7 @@ impl Parameters for Params {
 
     fn check_together(&self) -> Result<(), ParamError> {
         let wrong = |found: String, expected: &str, action: &str| {
-            Err(ParamError::Together {
+            Err(ParamError::Combination {
                 found,
                 expected: expected.to_owned(),
                 action: action.to_owned(),

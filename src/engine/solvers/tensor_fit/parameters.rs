@@ -205,7 +205,7 @@ impl Parameters for Params {
         // NaN fails it.
         match low <= high {
             true => Ok(()),
-            false => Err(ParamError::Together {
+            false => Err(ParamError::Combination {
                 found: format!("an empty b range from {low} to {high} s/mm²"),
                 expected: "the smaller value first".to_owned(),
                 action: "exchange them".to_owned(),
