@@ -13,4 +13,4 @@ pub mod state;
 pub mod ui;
 
 // The engine's modules, under the paths that every other module uses.
-pub use arcuate_engine::{compute, data, io, phantom, solvers};
+pub use arcuate_engine::{compute, data, io, parameters, phantom, solvers};

@@ -15,7 +15,7 @@ use crate::data::statistics::quantile;
 use crate::phantom::folds;
 use crate::solvers::Error;
 use crate::solvers::eikonal::{CostField, LocalSolver, Params, Prepared, Source, simplex, solve};
-use crate::solvers::metric::{Cost, Metric};
+use crate::solvers::metric::{self, Metric};
 use crate::solvers::pathway::Pathway;
 use glam::{DMat3, DVec3};
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ fn third(backend: &Backend, control: &Control) -> Result<Vec<Example>, Error> {
     let field = backend.install(folds::folds);
     let metric = Metric::new(
         &field,
-        Cost::Sharpened { alpha: 3.0 },
+        &metric::Params::sharpened(3.0),
         None,
         backend,
         control,

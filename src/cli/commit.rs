@@ -2,8 +2,8 @@
 
 use super::inputs::streamlines;
 use super::options::{
-    ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume, positive,
-    whole,
+    Given, ScanOptions, ToldOptions, about_mask, make_folder, not_negative, noted, noted_volume,
+    positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -15,14 +15,13 @@ use crate::jobs::{Committed, FitCommit, Output, Request, StartFrom, Without};
 use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::{Gamma, Timing};
-use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::operator::{Precision, Way};
+use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::operator::Way;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::filter::WEIGHT;
 use crate::state::words::count;
-use clap::ValueEnum as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,38 +43,6 @@ intra.nii.gz, extra.nii.gz and free.nii.gz (shares of the three), rmse.nii.gz. O
 arbitrary: trust sums over bundles. The density model takes an image of what streamlines should add up to in each
 voxel; of a scan it takes how much the signal differs between directions.";
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum Inside {
-    /// Diffusion along the fibre alone
-    Stick,
-    /// Cylinders of several radii; the fit may end up to 13 tolerances above the minimum
-    Cylinder,
-    /// Cylinders of gamma-distributed radii
-    GammaCylinder,
-    /// One number a segment, its length
-    Density,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum OperatorName {
-    /// Whichever takes less work
-    Auto,
-    /// In spherical harmonics
-    Factorised,
-    /// By a look-up table of 65536 directions: the same
-    Dense,
-    /// By one of 4096, which are within 2.4°: quicker where voxels hold few segments
-    Coarse,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum PrecisionName {
-    /// In single precision
-    Exact,
-    /// In half precision, to a thousandth of the signal
-    Fast,
-}
-
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
@@ -89,25 +56,8 @@ pub struct Options {
     /// Directions of the water around fibres: three volumes a peak, world axes (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
-    /// Model of the inside of fibres
-    #[arg(long, value_enum, default_value = "stick")]
-    pub model: Inside,
-    /// Diffusivity along fibres, mm²/s [default: 0.0017]
-    #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = positive)]
-    pub along: Option<f64>,
-    /// Diffusivity across them outside, mm²/s; 0: no water around fibres [default: 0.00051; with
-    /// one shell 0.00051,0.0012]
-    #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
-    pub across: Vec<f64>,
-    /// Diffusivity of free water, mm²/s; 0: none [default: 0.0017,0.003 with two shells and more]
-    #[arg(long, value_name = "D", allow_negative_numbers = true, value_delimiter = ',', value_parser = not_negative)]
-    pub free: Vec<f64>,
-    /// Fit the model even where the scan does not determine all of it (ball with one shell), with a warning
-    #[arg(long)]
-    pub force_model: bool,
-    /// Radii of cylinders, µm [default: 0.5,2,3.5,5]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, value_delimiter = ',', value_parser = positive)]
-    pub radii: Vec<f64>,
+    #[command(flatten)]
+    pub params: Given<Params>,
     /// A gamma distribution of radii, shape and scale (µm); may be given several times [default: 2,0.5]
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma)]
     pub gamma: Vec<Gamma>,
@@ -120,41 +70,10 @@ pub struct Options {
     /// Timing of each volume: a Camino scheme file
     #[arg(long, value_name = "FILE", conflicts_with = "pulse")]
     pub scheme: Option<PathBuf>,
-    /// Spread each streamline over a disc of this radius, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
-    pub blur: Option<f64>,
-    /// Penalty of the sum of weights, as a share of the one that leaves none
-    #[arg(long, value_name = "X", default_value = "0", value_parser = share)]
-    pub lasso: f32,
-    /// The same for the groups of the file (TRX), each as one
-    #[arg(long, value_name = "X", default_value = "0", value_parser = share)]
-    pub group: f32,
-    /// Keep b = 0 volumes apart
-    #[arg(long)]
-    pub keep_b0: bool,
-    /// Signals as they are, not relative to b = 0
-    #[arg(long)]
-    pub raw_signal: bool,
-    /// Columns as they are, not of equal length
-    #[arg(long)]
-    pub raw_kernels: bool,
-    /// Most iterations
-    #[arg(long, value_name = "N", default_value_t = commit::DEFAULT_ITERATIONS, allow_negative_numbers = true, value_parser = whole::<u32>)]
-    pub iterations: u32,
-    /// End where the objective, at the rate of the last 50 iterations, falls by less than this share from there to
-    /// the end, or the optimality (KKT) is below a tenth of it
-    #[arg(long, value_name = "X", default_value = "1e-5", value_parser = not_negative)]
-    pub tolerance: f64,
     /// Start from these weights: text with a number for each streamline, or a file of them with weights as this
     /// command writes it
     #[arg(long, value_name = "FILE")]
     pub start: Option<PathBuf>,
-    /// How the operator is applied
-    #[arg(long, value_enum, default_value = "auto")]
-    pub operator: OperatorName,
-    /// How a graphics card computes with cylinders
-    #[arg(long, value_enum, default_value = "exact")]
-    pub precision: PrecisionName,
     /// Streamlines with a weight of at least the threshold, with their weights, as a streamline file
     #[arg(long, value_name = "FILE")]
     pub filtered: Option<PathBuf>,
@@ -177,11 +96,6 @@ fn gamma(text: &str) -> Result<Gamma, String> {
         .ok_or_else(|| format!("expected SHAPE,SCALE, as in 2,0.5, found \"{text}\""))
 }
 
-fn share(text: &str) -> Result<f32, String> {
-    let parsed = text.parse().ok().filter(|v: &f32| (0.0..=1.0).contains(v));
-    parsed.ok_or_else(|| format!("expected a share from 0 to 1, found \"{text}\""))
-}
-
 /// The opened inputs.
 struct Opened {
     scan: Volume,
@@ -192,39 +106,6 @@ struct Opened {
 }
 
 impl Options {
-    /// Nothing that was asked for is passed over.
-    fn check(&self) -> Result<(), Failure> {
-        let model = |of: Inside| {
-            of.to_possible_value()
-                .map_or_else(String::new, |v| v.get_name().to_owned())
-        };
-        let no_use = [
-            (
-                self.along.is_some() && self.model == Inside::Density,
-                "--along",
-                Inside::Stick,
-            ),
-            (
-                !self.radii.is_empty() && self.model != Inside::Cylinder,
-                "--radii",
-                Inside::Cylinder,
-            ),
-            (
-                !self.gamma.is_empty() && self.model != Inside::GammaCylinder,
-                "--gamma",
-                Inside::GammaCylinder,
-            ),
-        ];
-        let found = no_use.into_iter().find(|(found, ..)| *found);
-        found.map_or(Ok(()), |(_, option, other)| {
-            Err(Failure::usage(format!(
-                "Found {option} with --model {}, which has no use for it; leave it out, or choose --model {}",
-                model(self.model),
-                model(other)
-            )))
-        })
-    }
-
     /// The least weight of the streamlines that are kept.
     fn least(&self) -> f32 {
         (self.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE)
@@ -241,7 +122,8 @@ impl Options {
     fn open(&self, runner: &mut Runner) -> Result<Opened, Failure> {
         let plain = self.scan.gradients.is_none() && self.scan.bval.is_none();
         let phantom = self.scan.phantom_seed()?.is_some();
-        if self.model == Inside::Density && plain && !phantom {
+        let density = self.params(1)?.model.intra == Intra::Density;
+        if density && plain && !phantom {
             let (scan, gradients) = noted_volume(&PathBuf::from(&self.scan.scan), runner)?;
             return Ok(Opened {
                 scan,
@@ -285,63 +167,23 @@ impl Options {
         Ok(vec![timing(one)])
     }
 
-    fn params(&self, samples: Option<&Samples>) -> Params {
-        let mut params = commit::Params::defaults_for(samples.map_or(1, |s| s.shells.len()));
-        let along = self.along.unwrap_or(1.7e-3);
-        let model = &mut params.model;
-        model.intra = match self.model {
-            Inside::Stick => Intra::Stick { along },
-            Inside::Cylinder => Intra::Cylinders {
-                along,
-                radii_um: match self.radii.as_slice() {
-                    [] => commit::DEFAULT_RADII_UM.to_vec(),
-                    radii => radii.to_vec(),
-                },
-            },
-            Inside::GammaCylinder => Intra::GammaCylinders {
-                along,
-                radii: match self.gamma.as_slice() {
-                    [] => vec![commit::DEFAULT_GAMMA],
-                    all => all.to_vec(),
-                },
-            },
-            Inside::Density => Intra::Density,
-        };
-        if !self.across.is_empty() {
-            let each = self.across.iter().filter(|d| **d > 0.0);
-            model.extra = each.map(|&across| Zeppelin { along, across }).collect();
-        } else {
-            model.extra.iter_mut().for_each(|z| z.along = along);
+    /// Refuses what is wrong for every scan, and options without an effect; with defaults for so many shells.
+    fn params(&self, shells: usize) -> Result<Params, Failure> {
+        let mut params = self.params.or_defaults(Params::defaults_for(shells))?;
+        match &mut params.model.intra {
+            Intra::GammaCylinders { radii, .. } if !self.gamma.is_empty() => {
+                radii.clone_from(&self.gamma);
+            }
+            Intra::GammaCylinders { .. } => {}
+            _ if self.gamma.is_empty() => {}
+            _ => {
+                return Err(Failure::usage(
+                    "Found --gamma, which has no effect: only gamma cylinders have distributions of radii; leave it \
+                     out, or choose --model gamma-cylinder",
+                ));
+            }
         }
-        if !self.free.is_empty() {
-            model.free = self.free.iter().copied().filter(|d| *d > 0.0).collect();
-        }
-        if self.model == Inside::Density && self.across.is_empty() {
-            model.extra.clear();
-        }
-        if self.model == Inside::Density && self.free.is_empty() {
-            model.free.clear();
-        }
-        params.switches.merge_b0 = !self.keep_b0;
-        params.switches.normalise_signal = !self.raw_signal;
-        params.switches.normalise_kernels = !self.raw_kernels;
-        params.force_model = self.force_model;
-        params.blur_mm = self.blur;
-        params.lasso = self.lasso;
-        params.group = self.group;
-        params.stop.iterations = self.iterations;
-        params.stop = params.stop.with_tolerance(self.tolerance);
-        params.way = match self.operator {
-            OperatorName::Auto => None,
-            OperatorName::Factorised => Some(Way::Factorised),
-            OperatorName::Dense => Some(Way::Dense { side: 256 }),
-            OperatorName::Coarse => Some(Way::Dense { side: 64 }),
-        };
-        params.precision = match self.precision {
-            PrecisionName::Exact => Precision::Exact,
-            PrecisionName::Fast => Precision::Fast,
-        };
-        params
+        Ok(params)
     }
 
     fn start(&self, lines: &Tractogram, runner: &mut Runner) -> Result<StartFrom, Failure> {
@@ -380,7 +222,8 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    options.check()?;
+    // What is wrong for every scan is refused before one is read.
+    options.params(1)?;
     io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
     for path in options.maps().iter().chain([&options.weights()]) {
         runner.may_write(path)?;
@@ -401,7 +244,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )
         .ok()
     });
-    let params = options.params(samples.as_ref());
+    let params = options.params(samples.as_ref().map_or(1, |s| s.shells.len()))?;
     // Before the fit, which takes a while; without --force-model it is refused.
     let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
     if let Some(what) = undetermined.filter(|_| params.force_model) {

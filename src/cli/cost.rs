@@ -1,6 +1,6 @@
 //! `arcuate cost`: cost fields of two regions, and the pathway between them.
 
-use super::options::{DomainOptions, FitOptions, Fitted, make_folder, shape};
+use super::options::{DomainOptions, FitOptions, Fitted, Given, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
@@ -10,9 +10,9 @@ use crate::jobs::session::Tensors;
 use crate::jobs::{
     ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
 };
-use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::metric::{Cost, MOST_ANISOTROPY};
-use crate::solvers::pathway::{self, LEAST_PAIRS, MOST_PAIRS, Params};
+use crate::parameters::Parameters as _;
+use crate::solvers::metric::{self, MOST_ANISOTROPY};
+use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
 use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
@@ -36,32 +36,6 @@ A path exists between almost any two regions: it alone is no sign of a connectio
 stretch and its cost per mm with cheapest paths between random regions of white matter in the same head, as large
 as the two given, on voxels of twice the size. Of a bundle both are lower than those of most random pairs.";
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum MetricName {
-    /// The inverse of the tensor
-    Inverse,
-    /// The inverse of the tensor raised to the power alpha, volume kept
-    Sharpened,
-    /// The same in all directions
-    Isotropic,
-    /// The tensor's adjugate
-    Adjugate,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum LocalName {
-    /// 6 neighbours, as in the paper: dear along oblique fibres
-    #[value(name = "godunov6")]
-    Godunov6,
-    /// 26 neighbours
-    #[value(name = "hopf-lax26")]
-    HopfLax26,
-    /// Long steps along fibres; thin masks may stop them
-    Selling,
-    /// The better of the last two
-    Hybrid,
-}
-
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
@@ -75,21 +49,12 @@ pub struct Options {
     pub to: Vec<ShapeSpec>,
     #[command(flatten)]
     pub domain: DomainOptions,
-    /// Paths run where the FA is at least this [default: 0.15, without --within]
-    #[arg(long, value_name = "FA", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub min_fa: Option<f64>,
-    /// Metric that gives the cost of a path
-    #[arg(long, value_enum, default_value = "sharpened")]
-    pub metric: MetricName,
-    /// Power of --metric sharpened [default: 3]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub alpha: Option<f64>,
-    /// How a voxel's value comes from its neighbours'
-    #[arg(long, value_enum, default_value = "hybrid")]
-    pub local_solver: LocalName,
-    /// How much more than the least the pathway's voxels may cost
-    #[arg(long, value_name = "X", default_value_t = pathway::DEFAULT_EPSILON, allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub epsilon: f64,
+    #[command(flatten)]
+    pub params: Given<Params>,
+    #[command(flatten)]
+    pub metric: Given<metric::Params>,
+    #[command(flatten)]
+    pub width: Given<Width>,
     /// Compare with the paths between PAIRS random pairs of regions of this head, 20 or more (0: none); it takes
     /// about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
@@ -99,61 +64,21 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// A pathway of this width already holds every voxel that can be reached.
-const MOST_EPSILON: f64 = 1e6;
-
 impl Options {
-    fn cost(&self) -> Cost {
-        match self.metric {
-            MetricName::Inverse => Cost::Inverse,
-            MetricName::Sharpened => Cost::Sharpened {
-                alpha: self.alpha.unwrap_or(3.0),
-            },
-            MetricName::Isotropic => Cost::Isotropic,
-            MetricName::Adjugate => Cost::Adjugate,
-        }
-    }
-
-    fn local(&self) -> LocalSolver {
-        match self.local_solver {
-            LocalName::Godunov6 => LocalSolver::Godunov6,
-            LocalName::HopfLax26 => LocalSolver::HopfLax26,
-            LocalName::Selling => LocalSolver::Selling,
-            LocalName::Hybrid => LocalSolver::Hybrid,
-        }
-    }
-
-    fn least_fa(&self) -> f64 {
-        let default = if self.domain.within.is_empty() {
-            pathway::Params::defaults().min_fa
-        } else {
-            0.0
+    /// The parameters, with the width of the pathway.
+    fn params(&self) -> Result<(Params, f64), Failure> {
+        let defaults = Params::defaults();
+        let min_fa = match self.domain.within.is_empty() {
+            true => defaults.min_fa,
+            false => 0.0,
         };
-        self.min_fa.unwrap_or(default)
-    }
-
-    fn check(&self) -> Result<(), Failure> {
-        if self.alpha.is_some() && self.metric != MetricName::Sharpened {
-            return Err(Failure::usage(
-                "Only --metric sharpened has a power, found --alpha with another; leave one of them out",
-            ));
-        }
-        if !(0.0..=MOST_EPSILON).contains(&self.epsilon) {
-            return Err(Failure::usage(format!(
-                "Found --epsilon {}, expected a number from 0 to {MOST_EPSILON}; choose for example 0.05",
-                number(self.epsilon)
-            )));
-        }
-        self.params().check().map_err(Failure::usage)
-    }
-
-    fn params(&self) -> Params {
-        Params {
-            cost: self.cost(),
-            local: self.local(),
-            min_fa: self.least_fa(),
-            ..pathway::Params::defaults()
-        }
+        let metric = self.metric.or_defaults(defaults.metric)?;
+        let params = self.params.or_defaults(Params {
+            metric,
+            min_fa,
+            ..defaults
+        })?;
+        Ok((params, self.width.or_defaults(Width::defaults())?.epsilon))
     }
 
     /// Shapes by what they are for.
@@ -166,7 +91,7 @@ impl Options {
     }
 
     /// The same work again, from the command line's values.
-    fn command(&self, fitted: &Fitted) -> String {
+    fn command(&self, fitted: &Fitted, params: &Params, epsilon: f64) -> String {
         let regions: Vec<RegionSpec> = self
             .shapes()
             .map(|(role, shape)| RegionSpec {
@@ -174,13 +99,7 @@ impl Options {
                 shape: shape.clone(),
             })
             .collect();
-        command(
-            &fitted.recipe,
-            &regions,
-            &self.params(),
-            self.epsilon,
-            &self.out,
-        )
+        command(&fitted.recipe, &regions, params, epsilon, &self.out)
     }
 
     fn files(&self) -> [PathBuf; 5] {
@@ -217,7 +136,7 @@ fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    options.check()?;
+    let (params, epsilon) = options.params()?;
     let files = options.files();
     runner.may_fill(&options.out, &files)?;
     let fitted = options.fit.run(runner)?;
@@ -230,7 +149,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let request = Request::Pathway(Box::new(FindPathway {
         tensors: tensors.clone(),
         regions: regions.clone(),
-        params: options.params(),
+        params,
         coarse: false,
         known: None,
         kept: None,
@@ -240,7 +159,6 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("No pathway was found"));
     };
     let pathway = &found.pathway;
-    let epsilon = options.epsilon;
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
         warning!(
@@ -252,7 +170,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let set = joined.clone().unwrap_or_else(|| pathway.mask(epsilon));
     let _made = make_folder(&options.out)?;
-    let command = options.command(&fitted);
+    let command = options.command(&fitted, &params, epsilon);
     let [u1, u2, u, mask_file, path_file] = files.clone();
     let [first, second] = found.sides.clone();
     for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
@@ -280,7 +198,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let request = Request::Compare(Box::new(ComparePathway {
             tensors,
             regions,
-            params: options.params(),
+            params,
             pairs: options.null,
             known: None,
         }));

@@ -200,14 +200,14 @@ impl Options {
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
-    pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Recipe {
-        Recipe::Geodesic {
-            fit: self.curves.fit.recipe(gradients),
+    pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Result<Recipe, Failure> {
+        Ok(Recipe::Geodesic {
+            fit: self.curves.fit.recipe(gradients)?,
             regions: self.curves.regions.specs(),
             medium: self.medium(),
             params: self.params(),
             cut: self.cut(),
-        }
+        })
     }
 }
 
@@ -279,7 +279,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
-    let recipe = options.recipe(fitted.scan.gradients.as_deref());
+    let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
     let request = Request::Shoot(Box::new(Shoot {
         field: fitted.fit.field.clone(),
         medium: None,

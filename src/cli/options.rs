@@ -2,9 +2,11 @@
 //! files, chance, sessions. Those of all commands (backend, threads, memory, …) are [`super::Global`].
 
 mod common;
+mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
+pub use parameters::Given;
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::output::remark;
@@ -14,14 +16,11 @@ use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volum
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Remark, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
-use crate::solvers::tensor_fit::{self, MaskReport, Method};
+use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::recipe::{FitRecipe, Source};
 use crate::state::words::mask;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Reweighted solves of iwls, where nothing is said.
-const ITERATIONS: u32 = 2;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ScanOptions {
@@ -81,16 +80,6 @@ fn tensor_frame(text: &str) -> Result<TensorFrame, String> {
     TensorFrame::named(text).ok_or_else(|| format!("expected voxel or world, found \"{text}\""))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum MethodName {
-    /// Ordinary least squares
-    Ols,
-    /// Weighted by the signal that an ordinary fit predicts
-    Wls,
-    /// Weighted, then reweighted by what each fit predicts
-    Iwls,
-}
-
 #[derive(clap::Args, Clone, Debug)]
 pub struct FitOptions {
     #[command(flatten)]
@@ -98,17 +87,8 @@ pub struct FitOptions {
     /// Brain mask on the scan's grid (default: found from the scan)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
-    #[arg(long, value_enum, default_value = "iwls")]
-    pub method: MethodName,
-    /// Reweighted solves of iwls (default: 2)
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_from(1, 50u32))]
-    pub iterations: Option<u32>,
-    /// b-values that take part, LOW..HIGH in s/mm² (default: up to 1550 where such a shell is there)
-    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = b_range)]
-    pub b_range: Option<(f64, f64)>,
-    /// Eigenvalues below this are raised to it, mm²/s (default: 1e-5)
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
-    pub min_eigenvalue: Option<f64>,
+    #[command(flatten)]
+    pub params: Given<tensor_fit::Params>,
 }
 
 /// Answers of the user where files are silent.
@@ -202,15 +182,6 @@ impl Fitted {
             (None, None) => mask::GIVEN.to_owned(),
         }
     }
-}
-
-fn b_range(text: &str) -> Result<(f64, f64), String> {
-    let parsed = text
-        .split_once("..")
-        .and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
-    not_reversed(text, parsed)?;
-    let sound = parsed.filter(|(low, high): &(f64, f64)| low <= high && *low >= 0.0);
-    sound.ok_or_else(|| "expected LOW..HIGH in s/mm², as in 0..1550".to_owned())
 }
 
 /// Refuses limits in the wrong order.
@@ -488,40 +459,18 @@ impl ScanOptions {
 }
 
 impl FitOptions {
-    pub fn recipe(&self, gradients: Option<&Gradients>) -> FitRecipe {
-        FitRecipe {
+    pub fn recipe(&self, gradients: Option<&Gradients>) -> Result<FitRecipe, Failure> {
+        let defaults = tensor_fit::Params::defaults_for(gradients);
+        Ok(FitRecipe {
             source: self.scan.source(),
             mask: self.mask.clone(),
-            params: self.params(gradients),
-        }
-    }
-
-    fn params(&self, gradients: Option<&Gradients>) -> tensor_fit::Params {
-        let default = tensor_fit::Params::defaults();
-        tensor_fit::Params {
-            method: match self.method {
-                MethodName::Ols => Method::Ols,
-                MethodName::Wls => Method::Wls,
-                MethodName::Iwls => Method::Iwls {
-                    iterations: self.iterations.unwrap_or(ITERATIONS),
-                },
-            },
-            b_range_s_per_mm2: self
-                .b_range
-                .or_else(|| gradients.map(tensor_fit::Params::default_b_range))
-                .unwrap_or(default.b_range_s_per_mm2),
-            min_eigenvalue_mm2_per_s: self
-                .min_eigenvalue
-                .unwrap_or(default.min_eigenvalue_mm2_per_s),
-        }
+            params: self.params.or_defaults(defaults)?,
+        })
     }
 
     pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
-        if self.iterations.is_some() && self.method != MethodName::Iwls {
-            return Err(Failure::usage(
-                "Only iwls has reweighted solves: leave out --iterations, or --method",
-            ));
-        }
+        // What is wrong for every scan is refused before one is read.
+        self.params.or_defaults(tensor_fit::Params::defaults())?;
         let scan = self.scan.open(runner)?;
         // The fit says this one itself, and what to do.
         let notes = scan.notes.iter();
@@ -533,7 +482,7 @@ impl FitOptions {
             // The window fits the built-in head within its true mask.
             None => scan.true_mask.clone(),
         };
-        let recipe = self.recipe(scan.gradients.as_deref());
+        let recipe = self.recipe(scan.gradients.as_deref())?;
         let request = Request::Fit {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),

@@ -2,15 +2,14 @@
 
 mod said;
 
-use super::options::{make_folder, noted_volume, shape, whole};
+use super::options::{Given, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
 use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
-use crate::solvers::level_set;
 use crate::solvers::level_set::{
-    Edge, LayerSpeed, Layout, Mode, Params, Probe, RangeDoubt, Script, Sphere, Start,
+    LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::recipe::ShapeSpec;
@@ -84,66 +83,25 @@ pub struct Options {
     /// Begins with the voxels within the tolerance that are connected to a world point, mm
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
     pub fill: Option<DVec3>,
-    /// Weight of the curvature, 0 to 1 [default: 0.15]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub smoothness: Option<f32>,
-    /// Weight of the grey value's speed [default: 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub intensity: Option<f32>,
-    /// Weight of what is inside against what is outside [default: 0]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub region: Option<f32>,
-    /// Weight of edges, 0 to 1 [default: 0]
-    #[arg(
-        long,
-        value_name = "X",
-        allow_negative_numbers = true,
-        value_parser = super::options::number::<f32>,
-        requires = "edge_contrast"
-    )]
-    pub edge: Option<f32>,
-    /// Gradient that half stops it, grey values a mm
-    #[arg(
-        long,
-        value_name = "V",
-        allow_negative_numbers = true,
-        value_parser = super::options::number::<f32>,
-        requires = "edge"
-    )]
-    pub edge_contrast: Option<f32>,
+    #[command(flatten)]
+    pub params: Given<Params>,
     /// Another image whose values are a speed
-    #[arg(long, value_name = "FILE", requires = "layer_range")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "layer_range",
+        conflicts_with = "paper"
+    )]
     pub layer: Option<PathBuf>,
     /// Where it shrinks and where it grows
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, requires = "layer")]
     pub layer_range: Option<(f32, f32)>,
-    /// Weight of that speed [default: 1]
-    #[arg(
-        long,
-        value_name = "X",
-        allow_negative_numbers = true,
-        value_parser = super::options::number::<f32>,
-        requires = "layer"
-    )]
-    pub layer_weight: Option<f32>,
     /// Draws it outwards in these regions
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", conflicts_with = "paper")]
     pub grow_here: Vec<ShapeSpec>,
     /// Keeps it out of these
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", conflicts_with = "paper")]
     pub not_here: Vec<ShapeSpec>,
-    /// Speed in those regions [default: 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub bias: Option<f32>,
-    /// Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone
-    #[arg(long, conflicts_with_all = ["intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "redistance_every"])]
-    pub paper: bool,
-    /// How fast distances are kept [default: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
-    pub rescaling: Option<f32>,
-    /// Steps between two redistancings; 0: none [default: 20]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>)]
-    pub redistance_every: Option<u32>,
     /// Most steps; it ends sooner where the surface stands still
     #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub steps: u64,
@@ -154,7 +112,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub reference: Option<PathBuf>,
     /// A run to do again
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["volume", "steps", "ignore_leaks", "probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "layer", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance_every"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["volume", "steps", "ignore_leaks", "probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "edge-contrast", "layer", "layer-weight", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance-every"])]
     pub script: Option<PathBuf>,
     /// Format of the surface
     #[arg(long, value_enum, default_value = "ply")]
@@ -231,30 +189,10 @@ impl Options {
 
     fn params(&self, image: &Volume, runner: &Runner) -> Result<Params, Failure> {
         let (target, tolerance) = self.target(image, runner)?;
-        let usual = level_set::Params::defaults_for(target, tolerance);
-        let layer = self.layer_range.map(|(low, high)| LayerSpeed {
-            weight: self.layer_weight.unwrap_or(1.0),
-            low,
-            high,
-        });
-        let edge = self.edge.zip(self.edge_contrast);
-        let params = Params {
-            mode: match self.paper {
-                true => Mode::Paper,
-                false => Mode::Scaled,
-            },
-            smoothness: self.smoothness.unwrap_or(usual.smoothness),
-            intensity: self.intensity.unwrap_or(usual.intensity),
-            region: self.region.unwrap_or(usual.region),
-            edge: edge.map(|(weight, contrast)| Edge { weight, contrast }),
-            layer,
-            bias: self.bias.unwrap_or(usual.bias),
-            rescaling: self.rescaling.unwrap_or(usual.rescaling),
-            redistance_every: self.redistance_every.unwrap_or(usual.redistance_every),
-            ..usual
-        };
-        params.check().map_err(Failure::usage)?;
-        Ok(params)
+        self.params.or_defaults(Params {
+            layer: self.layer_range.map(|(low, high)| LayerSpeed { low, high }),
+            ..Params::defaults_for(target, tolerance)
+        })
     }
 
     /// The run that the options ask for.

@@ -291,12 +291,12 @@ impl Options {
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
-    pub fn recipe(&self, gradients: Option<&Gradients>) -> Recipe {
-        Recipe::Track {
-            fit: self.curves.fit.recipe(gradients),
+    pub fn recipe(&self, gradients: Option<&Gradients>) -> Result<Recipe, Failure> {
+        Ok(Recipe::Track {
+            fit: self.curves.fit.recipe(gradients)?,
             regions: self.curves.regions.specs(),
             params: self.params(),
-        }
+        })
     }
 }
 
@@ -323,7 +323,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
             kept: Kept::default(),
         })),
     };
-    let recipe = options.recipe(fitted.scan.gradients.as_deref());
+    let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
     let regions = options.curves.regions.regions()?;
     let request = Request::Track {
         field: fitted.fit.field.clone(),

@@ -53,7 +53,7 @@ pub const RANDOM_PAIRS: usize = 200;
 
 impl ComparePathway {
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Compared, Fault> {
-        self.params.check()?;
+        self.params.check().map_err(crate::solvers::Error::from)?;
         let started = Instant::now();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let (regions, params) = (self.regions, self.params);
@@ -78,7 +78,7 @@ impl ComparePathway {
             Some(known) => known,
             None => {
                 let (halved, mask) = coarse(&field, &domain, backend)?;
-                let metric = Metric::new(&halved, params.cost, Some(&mask), backend, control)?;
+                let metric = Metric::new(&halved, &params.metric, Some(&mask), backend, control)?;
                 let prepared = Prepared::new(&metric, params.local, backend, control)?;
                 let pairs = RandomPairs::solve(
                     &prepared,

@@ -310,7 +310,7 @@ impl FindPathway {
     }
 
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
-        self.params.check()?;
+        self.params.check().map_err(Error::from)?;
         let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
         let regions = self.regions;
@@ -338,7 +338,7 @@ impl FindPathway {
             Some(known) => known.prepared.clone(),
             None => {
                 let (field, mask) = &on;
-                let metric = Metric::new(field, self.params.cost, Some(mask), backend, control)?;
+                let metric = Metric::new(field, &self.params.metric, Some(mask), backend, control)?;
                 Prepared::new(&metric, local, backend, control)?
             }
         };

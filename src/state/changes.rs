@@ -13,6 +13,7 @@ pub use segment::segment;
 
 use super::Document;
 use super::words::{self, counted, fixed};
+use crate::parameters::{self, Kind, Parameters, Unit, widened};
 
 /// A sentence names at most so many changes.
 const NAMED: usize = 4;
@@ -116,6 +117,27 @@ impl Fields {
         }
     }
 
+    /// Each row of a parameter table that has an effect, but those with these keys.
+    fn rows<P: Parameters>(&mut self, params: &P, but: &[&str]) {
+        let rows = P::TABLE.iter().filter(|row| !but.contains(&row.key));
+        for row in rows.filter(|row| (row.unused)(params).is_none()) {
+            match (&row.kind, row.value(params)) {
+                (Kind::Number(number), parameters::Value::Number(stored)) => {
+                    let unit = match number.unit {
+                        Unit::Diffusivity => "· 10⁻³ mm²/s",
+                        unit => unit.symbol(),
+                    };
+                    let (shown, decimals) = (number.unit.shown(stored), number.decimals);
+                    self.number(row.label, shown, decimals.into(), unit);
+                }
+                (Kind::OneOf(choices), parameters::Value::Choice(i)) => {
+                    self.name(row.label, choices.get(i).map_or("", |choice| choice.label));
+                }
+                (_, value) => self.name(row.label, row.text(&value)),
+            }
+        }
+    }
+
     fn name(&mut self, label: &str, name: impl Into<String>) {
         self.detailed(label, name, String::new());
     }
@@ -154,11 +176,6 @@ fn difference(label: &str, before: &Value, after: &Value) -> String {
         (Some([before, after]), label) => format!("{label} {before} → {after}"),
         (None, label) => format!("{label} changed"),
     }
-}
-
-/// The shortest decimal number that is this one in single precision.
-fn widened(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::from(value))
 }
 
 /// Another name, which needs no name before it.

@@ -107,8 +107,7 @@ pub struct Filtering {
 impl Filtering {
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
-        let check =
-            |p: &Params| p.model.check().is_ok() && p.lasso.is_finite() && p.group.is_finite();
+        let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
         Self {
             params: self.params.filter(check),
             cut: if self.cut.is_finite() {

@@ -90,10 +90,7 @@ impl Settings {
     pub fn sound(self) -> Self {
         let usual = super::defaults::pathways();
         Self {
-            params: match self.params.check() {
-                Ok(()) if (0.0..0.1).contains(&self.params.tolerance) => self.params,
-                _ => usual.params,
-            },
+            params: self.params.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {
                 true => self.epsilon,
                 false => usual.epsilon,

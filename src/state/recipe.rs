@@ -14,11 +14,13 @@ use super::view::Pane;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
-use crate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
+use crate::parameters::{arguments, arguments_of};
+use crate::solvers::curves;
+use crate::solvers::curves::{Deflection, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
-use crate::solvers::tensor_fit::{FitMap, Method};
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Said;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -236,27 +238,13 @@ impl FitRecipe {
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", path(mask));
         }
-        if !matches!(self.source, Source::Tensors { .. }) {
-            text += &self.fitting();
+        match self.source {
+            // Of tensors in a file the smallest eigenvalue alone has an effect.
+            Source::Tensors { .. } => {
+                text += &arguments_of(&self.params, &["min-eigenvalue"]);
+            }
+            _ => text += &arguments(&self.params),
         }
-        let _ = write!(
-            text,
-            " --min-eigenvalue {}",
-            self.params.min_eigenvalue_mm2_per_s
-        );
-        text
-    }
-
-    /// How tensors are fitted.
-    fn fitting(&self) -> String {
-        let mut text = String::new();
-        let _ = match self.params.method {
-            Method::Ols => write!(text, " --method ols"),
-            Method::Wls => write!(text, " --method wls"),
-            Method::Iwls { iterations } => write!(text, " --method iwls --iterations {iterations}"),
-        };
-        let (low, high) = self.params.b_range_s_per_mm2;
-        let _ = write!(text, " --b-range {low}..{high}");
         text
     }
 }

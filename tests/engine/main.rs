@@ -11,6 +11,7 @@ mod io;
 mod kernels;
 mod keys;
 mod lanes;
+mod parameters;
 mod phantom;
 mod seeds;
 mod statistics;
@@ -24,6 +25,7 @@ fn main() {
         kernels::tests(),
         keys::tests(),
         lanes::tests(),
+        parameters::tests(),
         phantom::tests(),
         seeds::tests(),
         statistics::tests(),

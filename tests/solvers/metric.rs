@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tensor, TensorField};
 use arcuate::solvers::eikonal::{LocalSolver, Prepared};
-use arcuate::solvers::metric::{Cost, Metric, halved, matrix};
+use arcuate::solvers::metric::{Cost, Metric, Params, halved, matrix};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -38,23 +38,24 @@ fn costs() {
         .sum();
     let scale = 3.0 * tensors.len() as f64 / traces;
     let turn = grid.voxel_from_world.matrix3;
-    let made = |cost| Metric::new(&field, cost, None, &backend(2), &Control::new()).unwrap();
+    let made =
+        |params: Params| Metric::new(&field, &params, None, &backend(2), &Control::new()).unwrap();
     let cases = [
-        Cost::Inverse,
-        Cost::Sharpened { alpha: 2.0 },
-        Cost::Isotropic,
-        Cost::Adjugate,
+        Params::with_cost(Cost::Inverse),
+        Params::sharpened(2.0),
+        Params::with_cost(Cost::Isotropic),
+        Params::with_cost(Cost::Adjugate),
     ];
-    for cost in cases {
-        let metric = made(cost);
+    for params in cases {
+        let metric = made(params);
         assert_eq!((metric.len(), metric.repaired), (tensors.len(), 0));
         for (place, tensor) in tensors.iter().enumerate() {
             let d = *tensor * scale;
             let det = d.determinant();
-            let speed = match cost {
+            let speed = match params.cost {
                 Cost::Inverse => d,
                 // |D|^⅓ (D / |D|^⅓)² = D² / |D|^⅓
-                Cost::Sharpened { .. } => d * d * (1.0 / det.cbrt()),
+                Cost::Sharpened => d * d * (1.0 / det.cbrt()),
                 Cost::Isotropic => DMat3::IDENTITY * det.cbrt(),
                 Cost::Adjugate => d * (1.0 / det),
             };
@@ -68,7 +69,7 @@ fn costs() {
         }
     }
     // The determinant of D stays whatever the power.
-    let [one, three] = [1.0, 3.0].map(|alpha| made(Cost::Sharpened { alpha }));
+    let [one, three] = [1.0, 3.0].map(|alpha| made(Params::sharpened(alpha)));
     for (a, b) in one.speed.iter().zip(three.speed.iter()) {
         let ratio = matrix(a).determinant() / matrix(b).determinant();
         assert!((ratio - 1.0).abs() < 1e-3);
@@ -109,18 +110,20 @@ fn refusals() {
     let grid = cube(3);
     let tensor = Tensor::new(components(DMat3::IDENTITY * 1e-3));
     let field = TensorField::new(grid.clone(), vec![tensor; 27]);
-    let refused = |cost, mask: Option<&Mask>| {
-        let made = Metric::new(&field, cost, mask, &backend(1), &Control::new());
+    let refused = |params: Params, mask: Option<&Mask>| {
+        let made = Metric::new(&field, &params, mask, &backend(1), &Control::new());
         made.unwrap_err().to_string()
     };
     for alpha in [0.0, -1.0, 17.0, f64::NAN] {
-        let said = refused(Cost::Sharpened { alpha }, None);
+        let said = refused(Params::sharpened(alpha), None);
         assert!(
-            said.starts_with(&format!("Found α = {alpha}, expected")),
+            said.starts_with(&format!(
+                "Found {alpha} for Sharpening α (--alpha), expected"
+            )),
             "{said}"
         );
     }
-    let said = refused(Cost::Inverse, Some(&Mask::empty(&grid)));
+    let said = refused(Params::with_cost(Cost::Inverse), Some(&Mask::empty(&grid)));
     assert!(
         said.starts_with("The mask holds no voxel with a tensor"),
         "{said}"

@@ -9,6 +9,7 @@ mod keys;
 mod looks;
 mod menus;
 mod palette;
+mod parameters;
 mod paths;
 mod pathways;
 mod rays;
@@ -178,6 +179,7 @@ pub fn tests() -> Vec<Trial> {
         menus::tests(),
         looks::tests(),
         palette::tests(),
+        parameters::tests(),
         paths::tests(),
         pathways::tests(),
         settings::tests(),

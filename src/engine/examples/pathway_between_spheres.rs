@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tensors = fit(&dwi, &gradients, &mask, &params, &backend, &control)?;
 
     let params = pathway::Params::defaults();
-    let metric = Metric::new(&tensors.field, params.cost, None, &backend, &control)?;
+    let metric = Metric::new(&tensors.field, &params.metric, None, &backend, &control)?;
     let prepared = Prepared::new(&metric, params.local, &backend, &control)?;
     let source = |placed: &Placement| {
         let (centre, radius_mm) = (placed.centre, placed.radius_mm);

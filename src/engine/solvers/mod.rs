@@ -2,7 +2,7 @@
 //!
 //! Argument order everywhere: data, parameters, where (`&Backend`), how long (`&Control`). The same
 //! inputs, parameters, backend, binary and instruction set give the same bytes at any number of
-//! threads. Parameters have no `Default`: defaults, with their reasons, live in the window's forms.
+//! threads. Parameters have no `Default`: `Params::defaults` gives them, and their table the reasons.
 
 pub mod alignment;
 pub mod commit;
@@ -23,6 +23,7 @@ pub mod tractogram;
 
 use crate::compute::memory::Shortage;
 use crate::compute::{Cancelled, cuda};
+use crate::parameters::ParamError;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
@@ -51,6 +52,12 @@ impl std::error::Error for Error {}
 impl From<cuda::Error> for Error {
     fn from(error: cuda::Error) -> Self {
         Self::Card(error)
+    }
+}
+
+impl From<ParamError> for Error {
+    fn from(error: ParamError) -> Self {
+        Self::Input(error.to_string())
     }
 }
 

@@ -402,7 +402,7 @@ impl Held {
         let spheres: Vec<Sphere> = self.of.spheres.iter().map(|(_, sphere)| *sphere).collect();
         let known = |(p, i, _): &(Params, (i64, u64), Volume)| p == params && *i == key;
         if !self.speed.as_ref().is_some_and(known) {
-            params.check().map_err(Error::Input)?;
+            params.check().map_err(Error::from)?;
             let picture = backend.install(|| speed_picture(&self.inputs, params, &spheres, inside));
             self.speed = Some((params.clone(), key, picture.map_err(Error::from)?));
         }

@@ -3,7 +3,6 @@
 use super::looks::{colour, cut};
 use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::Transfer;
-use crate::solvers::metric::Cost;
 use crate::state::Document;
 use crate::state::pathways::{KeptPathway, Settings, Shown};
 use std::sync::Arc;
@@ -27,18 +26,8 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 fn controls(settings: &Settings) -> Fields {
     let mut fields = Fields::default();
     fields.number("Pathway width ε", settings.epsilon * 100.0, 1, "%");
-    let metric = match settings.params.cost {
-        Cost::Sharpened { .. } => "Sharpened",
-        Cost::Inverse => "Inverse",
-        Cost::Adjugate => "Adjugate",
-        Cost::Isotropic => "Isotropic",
-    };
-    fields.name("Metric", metric);
-    if let Cost::Sharpened { alpha } = settings.params.cost {
-        fields.number("Sharpening α", alpha, 1, "");
-    }
-    fields.number("Domain FA ≥", settings.params.min_fa, 2, "");
-    fields.name("Local solver", settings.params.local.name());
+    fields.rows(&settings.params.metric, &[]);
+    fields.rows(&settings.params, &[]);
     fields.name("Show cost", settings.shown.name());
     fields.percent("Colours up to", settings.range);
     fields.percent("Cost opacity", settings.opacity);

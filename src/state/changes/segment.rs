@@ -1,8 +1,9 @@
 //! What steers a surface, and its spheres.
 
-use super::{Fields, widened};
+use super::Fields;
 use crate::jobs::Hand;
-use crate::solvers::level_set::{Mode, Params};
+use crate::parameters::widened;
+use crate::solvers::level_set::Params;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::words::{counted, fixed, with_unit};
 use crate::state::{Document, LayerId};
@@ -28,31 +29,17 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     if with_values {
         target(&mut fields, document, params);
     }
-    fields.single("Smoothness", params.smoothness, 2, "");
     if of.image.is_some() {
         layer(&mut fields, "Image", of.image);
     }
     fields.detailed("Start", of.start.name(), format!("{:?}", of.start));
-    fields.single("Intensity", params.intensity, 2, "");
-    fields.single("Region means", params.region, 2, "");
-    let edge = params.edge.map_or(0.0, |edge| edge.weight);
-    fields.single("Edge stopping", edge, 2, "");
-    if let Some(edge) = params.edge {
-        fields.single("Edge contrast", edge.contrast, 3, "/mm");
-    }
+    fields.rows(params, &[]);
     layer(&mut fields, "Speed of layer", of.layer);
-    if let Some(own) = params.layer.filter(|_| of.layer.is_some()) {
-        fields.single("Its weight", own.weight, 2, "");
-    }
     for (label, id) in ["Grow in", "Keep out of"].into_iter().zip(of.painted) {
         let region = id.and_then(|id| document.region(id));
         let name = region.map_or("none", |r| &r.name);
         fields.detailed(label, name, format!("{id:?}"));
     }
-    fields.single("Their speed", params.bias, 2, "");
-    fields.single("Rescaling", params.rescaling, 2, "");
-    let units = [(Mode::Scaled, "Scaled"), (Mode::Paper, "Paper")];
-    fields.choice("Units", &params.mode, &units);
     layer(&mut fields, "Reference", of.reference);
     fields.percent("Speed overlay", settings.speed_opacity);
     let pace = settings.pace.map(|steps| steps as f64);

@@ -53,11 +53,12 @@ fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String 
     let params = &found.params;
     // Numbers go up in the order of the text.
     let equation = citations.cite(COST_FIELDS);
-    let metric = match params.cost {
+    let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
-        Cost::Sharpened { alpha } => {
-            format!("the inverse of the tensor sharpened to the power {alpha}, its volume kept")
-        }
+        Cost::Sharpened => format!(
+            "the inverse of the tensor sharpened to the power {}, its volume kept",
+            params.metric.alpha
+        ),
         Cost::Isotropic => "a metric without direction".to_owned(),
         Cost::Adjugate => format!("the adjugate tensor {}", citations.cite(ADJUGATE)),
     };

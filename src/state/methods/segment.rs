@@ -138,20 +138,20 @@ fn speeds(params: &Params, citations: &mut Citations) -> String {
             params.region
         );
     }
-    if let Some(edge) = params.edge.filter(|e| e.weight > 0.0) {
+    if params.edge > 0.0 {
         let _ = write!(
             text,
             ", of edges {} {} (contrast {} a mm)",
             citations.cite(EDGES),
-            edge.weight,
-            edge.contrast
+            params.edge,
+            params.edge_contrast
         );
     }
     if let Some(layer) = params.layer {
         let _ = write!(
             text,
             ", of another image {} ({} to {})",
-            layer.weight, layer.low, layer.high
+            params.layer_weight, layer.low, layer.high
         );
     }
     if params.mode == Mode::Paper {

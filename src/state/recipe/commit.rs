@@ -1,10 +1,9 @@
 //! A fit of weights, and the command that makes it.
 
 use super::{Recipe, Source, path, streamlines};
-use crate::solvers::commit;
+use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
-use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::Times;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -61,55 +60,12 @@ impl CommitRecipe {
         text + &format!(" --out {}", path(out))
     }
 
-    /// What is not as usual is said.
+    /// The parameters, with what their table does not hold.
     fn of_params(&self) -> String {
-        let (p, usual) = (&self.params, commit::Params::defaults_for(self.shells));
-        let mut text = String::new();
-        let list = |values: &mut dyn Iterator<Item = f64>| {
-            let each: Vec<String> = values.map(|v| v.to_string()).collect();
-            each.join(",")
-        };
-        let (name, along) = match &p.model.intra {
-            Intra::Stick { along } => ("stick", Some(*along)),
-            Intra::Cylinders { along, .. } => ("cylinder", Some(*along)),
-            Intra::GammaCylinders { along, .. } => ("gamma-cylinder", Some(*along)),
-            Intra::Density => ("density", None),
-        };
-        if name != "stick" {
-            let _ = write!(text, " --model {name}");
-        }
-        if let Some(along) =
-            along.filter(|along| usual.model.intra != Intra::Stick { along: *along })
-        {
-            let _ = write!(text, " --along {along}");
-        }
-        match &p.model.intra {
-            Intra::Cylinders { radii_um, .. } => {
-                if *radii_um != commit::DEFAULT_RADII_UM {
-                    let _ = write!(text, " --radii {}", list(&mut radii_um.iter().copied()));
-                }
-            }
-            Intra::GammaCylinders { radii, .. } => {
-                for radius in radii {
-                    let _ = write!(text, " --gamma {},{}", radius.shape, radius.scale_um);
-                }
-            }
-            Intra::Stick { .. } | Intra::Density => {}
-        }
-        if name != "density" {
-            let across = |m: &crate::solvers::commit::model::Model| -> Vec<f64> {
-                m.extra.iter().map(|z| z.across).collect()
-            };
-            let (own, usual_across) = (across(&p.model), across(&usual.model));
-            if own.is_empty() && !usual_across.is_empty() {
-                text += " --across 0";
-            } else if own != usual_across {
-                let _ = write!(text, " --across {}", list(&mut own.iter().copied()));
-            }
-            if p.model.free.is_empty() && !usual.model.free.is_empty() {
-                text += " --free 0";
-            } else if p.model.free != usual.model.free {
-                let _ = write!(text, " --free {}", list(&mut p.model.free.iter().copied()));
+        let mut text = arguments(&self.params);
+        if let Intra::GammaCylinders { radii, .. } = &self.params.model.intra {
+            for radius in radii {
+                let _ = write!(text, " --gamma {},{}", radius.shape, radius.scale_um);
             }
         }
         match &self.times {
@@ -121,43 +77,6 @@ impl CommitRecipe {
                 let _ = write!(text, " --scheme {}", path(file));
             }
         }
-        if p.force_model {
-            text += " --force-model";
-        }
-        if let Some(mm) = p.blur_mm {
-            let _ = write!(text, " --blur {mm}");
-        }
-        for (option, value) in [("lasso", p.lasso), ("group", p.group)] {
-            if value > 0.0 {
-                let _ = write!(text, " --{option} {value}");
-            }
-        }
-        let switches = [
-            (p.switches.merge_b0, "keep-b0"),
-            (p.switches.normalise_signal, "raw-signal"),
-            (p.switches.normalise_kernels, "raw-kernels"),
-        ];
-        for (_, option) in switches.iter().filter(|(on, _)| !on) {
-            let _ = write!(text, " --{option}");
-        }
-        if p.stop.iterations != usual.stop.iterations {
-            let _ = write!(text, " --iterations {}", p.stop.iterations);
-        }
-        if p.stop.objective != usual.stop.objective {
-            let _ = write!(text, " --tolerance {}", p.stop.objective);
-        }
-        if p.precision != usual.precision {
-            text += match p.precision {
-                Precision::Exact => " --precision exact",
-                Precision::Fast => " --precision fast",
-            };
-        }
-        text += match p.way {
-            None => "",
-            Some(Way::Factorised) => " --operator factorised",
-            Some(Way::Dense { side: 64 }) => " --operator coarse",
-            Some(Way::Dense { .. }) => " --operator dense",
-        };
         text
     }
 }

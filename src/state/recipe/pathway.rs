@@ -3,8 +3,8 @@
 use super::{FitRecipe, RegionSpec, path};
 use crate::data::Role;
 use crate::io::quoted;
-use crate::solvers::metric::Cost;
-use crate::solvers::pathway::Params;
+use crate::parameters::arguments;
+use crate::solvers::pathway::{Params, Width};
 use std::path::Path;
 
 /// `arcuate cost` for these regions.
@@ -27,13 +27,8 @@ pub fn command(
         };
         text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
     }
-    text += &format!(" --min-fa {}", params.min_fa);
-    match params.cost {
-        Cost::Inverse => text += " --metric inverse",
-        Cost::Sharpened { alpha } => text += &format!(" --alpha {alpha}"),
-        Cost::Isotropic => text += " --metric isotropic",
-        Cost::Adjugate => text += " --metric adjugate",
-    }
-    text += &format!(" --local-solver {}", params.local.name());
-    text + &format!(" --epsilon {epsilon} --out {}", path(out))
+    text += &arguments(params);
+    text += &arguments(&params.metric);
+    text += &arguments(&Width { epsilon });
+    text + &format!(" --out {}", path(out))
 }

@@ -2,7 +2,7 @@
 
 use super::{ShapeSpec, path};
 use crate::io::quoted;
-use crate::solvers::level_set;
+use crate::parameters::arguments;
 use crate::solvers::level_set::{Mode, Params, Script, Sphere};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -152,39 +152,11 @@ impl SegmentScript {
     }
 }
 
-/// What is not as usual is said, and in Lefohn's form only what it has.
+/// What is looked for, then all rows of the table that have an effect.
 fn of_params(p: &Params) -> String {
-    let usual = level_set::Params::defaults_for(p.target, p.tolerance);
-    let mut text = format!(
-        " --target {} --tolerance {} --smoothness {}",
-        p.target, p.tolerance, p.smoothness
-    );
-    if p.rescaling != usual.rescaling {
-        text += &format!(" --rescaling {}", p.rescaling);
+    let mut text = format!(" --target {} --tolerance {}", p.target, p.tolerance);
+    if let Some(layer) = p.layer.filter(|_| p.mode == Mode::Scaled) {
+        text += &format!(" --layer-range {}..{}", layer.low, layer.high);
     }
-    if p.mode == Mode::Paper {
-        return text + " --paper";
-    }
-    for (option, value, usual) in [
-        ("intensity", p.intensity, usual.intensity),
-        ("region", p.region, usual.region),
-        ("bias", p.bias, usual.bias),
-    ] {
-        if value != usual {
-            text += &format!(" --{option} {value}");
-        }
-    }
-    if p.redistance_every != usual.redistance_every {
-        text += &format!(" --redistance-every {}", p.redistance_every);
-    }
-    if let Some(edge) = p.edge.filter(|e| e.weight > 0.0) {
-        text += &format!(" --edge {} --edge-contrast {}", edge.weight, edge.contrast);
-    }
-    if let Some(layer) = p.layer {
-        text += &format!(
-            " --layer-range {}..{} --layer-weight {}",
-            layer.low, layer.high, layer.weight
-        );
-    }
-    text
+    text + &arguments(p)
 }

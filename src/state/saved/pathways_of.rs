@@ -65,7 +65,7 @@ pub(super) fn put(document: &mut Document, read: &Arc<ReadSession>, saved: &Save
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();
         let made = basis(read, &one.basis).and_then(|basis| Ok((basis, regions?)));
-        let sound = one.params.check();
+        let sound = one.params.check().map_err(|e| e.to_string());
         let (basis, regions) = match made.and_then(|made| sound.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {

@@ -197,7 +197,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 
 /// `inputs`: how many there are.
 fn sound(script: &Script, inputs: usize) -> Result<(), String> {
-    script.params.check()?;
+    script.params.check().map_err(|e| e.to_string())?;
     script.layout.check()?;
     script.check(inputs).map_err(|e| e.to_string())?;
     if script.steps > MOST_STEPS {

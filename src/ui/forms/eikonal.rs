@@ -6,12 +6,11 @@ mod profile;
 mod results;
 mod row_menu;
 
-use super::display::select_row;
+use super::parameters::{self, Rows, Shown};
 use super::{tracking, walk};
 use crate::data::Role;
-use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::metric::Cost;
-use crate::solvers::pathway;
+use crate::parameters::Parameters as _;
+use crate::solvers::pathway::{self, Width};
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::session::GuideStep;
 use crate::state::{Action, Phase, State, defaults};
@@ -19,13 +18,16 @@ use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{anchor, menu, paint, section};
 use crate::ui::{format, icons, panels};
 use egui::{Rangef, Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
 const MORE: &str = "Metric, local solver";
+const WIDTH: &str = "Pathway width ε";
+/// Parameters with a place of their own; all others are under [`MORE`].
+const METRIC: &[&str] = &["alpha"];
+const SOLVER: &[&str] = &["min-fa"];
 
 type Set<'a> = dyn FnMut(Settings, Phase) + 'a;
 
@@ -65,7 +67,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let live = joining(state);
     let width_from = ui.cursor().top();
-    if let Some((epsilon, phase)) = width_of(ui, "Pathway width ε", settings.epsilon, live) {
+    if let Some((epsilon, phase)) = width_of(ui, WIDTH, settings.epsilon, live) {
         let settings = settings.clone();
         set(
             Settings {
@@ -75,20 +77,22 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             phase,
         );
     }
-    alpha(ui, settings, &mut set);
+    rows(
+        ui,
+        settings,
+        (Rows::These(METRIC), Rows::These(&[])),
+        &mut set,
+    );
     joined(ui, state, &mut set);
     if state.session.guide == Some(GuideStep::Width) {
         anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
-    let row = SliderRow::new("Domain FA ≥", settings.params.min_fa, 0.0..=0.4)
-        .default(usual.params.min_fa)
-        .limits(0.0..=1.0)
-        .help("Paths run where the FA is at least this, and in masks if there are any");
-    if let Some((min_fa, phase)) = row.value(ui) {
-        let mut changed = settings.clone();
-        changed.params.min_fa = min_fa;
-        set(changed, phase);
-    }
+    rows(
+        ui,
+        settings,
+        (Rows::These(&[]), Rows::These(SOLVER)),
+        &mut set,
+    );
     // In the first steps of the guide the results get the space.
     if state
         .session
@@ -105,8 +109,12 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         memory.toggle(MORE);
     }
     if open {
-        metric(ui, settings, &mut set);
-        local(ui, settings, &mut set);
+        rows(
+            ui,
+            settings,
+            (Rows::AllBut(METRIC), Rows::AllBut(SOLVER)),
+            &mut set,
+        );
     }
     super::glyphs::show(ui, state, memory, actions);
 }
@@ -122,16 +130,19 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     let from = from.map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
     let words = from.map_or_else(String::new, |from| format!("joined from {}", percent(from)));
-    let row = SliderRow::new(name, epsilon * 100.0, 0.5..=50.0)
-        .logarithmic()
-        .decimals(1)
-        .default(pathway::DEFAULT_EPSILON * 100.0)
-        .limits(0.0..=100.0)
-        .unit("%")
-        .marked(from, &words)
-        .help("Voxels whose cost is within ε of the cheapest path; nothing is solved again");
-    let (percent, phase) = row.value(ui)?;
-    Some((percent / 100.0, phase))
+    let mut chosen = None;
+    let shown = Shown {
+        name: Some(name),
+        // Shares above `EPSILON` are not told apart.
+        limits: Some(0.0..=100.0 * Settings::EPSILON.end()),
+        mark: from.map(|from| (from, &*words)),
+        ..Shown::default()
+    };
+    let (width, defaults) = (Width { epsilon }, Width::defaults());
+    let set: &mut parameters::Set<Width> =
+        &mut |width, phase| chosen = Some((width.epsilon, phase));
+    parameters::number(ui, &width, &defaults, "epsilon", shown, set);
+    chosen
 }
 
 /// Whether the width joins the ends, and a remedy where it does not. The row exists before the pathway does, so
@@ -184,77 +195,28 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     }
 }
 
-fn alpha(ui: &mut Ui, settings: &Settings, set: &mut Set) {
-    let (alpha, why) = match settings.params.cost {
-        Cost::Sharpened { alpha } => (alpha, None),
-        _ => (3.0, Some("only the sharpened metric has it")),
-    };
-    let row = SliderRow::new("Sharpening α", alpha, 1.0..=6.0)
-        .decimals(1)
-        .default(3.0)
-        .limits(0.1..=Cost::MOST_ALPHA)
-        .inactive(why)
-        .help("How strongly the metric penalises travel across fibres");
-    if let Some((alpha, phase)) = row.value(ui) {
-        let mut changed = settings.clone();
-        changed.params.cost = Cost::Sharpened { alpha };
-        set(changed, phase);
-    }
+/// Rows of parameters: the metric's, then the solver's.
+fn rows(ui: &mut Ui, settings: &Settings, (metric, solver): (Rows, Rows), set: &mut Set) {
+    let (now, defaults) = (settings.params, pathway::Params::defaults());
+    parameters::rows(
+        ui,
+        &now.metric,
+        &defaults.metric,
+        metric,
+        &mut |metric, phase| {
+            let params = pathway::Params { metric, ..now };
+            set(with(settings, params), phase);
+        },
+    );
+    parameters::rows(ui, &now, &defaults, solver, &mut |params, phase| {
+        set(with(settings, params), phase);
+    });
 }
 
-fn metric(ui: &mut Ui, settings: &Settings, set: &mut Set) {
-    let kinds = [
-        (Cost::Sharpened { alpha: 3.0 }, "Sharpened"),
-        (Cost::Inverse, "Inverse"),
-        (Cost::Adjugate, "Adjugate"),
-        (Cost::Isotropic, "Isotropic"),
-    ];
-    let same =
-        |kind: Cost| std::mem::discriminant(&kind) == std::mem::discriminant(&settings.params.cost);
-    let now = kinds.iter().find(|(kind, _)| same(*kind));
-    let help = "What a path costs: the inverse tensor, sharpened to the power α with its volume kept, its \
-                adjugate, or the same in all directions";
-    let shown = now.map_or("", |(_, name)| name);
-    let chosen = select_row(ui, "Metric", help, shown, |ui| {
-        let mut chosen = None;
-        for (kind, name) in kinds {
-            if menu::Item::new(name).chosen(same(kind)).show(ui) {
-                chosen = Some(kind);
-            }
-        }
-        chosen
-    });
-    if let Some(cost) = chosen.filter(|kind| !same(*kind)) {
-        let mut changed = settings.clone();
-        changed.params.cost = cost;
-        set(changed, Phase::Done);
-    }
-}
-
-fn local(ui: &mut Ui, settings: &Settings, set: &mut Set) {
-    let name = |local: LocalSolver| match local {
-        LocalSolver::Godunov6 => "Godunov, 6 (paper)",
-        LocalSolver::HopfLax26 => "Hopf–Lax, 26",
-        LocalSolver::Selling => "Selling",
-        LocalSolver::Hybrid => "Hybrid",
-    };
-    let help = "Local update scheme of the eikonal solver. Hybrid: the better of Hopf–Lax and Selling. Godunov \
-                on 6 neighbours is the paper's and overestimates the cost along oblique fibres (Jeong et al. \
-                2007)";
-    let now = settings.params.local;
-    let chosen = select_row(ui, "Local solver", help, name(now), |ui| {
-        let mut chosen = None;
-        for local in LocalSolver::ALL {
-            if menu::Item::new(name(local)).chosen(local == now).show(ui) {
-                chosen = Some(local);
-            }
-        }
-        chosen
-    });
-    if let Some(local) = chosen.filter(|local| *local != now) {
-        let mut changed = settings.clone();
-        changed.params.local = local;
-        set(changed, Phase::Done);
+fn with(settings: &Settings, params: pathway::Params) -> Settings {
+    Settings {
+        params,
+        ..settings.clone()
     }
 }
 

@@ -9,6 +9,7 @@ mod speeds;
 pub use results::{STARTING, rate};
 
 use super::display::{extent, select_row, short_unit};
+use super::parameters::{self, Rows};
 use super::walk;
 use crate::data::Role;
 use crate::solvers::level_set;
@@ -238,14 +239,12 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             told(params.target, (tolerance as f32) / scale, phase);
         }
     }
-    let row = SliderRow::new("Smoothness", f64::from(params.smoothness), 0.0..=1.0)
-        .default(f64::from(usual.params.smoothness))
-        .help("Weight of the curvature, 1 − a: higher is smoother and stops leaks");
-    if let Some((smoothness, phase)) = row.value(ui) {
-        let mut changed = settings.clone();
-        changed.params.smoothness = smoothness as f32;
-        set(changed, phase);
-    }
+    let defaults = level_set::Params::defaults_for(params.target, params.tolerance);
+    let rows = Rows::These(&["smoothness"]);
+    parameters::rows(ui, params, &defaults, rows, &mut |params, phase| {
+        let settings = settings.clone();
+        set(Settings { params, ..settings }, phase);
+    });
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(Slot::Segment);
     let warned = state.session.messages.iter().any(warned);

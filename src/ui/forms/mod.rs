@@ -12,6 +12,7 @@ pub mod glyphs;
 pub mod level_set;
 pub mod measure;
 pub mod mosaic;
+pub mod parameters;
 pub mod region;
 mod scene;
 pub mod tensor_fit;

@@ -7,17 +7,19 @@ pub mod orders;
 mod overlap;
 
 use super::display::{controls, select_row};
+use super::parameters::{self, Rows};
 use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
+use crate::parameters::row;
 use crate::solvers::tensor_fit;
-use crate::solvers::tensor_fit::{Method, Params};
+use crate::solvers::tensor_fit::Params;
 use crate::state::words::{counted, mask};
 use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
-use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
+use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, section};
 use crate::ui::{Memory, format, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
@@ -259,60 +261,27 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
 fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &state.document.fit;
     let mut set = |params: Params| actions.push(Action::SetFit { params });
-    let methods = [
-        (Method::Ols, "Ordinary least squares"),
-        (Method::Wls, "Weighted"),
-        (Method::Iwls { iterations: 2 }, "Reweighted"),
-    ];
-    let index = |m: Method| match m {
-        Method::Ols => 0,
-        Method::Wls => 1,
-        Method::Iwls { .. } => 2,
-    };
-    let now = index(params.method);
-    let help = "Weights from the signal make noisy volumes count less";
-    let chosen = select_row(ui, "Method", help, methods[now].1, |ui| {
-        let mut chosen = None;
-        for (method, name) in methods {
-            if menu::Item::new(name).chosen(index(method) == now).show(ui) {
-                chosen = Some(method);
-            }
-        }
-        chosen
-    });
-    if let Some(method) = chosen.filter(|m| index(*m) != now) {
-        set(Params {
-            method,
-            ..params.clone()
-        });
-    }
-    if let Method::Iwls { iterations } = params.method {
-        let row = SliderRow::new("Iterations", f64::from(iterations), 1.0..=10.0)
-            .decimals(0)
-            .default(2.0)
-            .help("Further iterations, with weights from the predicted signal")
-            // The fit takes long: it waits for the end of a drag.
-            .waits();
-        if let Some((v, _)) = row.value(ui) {
-            set(Params {
-                method: Method::Iwls {
-                    iterations: v as u32,
-                },
-                ..params.clone()
-            });
-        }
-    }
+    let defaults = Params::defaults();
+    parameters::rows(
+        ui,
+        params,
+        &defaults,
+        Rows::AllBut(&["b-range"]),
+        &mut |params, _| {
+            set(params);
+        },
+    );
     let gradients = state.document.scan().and_then(|l| match &l.content {
         Content::Scan { gradients, .. } => gradients.clone(),
         _ => None,
     });
-    if let Some(gradients) = gradients {
+    if let (Some(gradients), Some(range)) = (gradients, row::<Params>("b-range")) {
         let most = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
         let most = (most / 100.0).ceil() * 100.0;
         let (low, high) = params.b_range_s_per_mm2;
         let usual = tensor_fit::Params::default_b_range(&gradients);
         let row = RangeRow {
-            name: "b range",
+            name: range.label,
             values: (low, high.min(most)),
             scale: Scale {
                 range: 0.0..=most.max(100.0),
@@ -321,7 +290,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             },
             default: &|| (usual.0, usual.1.min(most)),
             unit: "s/mm²",
-            help: "Volumes with b in this range are fitted; b = 0 always is",
+            help: range.help,
             limits: 0.0..=f64::MAX,
             waits: true,
         };

@@ -97,6 +97,18 @@ impl<'a> SliderRow<'a> {
         }
     }
 
+    /// Another range of the rail, which data may give.
+    pub fn range(mut self, range: RangeInclusive<f64>) -> Self {
+        self.scale.range = range;
+        self
+    }
+
+    /// Under another name: rows of one parameter may stand for several things.
+    pub fn named(mut self, name: &'a str) -> Self {
+        self.name = name;
+        self
+    }
+
     pub fn logarithmic(mut self) -> Self {
         self.scale.logarithmic = true;
         self

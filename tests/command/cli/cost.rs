@@ -4,7 +4,6 @@ use super::{arcuate, json, refuses, shell_words, small_head};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::io::{self, Opened};
-use arcuate::solvers::metric::Cost;
 use arcuate::state::defaults;
 use std::path::Path;
 
@@ -157,10 +156,7 @@ fn said(here: &Path, value: &serde_json::Value) {
     };
     assert_eq!(default_of("--epsilon"), usual.epsilon);
     assert_eq!(default_of("--min-fa"), usual.params.min_fa);
-    let Cost::Sharpened { alpha } = usual.params.cost else {
-        panic!("sharpened")
-    };
-    assert_eq!(default_of("--alpha"), alpha);
+    assert_eq!(default_of("--alpha"), usual.params.metric.alpha);
     let repaired = value["repaired"].as_u64().unwrap();
     let scan = ["cost", "head/dwi.nii.gz"];
     let line = [&scan[..], &ENDS, &["--epsilon", "0.4", "--out", "again"]].concat();
@@ -309,14 +305,26 @@ fn refused(here: &Path) {
         here,
     );
     for (more, words) in [
-        (&["--alpha", "0"][..], "Found α = 0"),
-        (&["--alpha", "99"], "Found α = 99"),
+        (
+            &["--alpha", "0"][..],
+            "expected a number above 0 and at most 16, found \"0\"",
+        ),
+        (
+            &["--alpha", "99"],
+            "expected a number above 0 and at most 16, found \"99\"",
+        ),
         (
             &["--alpha", "2", "--metric", "inverse"],
-            "--alpha with another",
+            "Found --alpha, which has no effect: only the sharpened metric has it",
         ),
-        (&["--epsilon", "-1"], "Found --epsilon -1"),
-        (&["--min-fa", "2"], "Found a Domain FA (--min-fa) of 2"),
+        (
+            &["--epsilon", "-1"],
+            "expected a number from 0 to 1000000, found \"-1\"",
+        ),
+        (
+            &["--min-fa", "2"],
+            "expected a number from 0 to 1, found \"2\"",
+        ),
     ] {
         let output = arcuate(&with(more), here);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

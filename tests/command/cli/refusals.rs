@@ -43,7 +43,7 @@ fn wrong_numbers() {
         ("--min-length", "-5", "from 0"),
         ("--threads", "-1", "from 1 to 1024"),
         ("--iterations", "-1", "from 1 to 50"),
-        ("--min-eigenvalue", "-1", "above 0"),
+        ("--min-eigenvalue", "-1", "from 1e-8 to 0.001"),
         ("--seed", "sphere:0,0,0,0", "radius 0"),
         ("--seed", "sphere:0,0,0,-2", "radius -2"),
         ("--seed", "box:0,0,0,1,0,1", "half-edge 0"),
@@ -190,7 +190,7 @@ fn usage() {
                 "--out",
                 "o",
             ],
-            "Only iwls has reweighted solves",
+            "Found --iterations, which has no effect: only the reweighted method has them",
         ),
     ] {
         let output = arcuate(line, folder.path());

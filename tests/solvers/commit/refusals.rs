@@ -177,8 +177,10 @@ fn refusals() {
         s.params.model = only(Intra::Density);
         s.gradients = gradients(0, &[]);
     });
-    says(&["lasso penalty is 2"], &|s| s.params.lasso = 2.0);
-    says(&["blur's radius is -1 mm"], &|s| {
+    says(&["Found 2 for Sparsity λ (--lasso)"], &|s| {
+        s.params.lasso = 2.0
+    });
+    says(&["Found -1 for Blur (--blur)"], &|s| {
         s.params.blur_mm = Some(-1.0)
     });
 }

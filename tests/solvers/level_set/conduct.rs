@@ -242,7 +242,6 @@ fn refusals() {
         (
             with(&|p| {
                 p.layer = Some(arcuate::solvers::level_set::LayerSpeed {
-                    weight: 1.0,
                     low: 0.0,
                     high: 1.0,
                 });

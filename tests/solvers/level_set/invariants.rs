@@ -6,7 +6,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Mask, Volume};
 use arcuate::solvers::level_set::{
-    Edge, Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, Script, Sphere, Start, What,
+    Ended, Evolution, Inputs, LayerSpeed, Layout, Mode, Params, Script, Sphere, Start, What,
 };
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
@@ -52,15 +52,13 @@ pub fn body(random: &mut Random, grid: &Arc<Grid>, noise: f64) -> Volume {
 pub fn everything() -> Params {
     Params {
         region: 0.5,
-        edge: Some(Edge {
-            weight: 0.7,
-            contrast: 0.3,
-        }),
+        edge: 0.7,
+        edge_contrast: 0.3,
         layer: Some(LayerSpeed {
-            weight: 0.4,
             low: 0.2,
             high: 0.9,
         }),
+        layer_weight: 0.4,
         bias: 0.5,
         ..USUAL
     }
@@ -452,7 +450,6 @@ fn speeds() {
             "layer",
             Params {
                 layer: Some(LayerSpeed {
-                    weight: 1.0,
                     low: 0.0,
                     high: 1.0,
                 }),
@@ -462,10 +459,8 @@ fn speeds() {
         (
             "edge",
             Params {
-                edge: Some(Edge {
-                    weight: 1.0,
-                    contrast: 0.03,
-                }),
+                edge: 1.0,
+                edge_contrast: 0.03,
                 // Outwards everywhere: g alone stops it.
                 intensity: 0.3,
                 tolerance: 10.0,

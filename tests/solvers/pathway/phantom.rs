@@ -82,7 +82,7 @@ fn bundles() {
         let prepared = |domain: Domain| {
             let within = domain.mask().unwrap();
             let metric =
-                Metric::new(&fit.field, asked.cost, Some(&within), &backend, &control).unwrap();
+                Metric::new(&fit.field, &asked.metric, Some(&within), &backend, &control).unwrap();
             Prepared::new(&metric, asked.local, &backend, &control).unwrap()
         };
         for suggestion in suggestions(&head) {

@@ -53,7 +53,7 @@ fn prepared(scene: &Scene, mask: &Mask) -> (Prepared, TensorField) {
     let (backend, control) = (backend(2), Control::new());
     let asked = pathway::Params::defaults();
     let (field, mask) = backend.install(|| halved(&scene.field, mask)).unwrap();
-    let metric = Metric::new(&field, asked.cost, Some(&mask), &backend, &control).unwrap();
+    let metric = Metric::new(&field, &asked.metric, Some(&mask), &backend, &control).unwrap();
     let prepared = Prepared::new(&metric, asked.local, &backend, &control).unwrap();
     (prepared, field)
 }

@@ -332,7 +332,7 @@ fn bad_input_in_words() {
         };
         says(
             refusal(&dwi, &gradients, &mask, &wild),
-            &["smallest eigenvalue"],
+            &["Smallest eigenvalue", "from 1e-8 to 0.001"],
         );
     }
     let endless = params(Method::Iwls {
@@ -340,7 +340,7 @@ fn bad_input_in_words() {
     });
     says(
         refusal(&dwi, &gradients, &mask, &endless),
-        &["4294967295", "100"],
+        &["Iterations", "from 1 to 50"],
     );
 }
 

@@ -8,7 +8,6 @@ use arcuate::data::{Role, Shape};
 use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::solvers::metric::Cost;
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
@@ -36,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn to_alpha(window: &mut Window, alpha: f64, phase: Phase) {
-    change(window, phase, |s| s.params.cost = Cost::Sharpened { alpha });
+    change(window, phase, |s| s.params.metric.alpha = alpha);
 }
 
 /// As on a head, where a full result takes seconds.
@@ -56,10 +55,7 @@ fn coarse(window: &Window, from: usize) -> Vec<bool> {
 }
 
 fn alpha(window: &Window) -> f64 {
-    match live(window).params.cost {
-        Cost::Sharpened { alpha } => alpha,
-        cost => panic!("{cost:?}"),
-    }
+    live(window).params.metric.alpha
 }
 
 /// A drag of α with pauses shows a coarse pathway of every place where it pauses.

@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
-use arcuate::solvers::metric::Cost;
+use arcuate::solvers::metric::Params;
 use arcuate::state::document::MadeMask;
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
@@ -163,7 +163,7 @@ fn one_side() {
     assert_ne!(before[1], after[1]);
     let prepared = live(&window).pathway.fields[0].prepared.id();
     change(&mut window, Phase::Done, |s| {
-        s.params.cost = Cost::Sharpened { alpha: 2.0 };
+        s.params.metric.alpha = 2.0;
     });
     assert_ne!(fields(&window)[0], after[0]);
     assert_ne!(live(&window).pathway.fields[0].prepared.id(), prepared);
@@ -412,7 +412,7 @@ fn quick() {
     // A metric that must be made anew is not known to be quick.
     window.state.session.pathways.full_ms = [Some(5.0), Some(1e4)];
     change(&mut window, Phase::Live, |s| {
-        s.params.cost = Cost::Sharpened { alpha: 2.0 };
+        s.params.metric.alpha = 2.0;
     });
     assert!(live(&window).coarse);
     // Who leaves in the middle of it is asked for nothing.
@@ -436,7 +436,10 @@ fn another() {
     let mut document = window.state.document.clone();
     Arc::make_mut(&mut document.kept_pathways[0]).found = None;
     let mut other = document.clone();
-    Arc::make_mut(&mut other.kept_pathways[0]).params.cost = Cost::Sharpened { alpha: 2.0 };
+    Arc::make_mut(&mut other.kept_pathways[0])
+        .params
+        .metric
+        .alpha = 2.0;
     window.state.document = document;
     window.state.session.pathways.full_ms = [Some(5.0); 2];
     let count = asked(&window).len();
@@ -462,7 +465,7 @@ fn another() {
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];
     let found = kept.found.as_ref().expect("solved");
-    assert_eq!(found.params.cost, Cost::Sharpened { alpha: 2.0 });
+    assert_eq!(found.params.metric, Params::sharpened(2.0));
     assert!(window.state.session.pathways.unsolved.is_empty());
     assert!(window.state.session.pathways.live.is_none(), "nobody looks");
 }

@@ -114,7 +114,7 @@ pub fn weighing(task: Task) -> State {
     state
 }
 
-fn filtering() -> Window {
+pub(super) fn filtering() -> Window {
     let mut window = window(weighing(Task::View), [1920.0, 1080.0]);
     window.key_press_modifiers(Modifiers::COMMAND, Key::Num5);
     window.run();

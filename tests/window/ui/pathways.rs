@@ -6,7 +6,6 @@ use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::jobs::Request;
 use arcuate::scene::draw_list::{Colours, Transfer};
-use arcuate::solvers::metric::Cost;
 use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, KeptPathway, State, Task};
@@ -116,9 +115,7 @@ fn keys() {
     let label = window.state().state.history.undo_label();
     assert_eq!(label, Some("Pathway width"));
     press(&mut window, "Sharpening α", Key::ArrowRight);
-    let Cost::Sharpened { alpha } = settings(&window).params.cost else {
-        panic!("{:?}", settings(&window).params)
-    };
+    let alpha = settings(&window).params.metric.alpha;
     assert!((alpha - 3.1).abs() < 1e-9, "{alpha}");
     assert_eq!(solves(&window), 1);
     // What cannot be kept says so.

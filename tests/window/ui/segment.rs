@@ -159,8 +159,10 @@ fn speeds() {
     field(&mut window, "Edge stopping", "0.5");
     let asked = steered(&window).expect("asked for");
     assert_eq!(asked.params.region, 0.8);
-    assert_eq!(asked.params.edge.map(|e| e.weight), Some(0.5));
+    assert_eq!(asked.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
+    // Folded, so that the rows below it are in sight.
+    click(&mut window, "Further speeds");
     click(&mut window, "Display, steps");
     assert!(!asked.speed);
     field(&mut window, "Speed overlay", "40");

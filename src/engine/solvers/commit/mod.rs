@@ -51,5 +51,5 @@ pub mod solver;
 pub use expected::Expected;
 pub use fit::Fit;
 pub use maps::Maps;
-pub use parameters::{DEFAULT_GAMMA, DEFAULT_ITERATIONS, DEFAULT_RADII_UM, Params};
+pub use parameters::{DEFAULT_GAMMA, DEFAULT_RADII_UM, Params};
 pub use prepare::{Demand, Inputs, Prepared};

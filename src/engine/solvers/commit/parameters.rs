@@ -5,6 +5,10 @@ use super::model::{Intra, Model, Zeppelin};
 use super::operator::{Precision, Way};
 use super::samples::Switches;
 use super::solver::Stop;
+use crate::parameters::{
+    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Text, Unit,
+    number_text, used, widened,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -27,12 +31,19 @@ pub struct Params {
     pub force_model: bool,
 }
 
+/// Diffusivity along fibres, mm²/s.
+const ALONG: f64 = 1.7e-3;
+
 impl Params {
+    /// Checks the values by their table; [`super::model::Model::check`] checks the model.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+
     /// Diffusivities are COMMIT's for the living brain (Daducci et al. 2015): 1.7 × 10⁻³ mm²/s along fibres, 0.51
     /// across them outside, which is what a volume fraction of 0.7 leaves (Szafer et al. 1995), free water in
     /// tissue and in cerebrospinal fluid.
     pub fn defaults_for(shells: usize) -> Self {
-        const ALONG: f64 = 1.7e-3;
         let zeppelin = |across: f64| Zeppelin {
             along: ALONG,
             across,
@@ -84,3 +95,448 @@ pub const DEFAULT_GAMMA: Gamma = Gamma {
     shape: 2.0,
     scale_um: 0.5,
 };
+
+/// Numbers with commas between them.
+fn list(values: impl IntoIterator<Item = f64>) -> String {
+    let each: Vec<String> = values.into_iter().map(number_text).collect();
+    each.join(",")
+}
+
+/// Reads such a list: finite numbers of at least 0.
+fn read_list(text: &str) -> Option<Vec<f64>> {
+    let parts = text.split([',', ';', ' ']).filter(|part| !part.is_empty());
+    let numbers: Option<Vec<f64>> = parts.map(|part| part.parse().ok()).collect();
+    numbers.filter(|n| !n.is_empty() && n.iter().all(|v| v.is_finite() && *v >= 0.0))
+}
+
+/// The same, where a single 0 stands for none.
+fn read_some(text: &str) -> Option<Vec<f64>> {
+    let numbers = read_list(text)?;
+    Some(numbers.into_iter().filter(|v| *v > 0.0).collect())
+}
+
+fn list_or_none(values: impl IntoIterator<Item = f64>) -> Option<String> {
+    let text = list(values);
+    Some(if text.is_empty() {
+        "0".to_owned()
+    } else {
+        text
+    })
+}
+
+fn is_density(params: &Params) -> bool {
+    params.model.intra == Intra::Density
+}
+
+/// Why a diffusivity has no effect.
+fn no_water(params: &Params) -> Option<&'static str> {
+    is_density(params).then_some("streamline density has no water")
+}
+
+/// Why what concerns signals has no effect.
+fn no_signal(params: &Params) -> Option<&'static str> {
+    is_density(params).then_some("streamline density has no signal")
+}
+
+impl Params {
+    fn along(&self) -> Option<f64> {
+        match self.model.intra {
+            Intra::Stick { along }
+            | Intra::Cylinders { along, .. }
+            | Intra::GammaCylinders { along, .. } => Some(along),
+            Intra::Density => None,
+        }
+    }
+
+    fn set_along(&mut self, to: f64) {
+        match &mut self.model.intra {
+            Intra::Stick { along }
+            | Intra::Cylinders { along, .. }
+            | Intra::GammaCylinders { along, .. } => *along = to,
+            Intra::Density => {}
+        }
+        self.model.extra.iter_mut().for_each(|z| z.along = to);
+    }
+
+    /// Streamline density knows neither directions nor other compartments.
+    fn set_density(&mut self) {
+        self.model = Model {
+            intra: Intra::Density,
+            extra: Vec::new(),
+            free: Vec::new(),
+        };
+    }
+}
+
+/// A penalty: a share of the smallest one that leaves no streamline.
+const fn penalty(
+    get: fn(&Params) -> Option<f64>,
+    set: fn(&mut Params, Option<f64>),
+) -> Kind<Params> {
+    Kind::Number(Number {
+        scale: Scale::Logarithmic,
+        decimals: 4,
+        soft: (1e-4, 1.0),
+        off: Some("off"),
+        ..Number::new(get, set)
+    })
+}
+
+/// A penalty of 0 is off.
+fn penalty_of(value: f32) -> Option<f64> {
+    (value > 0.0 || value.is_nan()).then(|| widened(value))
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "model",
+            placeholder: "MODEL",
+            label: "Fibres",
+            help: "Signal model of the inside of fibres",
+            reason: "",
+            default_note: "",
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: "stick",
+                    label: "Sticks",
+                    help: "Diffusion along the fibre alone",
+                    is: |p| matches!(p.model.intra, Intra::Stick { .. }),
+                    choose: |p| {
+                        let along = p.along().unwrap_or(ALONG);
+                        p.model.intra = Intra::Stick { along };
+                    },
+                },
+                Choice {
+                    key: "cylinder",
+                    label: "Cylinders",
+                    help: "Cylinders of several radii give nearly equal signals: their fit takes up to ten times the \
+                           iterations and may end up to 13 tolerances above the minimum",
+                    is: |p| matches!(p.model.intra, Intra::Cylinders { .. }),
+                    choose: |p| {
+                        p.model.intra = Intra::Cylinders {
+                            along: p.along().unwrap_or(ALONG),
+                            radii_um: DEFAULT_RADII_UM.to_vec(),
+                        };
+                    },
+                },
+                Choice {
+                    key: "gamma-cylinder",
+                    label: "Gamma cylinders",
+                    help: "Cylinders of gamma-distributed radii",
+                    is: |p| matches!(p.model.intra, Intra::GammaCylinders { .. }),
+                    choose: |p| {
+                        p.model.intra = Intra::GammaCylinders {
+                            along: p.along().unwrap_or(ALONG),
+                            radii: vec![DEFAULT_GAMMA],
+                        };
+                    },
+                },
+                Choice {
+                    key: "density",
+                    label: "Streamline density",
+                    help: "One number a segment, its length, as in SIFT2",
+                    is: is_density,
+                    choose: Params::set_density,
+                },
+            ]),
+            unused: used,
+        },
+        Param {
+            key: "along",
+            placeholder: "D",
+            label: "Axial",
+            help: "Diffusivity along fibres, inside them and around them, mm²/s",
+            reason: "COMMIT's for the living brain (Daducci et al. 2015)",
+            default_note: "",
+            kind: Kind::Number(Number {
+                unit: Unit::Diffusivity,
+                soft: (0.5, 3.0),
+                // Nothing in a head is faster: most likely it is in another unit.
+                hard: Limits::above(0.0, 10.0),
+                ..Number::new(
+                    |p| Some(p.along().unwrap_or(ALONG)),
+                    |p, v| p.set_along(v.or(p.along()).unwrap_or(ALONG)),
+                )
+            }),
+            unused: no_water,
+        },
+        Param {
+            key: "across",
+            placeholder: "D",
+            label: "Radial",
+            help: "Diffusivity across fibres, around them, mm²/s; 0: no water around fibres",
+            reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
+            default_note: "0.00051; with one shell 0.00051,0.0012",
+            kind: Kind::Text(Text {
+                expected: "numbers with commas between them, or 0 for none",
+                get: |p| list_or_none(p.model.extra.iter().map(|z| z.across)),
+                set: |p, text| {
+                    let along = p.along().unwrap_or(ALONG);
+                    let zeppelin = |across| Zeppelin { along, across };
+                    p.model.extra = read_some(text?)?.into_iter().map(zeppelin).collect();
+                    Some(())
+                },
+                off: None,
+            }),
+            unused: no_water,
+        },
+        Param {
+            key: "free",
+            placeholder: "D",
+            label: "Ball",
+            help: "Diffusivity of free water, mm²/s; 0: none",
+            reason: "in tissue and in cerebrospinal fluid; one shell does not tell it from the others",
+            default_note: "0.0017,0.003 with two shells and more",
+            kind: Kind::Text(Text {
+                expected: "numbers with commas between them, or 0 for none",
+                get: |p| list_or_none(p.model.free.iter().copied()),
+                set: |p, text| {
+                    p.model.free = read_some(text?)?;
+                    Some(())
+                },
+                off: None,
+            }),
+            unused: no_water,
+        },
+        Param {
+            key: "force-model",
+            placeholder: "",
+            label: "Fit undetermined models",
+            help: "Fit the model even where the scan does not determine all of it (ball with one shell), with a warning",
+            reason: "",
+            default_note: "",
+            kind: Kind::Switch(Switch {
+                flag: true,
+                get: |p| p.force_model,
+                set: |p, on| p.force_model = on,
+            }),
+            unused: used,
+        },
+        Param {
+            key: "radii",
+            placeholder: "R",
+            label: "Radii",
+            help: "Radii of cylinders, µm: each streamline gets a weight of each",
+            reason: "as in COMMIT's demonstrations",
+            default_note: "",
+            kind: Kind::Text(Text {
+                expected: "numbers above 0 with commas between them",
+                get: |p| match &p.model.intra {
+                    Intra::Cylinders { radii_um, .. } => Some(list(radii_um.iter().copied())),
+                    _ => Some(list(DEFAULT_RADII_UM)),
+                },
+                set: |p, text| {
+                    let read = read_list(text?)?;
+                    read.iter().all(|r| *r > 0.0).then_some(())?;
+                    if let Intra::Cylinders { radii_um, .. } = &mut p.model.intra {
+                        *radii_um = read;
+                    }
+                    Some(())
+                },
+                off: None,
+            }),
+            unused: |p| {
+                let cylinders = matches!(p.model.intra, Intra::Cylinders { .. });
+                (!cylinders).then_some("only cylinders have radii")
+            },
+        },
+        Param {
+            key: "blur",
+            placeholder: "MM",
+            label: "Blur",
+            help: "Spread each streamline over a disc of this radius, mm",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number {
+                unit: Unit::Mm,
+                scale: Scale::Logarithmic,
+                soft: (0.25, 4.0),
+                hard: Limits::above(0.0, 20.0),
+                off: Some("off"),
+                ..Number::new(|p| p.blur_mm, |p, v| p.blur_mm = v)
+            }),
+            unused: used,
+        },
+        Param {
+            key: "lasso",
+            placeholder: "X",
+            label: "Sparsity λ",
+            help: "Penalty of the sum of weights, as a share of the smallest one that leaves no streamline; higher values set \
+                   more weights to 0",
+            reason: "",
+            default_note: "",
+            kind: penalty(
+                |p| penalty_of(p.lasso),
+                |p, v| p.lasso = v.unwrap_or(0.0) as f32,
+            ),
+            unused: used,
+        },
+        Param {
+            key: "group",
+            placeholder: "X",
+            label: "Bundle penalty",
+            help: "The same for the groups of the file (TRX), each kept or dropped as one (COMMIT2)",
+            reason: "",
+            default_note: "",
+            kind: penalty(
+                |p| penalty_of(p.group),
+                |p, v| p.group = v.unwrap_or(0.0) as f32,
+            ),
+            unused: used,
+        },
+        Param {
+            key: "keep-b0",
+            placeholder: "",
+            label: "Merge b = 0 volumes",
+            help: "Keep b = 0 volumes apart",
+            reason: "",
+            default_note: "",
+            kind: Kind::Switch(Switch {
+                flag: false,
+                get: |p| p.switches.merge_b0,
+                set: |p, on| p.switches.merge_b0 = on,
+            }),
+            unused: no_signal,
+        },
+        Param {
+            key: "raw-signal",
+            placeholder: "",
+            label: "Signals relative to b = 0",
+            help: "Signals as they are, not relative to b = 0",
+            reason: "",
+            default_note: "",
+            kind: Kind::Switch(Switch {
+                flag: false,
+                get: |p| p.switches.normalise_signal,
+                set: |p, on| p.switches.normalise_signal = on,
+            }),
+            unused: no_signal,
+        },
+        Param {
+            key: "raw-kernels",
+            placeholder: "",
+            label: "Kernels of equal length",
+            help: "Columns as they are, not of equal length",
+            reason: "a penalty then meets all columns alike",
+            default_note: "",
+            kind: Kind::Switch(Switch {
+                flag: false,
+                get: |p| p.switches.normalise_kernels,
+                set: |p, on| p.switches.normalise_kernels = on,
+            }),
+            unused: used,
+        },
+        Param {
+            key: "iterations",
+            placeholder: "N",
+            label: "Most iterations",
+            help: "Ends the fit even if the objective still falls",
+            reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
+            default_note: "",
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 0,
+                soft: (50.0, 10_000.0),
+                hard: Limits::whole(0.0, u32::MAX as f64),
+                ..Number::new(
+                    |p| Some(f64::from(p.stop.iterations)),
+                    |p, v| p.stop.iterations = v.map_or(p.stop.iterations, |v| v as u32),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            key: "tolerance",
+            placeholder: "X",
+            label: "Stop at change",
+            help: "End where the objective, at the rate of the last 50 iterations, falls by less than this share from there \
+                   to the end, or the optimality (KKT) is below a tenth of it",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number {
+                scale: Scale::Logarithmic,
+                decimals: 8,
+                soft: (1e-8, 1e-3),
+                hard: Limits::between(0.0, 1.0),
+                ..Number::new(
+                    |p| Some(p.stop.objective),
+                    |p, v| p.stop = p.stop.with_tolerance(v.unwrap_or(p.stop.objective)),
+                )
+            }),
+            unused: used,
+        },
+        Param {
+            key: "operator",
+            placeholder: "OPERATOR",
+            label: "Operator",
+            help: "How the operator is applied: all give the same result except the coarse table",
+            reason: "",
+            default_note: "",
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: "auto",
+                    label: "Whichever is quicker",
+                    help: "Whichever takes less work",
+                    is: |p| p.way.is_none(),
+                    choose: |p| p.way = None,
+                },
+                Choice {
+                    key: "factorised",
+                    label: "Harmonics",
+                    help: "In spherical harmonics",
+                    is: |p| p.way == Some(Way::Factorised),
+                    choose: |p| p.way = Some(Way::Factorised),
+                },
+                Choice {
+                    key: "dense",
+                    label: "Look-up table",
+                    help: "By a look-up table of 65536 directions: the same",
+                    is: |p| matches!(p.way, Some(Way::Dense { side }) if side != COARSE),
+                    choose: |p| p.way = Some(Way::Dense { side: 256 }),
+                },
+                Choice {
+                    key: "coarse",
+                    label: "Coarse table",
+                    help: "By one of 4096, which are within 2.4°: quicker where voxels hold few segments",
+                    is: |p| p.way == Some(Way::Dense { side: COARSE }),
+                    choose: |p| p.way = Some(Way::Dense { side: COARSE }),
+                },
+            ]),
+            unused: used,
+        },
+        Param {
+            key: "precision",
+            placeholder: "PRECISION",
+            label: "Precision",
+            help: "How a graphics card computes with cylinders",
+            reason: "",
+            default_note: "",
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: "exact",
+                    label: "Single",
+                    help: "In single precision",
+                    is: |p| p.precision == Precision::Exact,
+                    choose: |p| p.precision = Precision::Exact,
+                },
+                Choice {
+                    key: "fast",
+                    label: "Half",
+                    help: "In half precision, to a thousandth of the signal",
+                    is: |p| p.precision == Precision::Fast,
+                    choose: |p| p.precision = Precision::Fast,
+                },
+            ]),
+            unused: used,
+        },
+    ];
+
+    /// For a scan of several shells.
+    fn defaults() -> Self {
+        Self::defaults_for(2)
+    }
+}
+
+/// Directions along an edge of the coarse look-up table.
+const COARSE: u16 = 64;

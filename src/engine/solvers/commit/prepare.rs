@@ -116,25 +116,12 @@ impl Inputs<'_> {
                 100.0 * inside
             ));
         }
-        for (value, name) in [(params.lasso, "lasso"), (params.group, "group")] {
-            if !(0.0..=1.0).contains(&value) {
-                return input(format!(
-                    "The {name} penalty is {value}, expected a share from 0 to 1 of the one that leaves \
-                     nothing"
-                ));
-            }
-        }
+        params.check()?;
         if params.group > 0.0 && self.tractogram.groups.is_empty() {
             return input(
                 "The bundle penalty needs groups of streamlines, and the file has none; give a TRX with \
                  groups, or leave the penalty out",
             );
-        }
-        if let Some(mm) = params.blur_mm.filter(|mm| !(*mm > 0.0 && *mm <= 20.0)) {
-            return input(format!(
-                "The blur's radius is {} mm, expected above 0 and at most 20; leave it out for none",
-                crate::data::words::number(mm)
-            ));
         }
         if let Some(mask) = self.mask {
             on_grid("mask", &mask.grid, &self.scan.grid)?;

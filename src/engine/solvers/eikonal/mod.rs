@@ -71,7 +71,8 @@ pub enum LocalSolver {
 impl LocalSolver {
     pub const ALL: [Self; 4] = [Self::Godunov6, Self::HopfLax26, Self::Selling, Self::Hybrid];
 
-    pub fn name(self) -> &'static str {
+    /// Its key in options and outputs.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Godunov6 => "godunov6",
             Self::HopfLax26 => "hopf-lax26",

@@ -81,7 +81,7 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        params.check().map_err(Error::Input)?;
+        params.check()?;
         layout.check().map_err(Error::Input)?;
         if !backend.devices().is_empty() && (layout.brick, layout.everywhere) != (8, false) {
             return Err(Error::Input(format!(

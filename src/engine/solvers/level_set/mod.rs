@@ -55,7 +55,7 @@ pub use error::InputError;
 pub use evolution::{Evolution, Size};
 pub use measure::{Agreement, Measures, agreement, measures, measures_of};
 pub use nearest::Nearest;
-pub use parameters::{Edge, LayerSpeed, Layout, Mode, Params};
+pub use parameters::{LayerSpeed, Layout, Mode, Params};
 pub use probe::{Probe, RangeDoubt};
 pub use script::{Ended, Event, Script, What};
 pub use speed::{Inputs, speed_picture};

@@ -1,5 +1,8 @@
 //! What steers the surface.
 
+use crate::parameters::{
+    self, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit, used, widened,
+};
 use serde::{Deserialize, Serialize};
 
 /// Which discretisation, and in which units.
@@ -12,21 +15,12 @@ pub enum Mode {
     Paper,
 }
 
-/// Edge stopping: speed and curvature times g = 1 / (1 + (|∇I| / contrast)²), and advection along ∇g
-/// (Caselles, Kimmel and Sapiro 1997, eq. 16).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Edge {
-    /// 0: no edges; 1: the whole of g.
-    pub weight: f32,
-    /// Gradient of the smoothed image at which g is one half, grey values a mm.
-    pub contrast: f32,
-}
-
 /// A speed out of another image: −1 at `low`, +1 at `high`, linear in between.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LayerSpeed {
-    pub weight: f32,
+    /// Where the surface shrinks.
     pub low: f32,
+    /// Where it grows.
     pub high: f32,
 }
 
@@ -43,8 +37,15 @@ pub struct Params {
     pub intensity: f32,
     /// Weight of region statistics (Chan and Vese 2001): +1 at the mean inside, −1 at that outside.
     pub region: f32,
-    pub edge: Option<Edge>,
+    /// Weight of edge stopping, 0 for none: speed and curvature times 1 − edge + edge g with
+    /// g = 1 / (1 + (|∇I| / contrast)²), and advection along ∇g (Caselles, Kimmel and Sapiro 1997, eq. 16).
+    pub edge: f32,
+    /// Gradient of the smoothed image at which g is one half, grey values a mm.
+    pub edge_contrast: f32,
+    /// The values of another image that are a speed.
     pub layer: Option<LayerSpeed>,
+    /// Weight of that speed; negative turns it.
+    pub layer_weight: f32,
     /// Speed where "grow here" or "not here" is painted; the curvature's weight leaves it alone.
     pub bias: f32,
     /// How fast |∇φ| is drawn to 1, a unit of time; 0: not at all.
@@ -65,8 +66,11 @@ impl Params {
             smoothness: 0.15,
             intensity: 1.0,
             region: 0.0,
-            edge: None,
+            edge: 0.0,
+            // An edge whose values differ by twice the tolerance over 2 mm half stops the surface.
+            edge_contrast: tolerance,
             layer: None,
+            layer_weight: 1.0,
             bias: 1.0,
             rescaling: 0.1,
             redistance_every: 20,
@@ -78,9 +82,200 @@ impl Params {
         1.0 - self.smoothness
     }
 
-    pub fn check(&self) -> Result<(), String> {
-        let wrong = |found: String, expected: &str, choose: &str| {
-            Err(format!("Found {found}, expected {expected}; {choose}"))
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+
+    /// Whether more than one number a voxel is needed.
+    pub(super) fn extra(&self) -> bool {
+        self.mode == Mode::Scaled && (self.region > 0.0 || self.edge > 0.0)
+    }
+}
+
+/// Why a speed has no effect in Lefohn's form.
+fn in_paper(params: &Params) -> Option<&'static str> {
+    (params.mode == Mode::Paper).then_some("Lefohn's form has none")
+}
+
+/// A weight of a speed.
+const fn weight(
+    get: fn(&Params) -> Option<f64>,
+    set: fn(&mut Params, Option<f64>),
+) -> Kind<Params> {
+    Kind::Number(Number {
+        soft: (0.0, 2.0),
+        hard: Limits::between(0.0, 10.0),
+        ..Number::new(get, set)
+    })
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "smoothness",
+            placeholder: "X",
+            label: "Smoothness",
+            help: "Weight of the curvature against that of all speeds",
+            reason: "smooth enough for noise of a third of the contrast, rough enough to follow gyri",
+            default_note: "",
+            kind: Kind::Number(Number::new(
+                |p| Some(widened(p.smoothness)),
+                |p, v| p.smoothness = v.map_or(p.smoothness, |v| v as f32),
+            )),
+            unused: used,
+        },
+        Param {
+            key: "intensity",
+            placeholder: "X",
+            label: "Intensity",
+            help: "Weight of the grey value's own speed",
+            reason: "",
+            default_note: "",
+            kind: weight(
+                |p| Some(widened(p.intensity)),
+                |p, v| p.intensity = v.map_or(p.intensity, |v| v as f32),
+            ),
+            unused: in_paper,
+        },
+        Param {
+            key: "region",
+            placeholder: "X",
+            label: "Region means",
+            help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are nearer to the mean \
+                   inside than to that outside",
+            reason: "",
+            default_note: "",
+            kind: weight(
+                |p| Some(widened(p.region)),
+                |p, v| p.region = v.map_or(p.region, |v| v as f32),
+            ),
+            unused: in_paper,
+        },
+        Param {
+            key: "edge",
+            placeholder: "X",
+            label: "Edge stopping",
+            help: "How strongly edges slow the surface and draw it onto them (geodesic active contour)",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number::new(
+                |p| Some(widened(p.edge)),
+                |p, v| p.edge = v.map_or(p.edge, |v| v as f32),
+            )),
+            unused: in_paper,
+        },
+        Param {
+            key: "edge-contrast",
+            placeholder: "V",
+            label: "Edge contrast",
+            help: "Gradient that half stops the surface, grey values a mm",
+            reason: "",
+            default_note: "the tolerance",
+            kind: Kind::Number(Number {
+                unit: Unit::PerMm,
+                scale: Scale::Logarithmic,
+                decimals: 3,
+                soft: (1e-3, 1e3),
+                hard: Limits::above(0.0, 1e9),
+                ..Number::new(
+                    |p| Some(widened(p.edge_contrast)),
+                    |p, v| p.edge_contrast = v.map_or(p.edge_contrast, |v| v as f32),
+                )
+            }),
+            unused: |p| in_paper(p).or((p.edge == 0.0).then_some("edge stopping is off")),
+        },
+        Param {
+            key: "layer-weight",
+            placeholder: "X",
+            label: "Layer weight",
+            help: "Weight of the layer's speed, which goes inwards at the low end of its range and outwards at the high \
+                   one; negative turns it",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number {
+                soft: (0.0, 2.0),
+                hard: Limits::between(-10.0, 10.0),
+                ..Number::new(
+                    |p| Some(widened(p.layer_weight)),
+                    |p, v| p.layer_weight = v.map_or(p.layer_weight, |v| v as f32),
+                )
+            }),
+            unused: |p| in_paper(p).or(p.layer.is_none().then_some("no layer gives a speed")),
+        },
+        Param {
+            key: "bias",
+            placeholder: "X",
+            label: "Speed of regions",
+            help: "Speed in regions that draw the surface outwards or keep it out; smoothness leaves it alone",
+            reason: "",
+            default_note: "",
+            kind: weight(
+                |p| Some(widened(p.bias)),
+                |p, v| p.bias = v.map_or(p.bias, |v| v as f32),
+            ),
+            unused: in_paper,
+        },
+        Param {
+            key: "paper",
+            placeholder: "",
+            label: "As in Lefohn 2004",
+            help: "Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone",
+            reason: "speeds then mean the same on every scan",
+            default_note: "",
+            kind: Kind::Switch(Switch {
+                flag: true,
+                get: |p| p.mode == Mode::Paper,
+                set: |p, on| p.mode = if on { Mode::Paper } else { Mode::Scaled },
+            }),
+            unused: used,
+        },
+        Param {
+            key: "rescaling",
+            placeholder: "X",
+            label: "Rescaling",
+            help: "How fast φ is drawn back to a distance, a unit of time",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number::new(
+                |p| Some(widened(p.rescaling)),
+                |p, v| p.rescaling = v.map_or(p.rescaling, |v| v as f32),
+            )),
+            unused: used,
+        },
+        Param {
+            key: "redistance-every",
+            placeholder: "N",
+            label: "Redistance every",
+            help: "Steps between two redistancings; 0: none",
+            reason: "before speeds of opposite sign have squeezed the band",
+            default_note: "",
+            kind: Kind::Number(Number {
+                unit: Unit::Steps,
+                decimals: 0,
+                soft: (0.0, 100.0),
+                hard: Limits::whole(0.0, 1e6),
+                ..Number::new(
+                    |p| Some(f64::from(p.redistance_every)),
+                    |p, v| p.redistance_every = v.map_or(p.redistance_every, |v| v as u32),
+                )
+            }),
+            unused: in_paper,
+        },
+    ];
+
+    /// For values from 0 to 1, until the image tells the target.
+    fn defaults() -> Self {
+        Self::defaults_for(0.5, 0.1)
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        let wrong = |found: String, expected: &str, action: &str| {
+            Err(ParamError::Combination {
+                found,
+                expected: expected.to_owned(),
+                action: action.to_owned(),
+            })
         };
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
             return wrong(
@@ -96,45 +291,6 @@ impl Params {
                 "probe voxels of what you look for",
             );
         }
-        if !(0.0..=1.0).contains(&self.smoothness) {
-            return wrong(
-                format!("a smoothness of {}", self.smoothness),
-                "0 to 1",
-                "choose for example 0.3",
-            );
-        }
-        let edge = self.edge.map_or(0.0, |e| e.weight);
-        let layer = self.layer.map_or(0.0, |l| l.weight.abs());
-        for (name, weight) in [
-            ("intensity", self.intensity),
-            ("region", self.region),
-            ("layer", layer),
-            ("bias", self.bias),
-        ] {
-            if !(0.0..=10.0).contains(&weight) {
-                return wrong(
-                    format!("a weight of {weight} for the {name} speed"),
-                    "0 to 10",
-                    "choose for example 1",
-                );
-            }
-        }
-        if !(0.0..=1.0).contains(&edge) {
-            return wrong(
-                format!("an edge weight of {edge}"),
-                "0 to 1",
-                "choose for example 0.8",
-            );
-        }
-        if let Some(edge) = self.edge
-            && !(edge.contrast > 0.0 && edge.contrast.is_finite())
-        {
-            return wrong(
-                format!("an edge contrast of {}", edge.contrast),
-                "grey values a mm above 0",
-                "choose the gradient of an edge that counts",
-            );
-        }
         if let Some(layer) = self.layer
             && !(layer.low.is_finite() && layer.high.is_finite() && layer.low != layer.high)
         {
@@ -144,13 +300,7 @@ impl Params {
                 "choose the values where the surface shall shrink and grow",
             );
         }
-        if !(0.0..=1.0).contains(&self.rescaling) {
-            return wrong(
-                format!("a rescaling of {}", self.rescaling),
-                "0 to 1",
-                "choose for example 0.1",
-            );
-        }
+        let layer = self.layer.map_or(0.0, |_| self.layer_weight.abs());
         let driven = self.advection() * (self.intensity + self.region + layer) + self.bias;
         if !(driven + self.smoothness + self.rescaling > 0.0) {
             return wrong(
@@ -160,12 +310,6 @@ impl Params {
             );
         }
         Ok(())
-    }
-
-    /// Whether more than one number a voxel is needed.
-    pub(super) fn extra(&self) -> bool {
-        self.mode == Mode::Scaled
-            && (self.region > 0.0 || self.edge.is_some_and(|e| e.weight > 0.0))
     }
 }
 

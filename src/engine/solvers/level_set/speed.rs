@@ -232,10 +232,8 @@ impl Speeds {
             .map(|i| speeds.at(i).abs());
         let most = most.reduce(|| 0.0, f32::max);
         speeds.most = f64::from(most) + f64::from(params.advection() * speeds.region());
-        if params.mode == Mode::Scaled
-            && let Some(edge) = params.edge.filter(|e| e.weight > 0.0)
-        {
-            speeds.edges = Some(speeds.stopping(edge.contrast, stencil.h_mm as f32));
+        if params.mode == Mode::Scaled && params.edge > 0.0 {
+            speeds.edges = Some(speeds.stopping(params.edge_contrast, stencil.h_mm as f32));
             let drift = (0..voxels).into_par_iter().with_min_len(1 << 14);
             let drift = drift.map(|i| speeds.drift(i).iter().map(|a| a.abs()).sum::<f32>());
             speeds.drift = f64::from(drift.reduce(|| 0.0, f32::max));
@@ -284,13 +282,13 @@ impl Speeds {
             if let (Some(layer), Some(values)) = (params.layer, &self.inputs.layer) {
                 let share = (values[i] - layer.low) / (layer.high - layer.low);
                 if share.is_finite() {
-                    speed += layer.weight * (2.0 * share - 1.0).clamp(-1.0, 1.0);
+                    speed += params.layer_weight * (2.0 * share - 1.0).clamp(-1.0, 1.0);
                 }
             }
             speed
         } else {
             // The region's statistics add their weight at most.
-            let layer = params.layer.map_or(0.0, |l| l.weight.abs());
+            let layer = params.layer.map_or(0.0, |_| params.layer_weight.abs());
             -(params.intensity + layer + 2.0 * params.region)
         };
         speed *= params.advection();
@@ -352,7 +350,7 @@ impl Speeds {
 
     /// g, A and the grey value; the last at the target where there is none.
     pub fn extra(&self, i: usize) -> [f32; 5] {
-        let weight = self.params.edge.map_or(0.0, |e| e.weight);
+        let weight = self.params.edge;
         let stop = self
             .edges
             .as_ref()
@@ -372,11 +370,11 @@ impl Speeds {
 
     /// A = weight W ∇g along voxel axes.
     fn drift(&self, i: usize) -> [f32; 3] {
-        let (Some(g), Some(edge)) = (&self.edges, self.params.edge) else {
+        let Some(g) = &self.edges else {
             return [0.0; 3];
         };
         let slope = slope(g, self.inputs.image.grid.shape, i);
-        raised(&self.w, slope).map(|v| v * edge.weight)
+        raised(&self.w, slope).map(|v| v * self.params.edge)
     }
 
     fn stopping(&self, contrast: f32, h_mm: f32) -> Vec<f32> {

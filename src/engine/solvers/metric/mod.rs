@@ -16,54 +16,28 @@
 //! or not, has neighbours at distance 1: W = A W Aᵀ, A taking world vectors to voxel vectors.
 
 mod halve;
+mod parameters;
 
 pub use halve::halved;
+pub use parameters::{Cost, Params};
 
 use super::Error;
 use crate::compute::{Backend, Control, DataId, memory};
-use crate::data::words::number;
 use crate::data::{Grid, Mask, TensorField};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How the cost comes from the tensor; see above.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Cost {
-    Inverse,
-    Sharpened { alpha: f64 },
-    Isotropic,
-    Adjugate,
-}
-
-impl Cost {
-    /// Greater powers only sharpen what is cut off by [`MOST_ANISOTROPY`] anyway.
-    pub const MOST_ALPHA: f64 = 16.0;
-
-    /// One sentence about a power that nothing can be raised to.
-    pub fn check(self) -> Result<(), String> {
-        match self {
-            Self::Sharpened { alpha } if !(alpha > 0.0 && alpha <= Self::MOST_ALPHA) => {
-                Err(format!(
-                    "Found α = {}, expected a number above 0 and up to {}; choose for example 3",
-                    number(alpha),
-                    Self::MOST_ALPHA
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
+impl Params {
     /// Eigenvalues of W from those of D, scaled.
     fn speeds(self, [a, b, c]: [f64; 3]) -> [f64; 3] {
         let root = (a * b * c).cbrt();
-        match self {
-            Self::Inverse => [a, b, c],
-            Self::Sharpened { alpha } => [a, b, c].map(|v| root * (v / root).powf(alpha)),
-            Self::Isotropic => [root; 3],
-            Self::Adjugate => [a, b, c].map(|v| v / (root * root * root)),
+        match self.cost {
+            Cost::Inverse => [a, b, c],
+            Cost::Sharpened => [a, b, c].map(|v| root * (v / root).powf(self.alpha)),
+            Cost::Isotropic => [root; 3],
+            Cost::Adjugate => [a, b, c].map(|v| v / (root * root * root)),
         }
     }
 }
@@ -102,12 +76,12 @@ impl Metric {
     /// Of the fitted voxels, within a mask if one is given (on any grid).
     pub fn new(
         field: &TensorField,
-        cost: Cost,
+        params: &Params,
         mask: Option<&Mask>,
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        cost.check().map_err(Error::Input)?;
+        params.check()?;
         let grid = &field.grid;
         let voxels = backend.install(|| inside(field, mask));
         if voxels.is_empty() {
@@ -127,7 +101,7 @@ impl Metric {
         let turn = grid.voxel_from_world.matrix3;
         let of = |&v: &u32| {
             let d = field.tensors[v as usize].d.map(|x| scale * f64::from(x));
-            let speed = speed(d, cost);
+            let speed = speed(d, *params);
             (in_axes(speed.w, turn), speed)
         };
         let mut speeds = vec![[0f32; 6]; voxels.len()];
@@ -312,12 +286,12 @@ struct Speed {
     limited: bool,
 }
 
-fn speed(d: [f64; 6], cost: Cost) -> Speed {
+fn speed(d: [f64; 6], params: Params) -> Speed {
     let (values, vectors) = eigen_symmetric(d);
     let largest = if values[0] > 0.0 { values[0] } else { 1.0 };
     let positive = values[2] > 0.0;
     let mended = values.map(|v| v.max(if positive { 0.0 } else { LEAST_SHARE * largest }));
-    let speeds = cost.speeds(mended);
+    let speeds = params.speeds(mended);
     let fastest = speeds.iter().fold(0.0, |m: f64, v| m.max(*v));
     let slowest = fastest / (MOST_ANISOTROPY * MOST_ANISOTROPY);
     let limited = speeds.iter().any(|s| !(*s >= slowest * (1.0 - 1e-9)));

@@ -1,14 +1,19 @@
 //! What a pathway depends on besides tensors and regions, and the values it starts with.
 
 use crate::data::Role;
+use crate::parameters::{
+    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit, used,
+};
 use crate::solvers::eikonal::LocalSolver;
-use crate::solvers::metric::Cost;
+use crate::solvers::metric;
 use serde::{Deserialize, Serialize};
 
-/// What a pathway depends on beside tensors and regions.
+/// What a pathway depends on besides tensors and regions. The rows of the metric are in a table of their own.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    pub cost: Cost,
+    /// What paths cost.
+    pub metric: metric::Params,
+    /// How costs are solved for.
     pub local: LocalSolver,
     /// Paths run where the FA is at least this.
     pub min_fa: f64,
@@ -18,32 +23,140 @@ pub struct Params {
 
 impl Params {
     /// The metric as in Jeong et al. 2007; the local solver that errs least.
-    pub fn defaults() -> Self {
+    pub const fn defaults() -> Self {
         Self {
-            cost: Cost::Sharpened { alpha: 3.0 },
+            metric: metric::Params::defaults(),
             local: LocalSolver::Hybrid,
-            // Lower values let paths through grey matter and fluid.
             min_fa: 0.15,
             tolerance: 1e-6,
         }
     }
 
-    /// An error is one sentence.
-    pub fn check(&self) -> Result<(), String> {
-        self.cost.check()?;
-        if !(0.0..=1.0).contains(&self.min_fa) {
-            return Err(format!(
-                "Found a Domain FA (--min-fa) of {}, expected a number from 0 to 1; choose for example 0.15",
-                self.min_fa
-            ));
+    /// Checks the values by their tables.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+
+    /// With defaults in place of values that make no sense, whatever a file says.
+    pub fn sanitized(&self) -> Self {
+        let tolerance = match (0.0..0.1).contains(&self.tolerance) {
+            true => self.tolerance,
+            false => Self::defaults().tolerance,
+        };
+        Self {
+            metric: parameters::sanitized(&self.metric),
+            tolerance,
+            ..parameters::sanitized(self)
         }
-        Ok(())
     }
 
     /// Whether a region of this role has a part in pathways: seeds and targets are their ends, masks
     /// hold them, exclusions keep them out.
     pub fn takes_part(role: Role) -> bool {
         matches!(role, Role::Seed | Role::Target | Role::Mask | Role::Exclude)
+    }
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "min-fa",
+            placeholder: "FA",
+            label: "Domain FA ≥",
+            help: "Paths run where the FA is at least this, and in masks if there are any",
+            reason: "lower values let paths through grey matter and fluid",
+            default_note: "{}, without --within",
+            kind: Kind::Number(Number {
+                soft: (0.0, 0.4),
+                ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
+            }),
+            unused: used,
+        },
+        Param {
+            key: "local-solver",
+            placeholder: "LOCAL_SOLVER",
+            label: "Local solver",
+            help: "How a voxel's cost is computed from those of its neighbours",
+            reason: "it errs least",
+            default_note: "",
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: LocalSolver::Godunov6.name(),
+                    label: "Godunov, 6 (paper)",
+                    help: "6 neighbours, as in Jeong et al. 2007: overestimates the cost along oblique fibres",
+                    is: |p| p.local == LocalSolver::Godunov6,
+                    choose: |p| p.local = LocalSolver::Godunov6,
+                },
+                Choice {
+                    key: LocalSolver::HopfLax26.name(),
+                    label: "Hopf–Lax, 26",
+                    help: "26 neighbours",
+                    is: |p| p.local == LocalSolver::HopfLax26,
+                    choose: |p| p.local = LocalSolver::HopfLax26,
+                },
+                Choice {
+                    key: LocalSolver::Selling.name(),
+                    label: "Selling",
+                    help: "Long steps along fibres; thin masks may stop them",
+                    is: |p| p.local == LocalSolver::Selling,
+                    choose: |p| p.local = LocalSolver::Selling,
+                },
+                Choice {
+                    key: LocalSolver::Hybrid.name(),
+                    label: "Hybrid",
+                    help: "The better of Hopf–Lax and Selling",
+                    is: |p| p.local == LocalSolver::Hybrid,
+                    choose: |p| p.local = LocalSolver::Hybrid,
+                },
+            ]),
+            unused: used,
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        self.metric.check()
+    }
+}
+
+/// Which voxels belong to a pathway once the costs are known: a table of its own, since changing it solves nothing
+/// again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Width {
+    /// ε: voxels whose cost is at most (1 + ε) times the least.
+    pub epsilon: f64,
+}
+
+impl Parameters for Width {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        key: "epsilon",
+        placeholder: "X",
+        label: "Pathway width ε",
+        help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it; nothing is solved again",
+        reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",
+        default_note: "",
+        kind: Kind::Number(Number {
+            unit: Unit::Percent,
+            scale: Scale::Logarithmic,
+            decimals: 1,
+            soft: (0.5, 50.0),
+            // A pathway of the largest width holds every voxel that can be reached.
+            hard: Limits::between(0.0, 1e8),
+            ..Number::new(
+                |p| Some(p.epsilon),
+                |p, v| p.epsilon = v.unwrap_or(p.epsilon),
+            )
+        }),
+        unused: used,
+    }];
+
+    fn defaults() -> Self {
+        Self {
+            epsilon: DEFAULT_EPSILON,
+        }
     }
 }
 

@@ -218,34 +218,15 @@ fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
 }
 
 fn check_params(params: &Params) -> Result<cpu::Settings, Error> {
-    let (low, high) = params.b_range_s_per_mm2;
-    // Positive guard, so that NaN fails it.
-    if !(low <= high) {
-        return Err(Error::Input(format!(
-            "The b range {low} to {high} s/mm² is empty; give the smaller value first"
-        )));
-    }
-    let min = params.min_eigenvalue_mm2_per_s;
-    // Below 1e-8 single precision cannot keep a tensor positive definite.
-    if !(1e-8..=1e-3).contains(&min) {
-        return Err(Error::Input(format!(
-            "Found {min:e} mm²/s as the smallest eigenvalue, expected 1e-8 to 1e-3; choose for example 1e-5"
-        )));
-    }
+    params.check()?;
     let weighted_solves = match params.method {
         Method::Ols => 0,
         Method::Wls => 1,
-        // Converged long before; the limit keeps a piece of work short enough to cancel.
-        Method::Iwls { iterations } if iterations <= 100 => 1 + iterations,
-        Method::Iwls { iterations } => {
-            return Err(Error::Input(format!(
-                "{iterations} reweighted solves were asked for; give at most 100"
-            )));
-        }
+        Method::Iwls { iterations } => 1 + iterations,
     };
     Ok(cpu::Settings {
         weighted_solves,
-        min_eigenvalue_mm2_per_s: min,
+        min_eigenvalue_mm2_per_s: params.min_eigenvalue_mm2_per_s,
     })
 }
 

@@ -2,6 +2,9 @@
 
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
+use crate::parameters::{
+    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Text, Unit, used,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -13,6 +16,9 @@ pub enum Method {
     /// WLS, then `iterations` more solves with weights from the predicted signal.
     Iwls { iterations: u32 },
 }
+
+/// Reweighted solves of [`Method::Iwls`].
+const DEFAULT_ITERATIONS: u32 = 2;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
@@ -28,11 +34,18 @@ impl Params {
     /// WLS with two reweighted solves is the field's common choice (Veraart et al. 2013).
     pub fn defaults() -> Self {
         Self {
-            method: Method::Iwls { iterations: 2 },
+            method: Method::Iwls {
+                iterations: DEFAULT_ITERATIONS,
+            },
             b_range_s_per_mm2: (0.0, f64::INFINITY),
             // 0.01 × 10⁻³ mm²/s: a hundredth of tissue, so that FA of a repaired voxel stays below 1.
             min_eigenvalue_mm2_per_s: 1e-5,
         }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
     }
 
     /// Above b = 1500 s/mm² log signal bends away from the tensor model (kurtosis): such volumes are
@@ -61,6 +74,142 @@ impl Params {
         Self {
             b_range_s_per_mm2: gradients.map_or(defaults.b_range_s_per_mm2, Self::default_b_range),
             ..defaults
+        }
+    }
+}
+
+impl Parameters for Params {
+    const WAITS: bool = true;
+
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            key: "method",
+            placeholder: "METHOD",
+            label: "Method",
+            help: "How tensors are fitted to the logarithm of the signal; weights make noisy volumes count less",
+            reason: "the field's common choice (Veraart et al. 2013)",
+            default_note: "",
+            kind: Kind::OneOf(&[
+                Choice {
+                    key: "ols",
+                    label: "Ordinary least squares",
+                    help: "All volumes alike",
+                    is: |p| p.method == Method::Ols,
+                    choose: |p| p.method = Method::Ols,
+                },
+                Choice {
+                    key: "wls",
+                    label: "Weighted",
+                    help: "Weighted by the signal that an ordinary fit predicts",
+                    is: |p| p.method == Method::Wls,
+                    choose: |p| p.method = Method::Wls,
+                },
+                Choice {
+                    key: "iwls",
+                    label: "Reweighted",
+                    help: "Weighted, then reweighted by what each fit predicts",
+                    is: |p| matches!(p.method, Method::Iwls { .. }),
+                    choose: |p| {
+                        p.method = Method::Iwls {
+                            iterations: DEFAULT_ITERATIONS,
+                        }
+                    },
+                },
+            ]),
+            unused: used,
+        },
+        Param {
+            key: "iterations",
+            placeholder: "N",
+            label: "Iterations",
+            help: "Reweighted solves, with weights from the predicted signal",
+            reason: "",
+            default_note: "",
+            kind: Kind::Number(Number {
+                decimals: 0,
+                soft: (1.0, 10.0),
+                // Converged long before; the limit keeps a piece of work short enough to cancel.
+                hard: Limits::whole(1.0, 50.0),
+                ..Number::new(
+                    |p| match p.method {
+                        Method::Iwls { iterations } => Some(f64::from(iterations)),
+                        Method::Ols | Method::Wls => Some(f64::from(DEFAULT_ITERATIONS)),
+                    },
+                    |p, v| {
+                        if let (Method::Iwls { iterations }, Some(v)) = (&mut p.method, v) {
+                            *iterations = v as u32;
+                        }
+                    },
+                )
+            }),
+            unused: |p| {
+                let iwls = matches!(p.method, Method::Iwls { .. });
+                (!iwls).then_some("only the reweighted method has them")
+            },
+        },
+        Param {
+            key: "b-range",
+            placeholder: "LOW..HIGH",
+            label: "b range",
+            help: "Volumes with b in this range are fitted, s/mm²; b = 0 always is",
+            reason: "above it the logarithm of the signal bends away from the tensor model",
+            default_note: "up to 1550 where there are enough such volumes",
+            kind: Kind::Text(Text {
+                expected: "LOW..HIGH in s/mm², as in 0..1550",
+                get: |p| {
+                    Some(format!(
+                        "{}..{}",
+                        p.b_range_s_per_mm2.0, p.b_range_s_per_mm2.1
+                    ))
+                },
+                set: |p, text| {
+                    let (low, high) = text?.split_once("..")?;
+                    let (low, high) = (low.parse().ok()?, high.parse().ok()?);
+                    let range: (f64, f64) = (low, high);
+                    p.b_range_s_per_mm2 = (low >= 0.0 && low <= high).then_some(range)?;
+                    Some(())
+                },
+                off: None,
+            }),
+            unused: used,
+        },
+        Param {
+            key: "min-eigenvalue",
+            placeholder: "X",
+            label: "Smallest eigenvalue",
+            help: "Eigenvalues below this are raised to it, mm²/s",
+            reason: "a hundredth of tissue's, so that the FA of a repaired voxel stays below 1",
+            default_note: "",
+            kind: Kind::Number(Number {
+                unit: Unit::Diffusivity,
+                scale: Scale::Logarithmic,
+                decimals: 4,
+                soft: (1e-3, 0.1),
+                // Below 1e-8 mm²/s single precision cannot keep a tensor positive definite.
+                hard: Limits::between(1e-5, 1.0),
+                ..Number::new(
+                    |p| Some(p.min_eigenvalue_mm2_per_s),
+                    |p, v| p.min_eigenvalue_mm2_per_s = v.unwrap_or(p.min_eigenvalue_mm2_per_s),
+                )
+            }),
+            unused: used,
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        let (low, high) = self.b_range_s_per_mm2;
+        // NaN fails it.
+        match low <= high {
+            true => Ok(()),
+            false => Err(ParamError::Combination {
+                found: format!("an empty b range from {low} to {high} s/mm²"),
+                expected: "the smaller value first".to_owned(),
+                action: "exchange them".to_owned(),
+            }),
         }
     }
 }

@@ -262,7 +262,6 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
     edit(state, "Speed of a layer", false, |d| {
         d.segment.layer = layer.filter(|_| window.is_some());
         d.segment.settings.params.layer = window.map(|(low, high)| LayerSpeed {
-            weight: 1.0,
             low,
             high: if high > low { high } else { low + 1.0 },
         });

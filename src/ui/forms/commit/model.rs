@@ -1,26 +1,37 @@
 //! What a fibre, its surround and free water look like, and how the fit goes; what it will take.
 
 use super::act;
+use crate::parameters::row;
 use crate::solvers::commit;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::Gamma;
 use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::solvers::commit::operator::{Precision, Way};
 use crate::state::filter::FilterAction;
 use crate::state::{Action, CommitNeeds, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::forms::display::{segment_row, select_row};
+use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::walk;
 use crate::ui::theme;
-use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
-use crate::ui::widgets::{field, menu, notice, rows, section};
-use crate::ui::{Memory, format, panels};
+use crate::ui::widgets::slider::SliderRow;
+use crate::ui::widgets::{menu, rows, section};
+use crate::ui::{Memory, panels};
 use egui::Ui;
 
 const DIFFUSIVITIES: &str = "Diffusivities";
 const MORE: &str = "Signal, stop, operator";
+/// Rows with a place of their own; all others are under [`MORE`].
+const PLACED: &[&str] = &[
+    "model",
+    "radii",
+    "along",
+    "across",
+    "free",
+    "lasso",
+    "group",
+    "tolerance",
+];
 /// mm²/s to what is shown.
 const SHOWN: f64 = 1e3;
 
@@ -54,14 +65,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     panels::in_sight(ui);
-    penalties(ui, state, &params, set);
+    penalties(ui, state, &params, &usual, set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
     }
     if open {
-        further(ui, &params, &usual, density, set);
-        precision(ui, state, &params, set);
+        stop(ui, &params, set);
+        parameters::rows(ui, &params, &usual, Rows::AllBut(PLACED), set);
     }
     if let Some((params, phase)) = changed {
         act(actions, FilterAction::Params { params, phase });
@@ -71,78 +82,18 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// What is inside the fibres.
 fn fibres(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
-    let along = along_of(&params.model.intra)
-        .or(along_of(&usual.model.intra))
-        .unwrap_or(1.7e-3);
-    let all = [
-        ("Sticks", Intra::Stick { along }),
-        (
-            "Cylinders",
-            Intra::Cylinders {
-                along,
-                radii_um: commit::DEFAULT_RADII_UM.to_vec(),
-            },
-        ),
-        (
-            "Gamma cylinders",
-            Intra::GammaCylinders {
-                along,
-                radii: vec![commit::DEFAULT_GAMMA],
-            },
-        ),
-        ("Streamline density", Intra::Density),
-    ];
-    let same = |a: &Intra| std::mem::discriminant(a) == std::mem::discriminant(&params.model.intra);
-    let now = all.iter().position(|(_, intra)| same(intra)).unwrap_or(0);
-    let help = "Signal model of a fibre: diffusion along it only; cylinders distinguished by their radii; or \
-                one number per segment, as in SIFT2. Cylinders of several radii give nearly equal signals: \
-                their fit takes up to ten times the iterations and may end up to 13 tolerances above the minimum; \
-                lower Stop at change to come closer";
-    let chosen = select_row(ui, "Fibres", help, all[now].0, |ui| {
-        let mut chosen = None;
-        for (i, (name, intra)) in all.iter().enumerate() {
-            if menu::Item::new(name).chosen(i == now).show(ui) && i != now {
-                chosen = Some(intra.clone());
-            }
+    let rows = Rows::These(&["model"]);
+    parameters::rows(ui, params, usual, rows, &mut |mut changed, phase| {
+        // The density model leaves out all water; other models come with it.
+        if params.model.intra == Intra::Density && changed.model.intra != Intra::Density {
+            changed.model.extra.clone_from(&usual.model.extra);
+            changed.model.free.clone_from(&usual.model.free);
         }
-        chosen
+        set(changed, phase);
     });
-    if let Some(intra) = chosen {
-        let mut params = params.clone();
-        if intra == Intra::Density {
-            params.model.extra.clear();
-            params.model.free.clear();
-        } else if params.model.intra == Intra::Density {
-            params.model.extra.clone_from(&usual.model.extra);
-            params.model.free.clone_from(&usual.model.free);
-        }
-        params.model.intra = intra;
-        set(params, Phase::Done);
-    }
     match &params.model.intra {
-        Intra::Cylinders { along, radii_um } => {
-            let shown: Vec<String> = radii_um.iter().map(f64::to_string).collect();
-            let help = "Radii of the cylinders: each streamline gets a weight of each";
-            if let Some(radii_um) = list(ui, "Radii", help, &shown.join(", "), "µm") {
-                let mut params = params.clone();
-                params.model.intra = Intra::Cylinders {
-                    along: *along,
-                    radii_um,
-                };
-                set(params, Phase::Done);
-            }
-        }
         Intra::GammaCylinders { along, radii } => gamma(ui, params, *along, radii, set),
-        Intra::Stick { .. } | Intra::Density => {}
-    }
-}
-
-fn along_of(intra: &Intra) -> Option<f64> {
-    match intra {
-        Intra::Stick { along }
-        | Intra::Cylinders { along, .. }
-        | Intra::GammaCylinders { along, .. } => Some(*along),
-        Intra::Density => None,
+        _ => parameters::rows(ui, params, usual, Rows::These(&["radii"]), set),
     }
 }
 
@@ -172,23 +123,6 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
     if let Some((scale_um, phase)) = row.value(ui) {
         to(Gamma { scale_um, ..first }, phase);
     }
-}
-
-/// Numbers, typed with commas or spaces between them.
-fn list(ui: &mut Ui, name: &str, help: &str, shown: &str, unit: &str) -> Option<Vec<f64>> {
-    let columns = Columns::allocate(ui);
-    label(ui, columns.label, name, help);
-    let typed = field::value(ui, columns.wide, name, shown, unit)?;
-    let parts = typed
-        .split([',', ';', ' '])
-        .filter(|part| !part.trim().is_empty());
-    let numbers: Option<Vec<f64>> = parts.map(format::parse).collect();
-    let numbers = numbers.filter(|n| !n.is_empty() && n.iter().all(|v| *v > 0.0));
-    if numbers.is_none() {
-        let words = format!("{name}: expected numbers above 0, as in {shown}");
-        notice::say(ui, columns.wide, words);
-    }
-    numbers
 }
 
 /// Water around fibres, and free water.
@@ -263,22 +197,7 @@ fn diffusivity(
 
 fn diffusivities(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
     panels::caption(ui, "10⁻³ mm²/s", "");
-    let usual_along = along_of(&usual.model.intra);
-    if let Some(along) = along_of(&params.model.intra) {
-        let words = ("Axial", "Along fibres, inside them and around them");
-        let row = diffusivity(ui, words, (along, usual_along), 0.5..=3.0);
-        if let Some((to, phase)) = row {
-            let mut params = params.clone();
-            match &mut params.model.intra {
-                Intra::Stick { along }
-                | Intra::Cylinders { along, .. }
-                | Intra::GammaCylinders { along, .. } => *along = to,
-                Intra::Density => {}
-            }
-            params.model.extra.iter_mut().for_each(|z| z.along = to);
-            set(params, phase);
-        }
-    }
+    parameters::rows(ui, params, usual, Rows::These(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
         let words = (&*name, "Across fibres, around them");
@@ -312,59 +231,23 @@ fn numbered(name: &str, i: usize) -> String {
     }
 }
 
-/// What a penalty is switched on with.
-const PENALTY: f32 = 0.01;
-
-fn penalty(
-    ui: &mut Ui,
-    (name, help): (&str, &str),
-    now: f32,
-    why: Option<&str>,
-) -> Option<(f32, Phase)> {
-    let on = now > 0.0;
-    let value = if on { now } else { PENALTY };
-    let row = SliderRow::new(name, f64::from(value), 1e-4..=1.0)
-        .logarithmic()
-        .decimals(4)
-        .default(f64::from(PENALTY))
-        .limits(0.0..=1.0)
-        .help(help);
-    let row = match why {
-        Some(_) => row.inactive(why),
-        None => row.switch(on, "0"),
-    };
-    match row.show(ui)? {
-        Change::To(to, phase) => Some((to as f32, phase)),
-        Change::Switched(on) => Some((if on { PENALTY } else { 0.0 }, Phase::Done)),
-    }
-}
-
-fn penalties(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
-    let words = (
-        "Sparsity λ",
-        "Fraction of the smallest penalty that removes all streamlines; higher values set more weights to 0",
-    );
-    if let Some((lasso, phase)) = penalty(ui, words, params.lasso, None) {
-        let params = params.clone();
-        set(Params { lasso, ..params }, phase);
-    }
+fn penalties(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &mut Set) {
+    parameters::rows(ui, params, usual, Rows::These(&["lasso"]), set);
     let groups = state
         .document
         .filtered()
         .is_some_and(|(_, lines)| !lines.groups.is_empty());
     // One that is on can be switched off.
     let why = (!groups && params.group == 0.0).then_some("needs groups (TRX)");
-    let words = (
-        "Bundle penalty",
-        "The same for the file's groups, each kept or dropped as one (COMMIT2)",
-    );
-    if let Some((group, phase)) = penalty(ui, words, params.group, why) {
-        let params = params.clone();
-        set(Params { group, ..params }, phase);
-    }
+    let shown = Shown {
+        unused: why,
+        ..Shown::default()
+    };
+    parameters::number(ui, params, usual, "group", shown, set);
 }
 
-fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mut Set) {
+/// Powers of ten: others are for the command line.
+fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
     const POWERS: [i32; 6] = [3, 4, 5, 6, 7, 8];
     const SUPERSCRIPTS: [&str; 6] = ["10⁻³", "10⁻⁴", "10⁻⁵", "10⁻⁶", "10⁻⁷", "10⁻⁸"];
     let near = |power: i32| {
@@ -376,9 +259,10 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
         || format!("{:e}", params.stop.objective),
         |i| SUPERSCRIPTS[i].to_owned(),
     );
-    let help = "The fit ends when the objective, extrapolated from the last 50 iterations, would fall by less \
-                than this share, or when the optimality (KKT) is below a tenth of it";
-    let chosen = select_row(ui, "Stop at change", help, &shown, |ui| {
+    let Some(row) = row::<Params>("tolerance") else {
+        return;
+    };
+    let chosen = select_row(ui, row.label, row.help, &shown, |ui| {
         let mut chosen = None;
         for (i, words) in SUPERSCRIPTS.iter().enumerate() {
             if menu::Item::new(words).chosen(now == Some(i)).show(ui) {
@@ -395,109 +279,6 @@ fn further(ui: &mut Ui, params: &Params, usual: &Params, density: bool, set: &mu
             .stop
             .with_tolerance(tolerance.unwrap_or(params.stop.objective));
         set(params, Phase::Done);
-    }
-    let row = SliderRow::new(
-        "Most iterations",
-        f64::from(params.stop.iterations),
-        50.0..=10_000.0,
-    )
-    .logarithmic()
-    .whole()
-    .default(f64::from(usual.stop.iterations))
-    .limits(1.0..=1e6)
-    .help("Ends the fit even if the objective still falls");
-    if let Some((n, phase)) = row.value(ui) {
-        let mut params = params.clone();
-        params.stop.iterations = n as u32;
-        set(params, phase);
-    }
-    let blur = params.blur_mm.unwrap_or(1.0);
-    let row = SliderRow::new("Blur", blur, 0.25..=5.0)
-        .default(1.0)
-        .limits(0.01..=20.0)
-        .unit("mm")
-        .switch(params.blur_mm.is_some(), "off")
-        .help("Spreads each streamline over a disc of this radius");
-    let blur = match row.show(ui) {
-        Some(Change::To(mm, phase)) => Some((Some(mm), phase)),
-        Some(Change::Switched(on)) => Some((on.then_some(1.0), Phase::Done)),
-        None => None,
-    };
-    if let Some((blur_mm, phase)) = blur {
-        let params = params.clone();
-        set(Params { blur_mm, ..params }, phase);
-    }
-    let mut check = |ui: &mut Ui, name: &str, on: bool, with: &dyn Fn(&mut Params, bool)| {
-        let columns = Columns::allocate(ui);
-        if let Some(on) = checkbox(ui, columns.label.union(columns.wide), name, on) {
-            let mut params = params.clone();
-            with(&mut params, on);
-            set(params, Phase::Done);
-        }
-    };
-    let switches = params.switches;
-    if !density {
-        check(ui, "Merge b = 0 volumes", switches.merge_b0, &|p, on| {
-            p.switches.merge_b0 = on;
-        });
-        check(
-            ui,
-            "Signals relative to b = 0",
-            switches.normalise_signal,
-            &|p, on| p.switches.normalise_signal = on,
-        );
-    }
-    check(
-        ui,
-        "Kernels of equal length",
-        switches.normalise_kernels,
-        &|p, on| p.switches.normalise_kernels = on,
-    );
-    let ways = [
-        ("Whichever is quicker", None),
-        ("Harmonics", Some(Way::Factorised)),
-        ("Look-up table", Some(Way::Dense { side: 256 })),
-        ("Coarse table", Some(Way::Dense { side: 64 })),
-    ];
-    let now = ways.iter().position(|(_, way)| *way == params.way);
-    let help = "How the operator is applied. All give the same result except the coarse table, which rounds \
-                directions by up to 2.4°";
-    let shown = now.map_or("A table", |i| ways[i].0);
-    let chosen = select_row(ui, "Operator", help, shown, |ui| {
-        let mut chosen = None;
-        for (i, (name, way)) in ways.iter().enumerate() {
-            if menu::Item::new(name).chosen(now == Some(i)).show(ui) {
-                chosen = Some(*way);
-            }
-        }
-        chosen
-    });
-    if let Some(way) = chosen {
-        let params = params.clone();
-        set(Params { way, ..params }, Phase::Done);
-    }
-}
-
-/// Of a graphics card: of the columns of sticks nothing is gained.
-fn precision(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
-    const ENOUGH: usize = 3;
-    if !state.session.is_on_card() || params.model.atoms() < ENOUGH {
-        return;
-    }
-    let all = [Precision::Exact, Precision::Fast];
-    let now = usize::from(params.precision == Precision::Fast);
-    let help = "On the graphics card: single precision, or half precision, quicker and to a thousandth of the \
-                signal";
-    if let Some(i) = segment_row(ui, "Precision", help, &["Single", "Half"], now) {
-        let params = params.clone();
-        let precision = all[i];
-        set(
-            Params {
-                precision,
-                ..params
-            },
-            Phase::Done,
-        );
     }
 }
 

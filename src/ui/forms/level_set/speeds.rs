@@ -2,12 +2,12 @@
 
 use super::act;
 use crate::data::region::RegionId;
-use crate::solvers::level_set;
-use crate::solvers::level_set::{Edge, Mode, Params};
+use crate::solvers::level_set::Params;
 use crate::state::segment::{SegmentAction, Settings, scalar};
 use crate::state::{Action, Phase, State};
 use crate::ui::Memory;
-use crate::ui::forms::display::{segment_row, select_row};
+use crate::ui::forms::display::select_row;
+use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::volume::fade_row;
 use crate::ui::icons;
 use crate::ui::widgets::button::checkbox;
@@ -35,204 +35,51 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-type Change1<'a> = &'a mut dyn FnMut(Params, Phase);
-
-fn weight(
-    ui: &mut Ui,
-    (name, help): (&str, &str),
-    (now, usual): (f32, f32),
-    most: f64,
-    why: Option<&str>,
-    set: impl FnOnce(f32, Phase),
-) {
-    let row = SliderRow::new(name, f64::from(now), 0.0..=most)
-        .default(f64::from(usual))
-        .limits(0.0..=10.0)
-        .inactive(why)
-        .help(help);
-    if let Some((value, phase)) = row.value(ui) {
-        set(value as f32, phase);
-    }
-}
+/// Rows with a place of their own; all others come last.
+const PLACED: &[&str] = &[
+    "smoothness",
+    "intensity",
+    "region",
+    "edge",
+    "edge-contrast",
+    "layer-weight",
+    "bias",
+];
 
 fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let settings = &state.document.segment.settings;
     let params = &settings.params;
-    let usual = level_set::Params::defaults_for(params.target, params.tolerance);
-    let paper = params.mode == Mode::Paper;
-    let none = paper.then_some("not in Paper");
+    let defaults = Params::defaults_for(params.target, params.tolerance);
+    let contrast = contrast(state);
     let mut chosen: Option<(Params, Phase)> = None;
-    let set: Change1 = &mut |params, phase| chosen = Some((params, phase));
-    weight(
-        ui,
-        (
-            "Intensity",
-            "Weight of the value's own speed, the tent above",
-        ),
-        (params.intensity, usual.intensity),
-        2.0,
-        none,
-        |intensity, phase| {
-            set(
-                Params {
-                    intensity,
-                    ..params.clone()
-                },
-                phase,
-            )
-        },
-    );
-    weight(
-        ui,
-        (
-            "Region means",
-            "Chan–Vese: grows where values are nearer to the mean inside than to that outside",
-        ),
-        (params.region, usual.region),
-        2.0,
-        none,
-        |region, phase| {
-            set(
-                Params {
-                    region,
-                    ..params.clone()
-                },
-                phase,
-            )
-        },
-    );
-    let (low, high) = state
-        .document
-        .segmented_image()
-        .map_or((0.0, 1.0), |(l, _)| l.display.window);
-    let contrast = params
-        .edge
-        .map_or((high - low).abs().max(1e-6) * 0.1, |e| e.contrast);
-    let edge = params.edge.map_or(0.0, |e| e.weight);
-    weight(
-        ui,
-        (
-            "Edge stopping",
-            "Slows at edges and draws the surface onto them (geodesic active contour)",
-        ),
-        (edge, 0.0),
-        1.0,
-        none,
-        |weight, phase| {
-            let edge = (weight > 0.0).then_some(Edge {
-                weight: weight.min(1.0),
-                contrast,
-            });
-            set(
-                Params {
-                    edge,
-                    ..params.clone()
-                },
-                phase,
-            );
-        },
-    );
-    if let Some(edge) = params.edge {
-        let most = f64::from((high - low).abs().max(1e-6));
-        let row = SliderRow::new(
-            "Edge contrast",
-            f64::from(edge.contrast),
-            most * 1e-3..=most,
-        )
-        .logarithmic()
-        .decimals(3)
-        .limits(1e-9..=1e9)
-        .unit("/mm")
-        .inactive(none)
-        .help("Gradient that half stops it");
-        if let Some((contrast, phase)) = row.value(ui) {
-            let edge = Some(Edge {
-                contrast: contrast as f32,
-                ..edge
-            });
-            set(
-                Params {
-                    edge,
-                    ..params.clone()
-                },
-                phase,
-            );
-        }
-    }
+    let set: &mut parameters::Set<Params> = &mut |changed, phase| {
+        // The first weight comes with a contrast that suits the image.
+        let first = params.edge == 0.0 && changed.edge > 0.0;
+        let edge_contrast = if first {
+            0.1 * contrast
+        } else {
+            changed.edge_contrast
+        };
+        let changed = Params {
+            edge_contrast,
+            ..changed
+        };
+        chosen = Some((changed, phase));
+    };
+    let rows = |ui: &mut Ui, rows: Rows, set: &mut parameters::Set<Params>| {
+        parameters::rows(ui, params, &defaults, rows, set);
+    };
+    rows(ui, Rows::These(&["intensity", "region", "edge"]), set);
+    let shown = Shown {
+        range: Some(f64::from(contrast) * 1e-3..=f64::from(contrast)),
+        ..Shown::default()
+    };
+    parameters::number(ui, params, &defaults, "edge-contrast", shown, set);
     layer(ui, state, actions);
-    if let Some(own) = params
-        .layer
-        .filter(|_| state.document.segment.layer.is_some())
-    {
-        let row = SliderRow::new("Its weight", f64::from(own.weight), 0.0..=2.0)
-            .default(1.0)
-            .limits(-10.0..=10.0)
-            .inactive(none)
-            .help("Speed from its window's low end, inwards, to the high one, outwards; negative turns it");
-        if let Some((weight, phase)) = row.value(ui) {
-            let layer = Some(crate::solvers::level_set::LayerSpeed {
-                weight: weight as f32,
-                ..own
-            });
-            set(
-                Params {
-                    layer,
-                    ..params.clone()
-                },
-                phase,
-            );
-        }
-    }
+    rows(ui, Rows::These(&["layer-weight"]), set);
     painted(ui, state, actions);
-    if state.document.segment.painted.iter().any(Option::is_some) {
-        weight(
-            ui,
-            (
-                "Their speed",
-                "Speed where it is painted; smoothness leaves it alone",
-            ),
-            (params.bias, usual.bias),
-            2.0,
-            none,
-            |bias, phase| {
-                set(
-                    Params {
-                        bias,
-                        ..params.clone()
-                    },
-                    phase,
-                )
-            },
-        );
-    }
-    weight(
-        ui,
-        ("Rescaling", "How fast φ is drawn back to a distance"),
-        (params.rescaling, usual.rescaling),
-        1.0,
-        None,
-        |rescaling, phase| {
-            set(
-                Params {
-                    rescaling: rescaling.min(1.0),
-                    ..params.clone()
-                },
-                phase,
-            )
-        },
-    );
-    let help = "Scaled: settings mean the same on every scan. Paper: Lefohn's discretisation and raw grey values, \
-                to compare";
-    if let Some(i) = segment_row(ui, "Units", help, &["Scaled", "Paper"], usize::from(paper)) {
-        let mode = [Mode::Scaled, Mode::Paper][i];
-        set(
-            Params {
-                mode,
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
+    rows(ui, Rows::These(&["bias"]), set);
+    rows(ui, Rows::AllBut(PLACED), set);
     if let Some((params, phase)) = chosen {
         let settings = Settings {
             params,
@@ -240,6 +87,13 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         act(actions, SegmentAction::Set { settings, phase });
     }
+}
+
+/// How far apart the values are that the image's window shows, above 0.
+fn contrast(state: &State) -> f32 {
+    let image = state.document.segmented_image();
+    let (low, high) = image.map_or((0.0, 1.0), |(l, _)| l.display.window);
+    (high - low).abs().max(1e-6)
 }
 
 /// An image whose values are a speed: FA, a cost, a probability.

@@ -42,7 +42,7 @@ impl Evolution {
         params: &Params,
         backend: &Backend,
     ) -> Result<(), Error> {
-        params.check().map_err(Error::Input)?;
+        params.check()?;
         let inputs = self.inputs[number].clone();
         inputs.have_layer(params)?;
         let (moved, steered) = (number != self.number, *params != self.speeds.params);

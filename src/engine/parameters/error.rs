@@ -1,0 +1,76 @@
+//! What is wrong with parameters: each error is one sentence that names what was found, what was expected and what to do.
+
+/// Why parameters were refused.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ParamError {
+    /// A value that cannot be read, or that its limits do not permit.
+    Value {
+        /// The parameter's name in the window.
+        label: &'static str,
+        /// Its option.
+        key: &'static str,
+        /// The value, as written.
+        found: String,
+        /// What is permitted.
+        expected: String,
+        /// A value that is permitted.
+        example: String,
+    },
+    /// An option that has no effect beside the others.
+    Unused {
+        /// The parameter's option.
+        key: &'static str,
+        /// Why it has no effect.
+        reason: &'static str,
+    },
+    /// A name that no parameter has.
+    Unknown {
+        /// The name.
+        found: String,
+        /// All names that there are.
+        known: String,
+    },
+    /// Values that do not go together.
+    Combination {
+        /// What was found, without the verb.
+        found: String,
+        /// What was expected.
+        expected: String,
+        /// What to do.
+        action: String,
+    },
+}
+
+impl std::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value {
+                label,
+                key,
+                found,
+                expected,
+                example,
+            } => write!(
+                f,
+                "Found {found} for {label} (--{key}), expected {expected}; choose for example {example}"
+            ),
+            Self::Unused { key, reason } => {
+                write!(
+                    f,
+                    "Found --{key}, which has no effect: {reason}; leave it out"
+                )
+            }
+            Self::Unknown { found, known } => write!(
+                f,
+                "Found a parameter named \"{found}\", expected one of {known}; correct the name"
+            ),
+            Self::Combination {
+                found,
+                expected,
+                action,
+            } => write!(f, "Found {found}, expected {expected}; {action}"),
+        }
+    }
+}
+
+impl std::error::Error for ParamError {}

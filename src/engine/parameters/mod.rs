@@ -1,0 +1,455 @@
+//! Tables of parameters: one row for each value that a user may set.
+//!
+//! A solver declares its parameters once, as a table beside its `Params`. The option of the command line, its help and its
+//! check, the row of the form, the command text and the JSON all read that row, so that none of them can differ from
+//! another. The module is separate because it knows no solver and no interface; it depends on nothing but `serde_json`.
+//!
+//! Three units meet here. A value is *stored* in the unit that the solver computes with, *written* in that of options and
+//! JSON, and *shown* in that of the window ([`Unit`]): an angle is stored in radians, written and shown in degrees.
+//!
+//! A choice may make another value unused ([`Param::unused`]). Such a value stays stored, so that it comes back with the
+//! choice; its row in the form says why it has no effect, and its option is refused.
+
+mod error;
+mod json;
+mod unit;
+mod value;
+
+pub use error::ParamError;
+pub use json::{from_json, json};
+pub use unit::{Unit, number_text, widened};
+pub use value::Value;
+
+/// Values with a table.
+pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
+    /// A row for each value that a user may set, in the order of options and forms.
+    const TABLE: &'static [Param<Self>];
+
+    /// The values unless changed. Those that depend on data have a constructor of their own (`defaults_for`) and a
+    /// [`Param::default_note`].
+    fn defaults() -> Self;
+
+    /// Whether forms take a value at the end of a drag only, since what follows it takes long.
+    const WAITS: bool = false;
+
+    /// Checks what no single row knows: relations between values.
+    fn check_together(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+}
+
+/// One parameter: all that its option, its form row, its command text and its JSON member need to know.
+pub struct Param<P: 'static> {
+    /// The option without its dashes; the JSON member with `_` for `-`. It never changes.
+    pub key: &'static str,
+    /// Stands for the value in help texts: `FA`, `MM`, `N`.
+    pub placeholder: &'static str,
+    /// The name in the window and in sentences.
+    pub label: &'static str,
+    /// What it does, in one sentence without a full stop.
+    pub help: &'static str,
+    /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
+    pub reason: &'static str,
+    /// The default of the command line where it depends on data or on other options, `{}` standing for the usual one:
+    /// `{}, without --within`. Empty where it does not.
+    pub default_note: &'static str,
+    /// What values it takes, and where they are stored.
+    pub kind: Kind<P>,
+    /// Why it has no effect beside the other values; its own value is kept all the same.
+    pub unused: fn(&P) -> Option<&'static str>,
+}
+
+/// [`Param::unused`] of a value that always has an effect.
+pub fn used<P>(_: &P) -> Option<&'static str> {
+    None
+}
+
+/// What values a parameter takes.
+pub enum Kind<P: 'static> {
+    /// A number, which may be off.
+    Number(Number<P>),
+    /// One of a few named values.
+    OneOf(&'static [Choice<P>]),
+    /// On or off.
+    Switch(Switch<P>),
+    /// A value with a notation of its own, such as `random:2000`.
+    Text(Text<P>),
+}
+
+/// A number. Decimals, range and limits are in the unit that is shown.
+pub struct Number<P> {
+    /// The unit that is written and shown, against the one that is stored.
+    pub unit: Unit,
+    /// How values lie on a slider.
+    pub scale: Scale,
+    /// Decimals that a slider rounds to; typed values may have more.
+    pub decimals: u8,
+    /// The range of a slider.
+    pub soft: (f64, f64),
+    /// The permitted values.
+    pub hard: Limits,
+    /// The stored value; `None` where it is off.
+    pub get: fn(&P) -> Option<f64>,
+    /// Stores a value. `None` comes only where [`Number::off`] allows it.
+    pub set: fn(&mut P, Option<f64>),
+    /// What being off means, in short; `None` for a number that cannot be off.
+    pub off: Option<&'static str>,
+}
+
+impl<P> Number<P> {
+    /// A number from 0 to 1 without a unit, that cannot be off; rows change what is different.
+    pub const fn new(get: fn(&P) -> Option<f64>, set: fn(&mut P, Option<f64>)) -> Self {
+        Self {
+            unit: Unit::None,
+            scale: Scale::Linear,
+            decimals: 2,
+            soft: (0.0, 1.0),
+            hard: Limits::between(0.0, 1.0),
+            get,
+            set,
+            off: None,
+        }
+    }
+}
+
+impl<P> Number<P> {
+    /// The middle of a slider, as shown: what a number is switched on with that is off by default.
+    pub fn middle(&self) -> f64 {
+        let (low, high) = self.soft;
+        let middle = match self.scale {
+            Scale::Linear => 0.5 * (low + high),
+            Scale::Logarithmic => (low * high).sqrt(),
+        };
+        if self.hard.whole {
+            middle.round()
+        } else {
+            middle
+        }
+    }
+}
+
+/// How values lie on a slider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scale {
+    /// Equal steps add the same.
+    Linear,
+    /// Equal steps multiply by the same.
+    Logarithmic,
+}
+
+/// The permitted values of a number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limits {
+    /// The smallest value.
+    pub low: f64,
+    /// The largest value; infinity where there is none.
+    pub high: f64,
+    /// Whether the smallest value itself is excluded.
+    pub above: bool,
+    /// Whether only whole numbers are permitted.
+    pub whole: bool,
+}
+
+impl Limits {
+    /// From `low` to `high`, both permitted.
+    pub const fn between(low: f64, high: f64) -> Self {
+        Self {
+            low,
+            high,
+            above: false,
+            whole: false,
+        }
+    }
+
+    /// More than `low`, at most `high`.
+    pub const fn above(low: f64, high: f64) -> Self {
+        Self {
+            above: true,
+            ..Self::between(low, high)
+        }
+    }
+
+    /// Whole numbers from `low` to `high`.
+    pub const fn whole(low: f64, high: f64) -> Self {
+        Self {
+            whole: true,
+            ..Self::between(low, high)
+        }
+    }
+
+    /// Whether a value is permitted. Infinity and not-a-number never are.
+    pub fn contains(&self, value: f64) -> bool {
+        let enough = match self.above {
+            true => value > self.low,
+            false => value >= self.low,
+        };
+        value.is_finite() && enough && value <= self.high && (!self.whole || value.fract() == 0.0)
+    }
+
+    /// `a number above 0 and at most 16`; the limits are brought to another unit by `unit`.
+    fn sentence(&self, unit: impl Fn(f64) -> f64) -> String {
+        let noun = match self.whole {
+            true => "a whole number",
+            false => "a number",
+        };
+        let (low, high) = (number_text(unit(self.low)), number_text(unit(self.high)));
+        match (self.low.is_finite(), self.high.is_finite(), self.above) {
+            (false, false, _) => noun.to_owned(),
+            (false, true, _) => format!("{noun} of at most {high}"),
+            (true, false, true) => format!("{noun} above {low}"),
+            (true, false, false) => format!("{noun} of at least {low}"),
+            (true, true, true) => format!("{noun} above {low} and at most {high}"),
+            (true, true, false) => format!("{noun} from {low} to {high}"),
+        }
+    }
+}
+
+/// One of the named values of a [`Kind::OneOf`].
+pub struct Choice<P> {
+    /// What options and JSON call it; it never changes.
+    pub key: &'static str,
+    /// What the window calls it.
+    pub label: &'static str,
+    /// What it is.
+    pub help: &'static str,
+    /// Whether it is chosen.
+    pub is: fn(&P) -> bool,
+    /// Chooses it.
+    pub choose: fn(&mut P),
+}
+
+/// A value that is on or off.
+pub struct Switch<P> {
+    /// The value that the option stands for: `--one-way` switches `both ways` off.
+    pub flag: bool,
+    /// The stored value.
+    pub get: fn(&P) -> bool,
+    /// Stores a value.
+    pub set: fn(&mut P, bool),
+}
+
+/// A value with a notation of its own. Its text has no blanks and nothing that a shell would interpret.
+pub struct Text<P> {
+    /// What the notation looks like: `random:COUNT or grid:MM`.
+    pub expected: &'static str,
+    /// The value as written; `None` where there is none.
+    pub get: fn(&P) -> Option<String>,
+    /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where
+    /// [`Text::off`] allows it.
+    pub set: fn(&mut P, Option<&str>) -> Option<()>,
+    /// What no value means, in short; `None` for a text that cannot be off.
+    pub off: Option<&'static str>,
+}
+
+/// The row with this key.
+pub fn row<P: Parameters>(key: &str) -> Option<&'static Param<P>> {
+    P::TABLE.iter().find(|row| row.key == key)
+}
+
+/// Checks every value that has an effect, and their relations.
+pub fn check<P: Parameters>(params: &P) -> Result<(), ParamError> {
+    for row in P::TABLE {
+        if (row.unused)(params).is_none() {
+            row.check(params)?;
+        }
+    }
+    params.check_together()
+}
+
+/// With the default in place of each value that no limits permit, whatever a file says.
+pub fn sanitized<P: Parameters>(params: &P) -> P {
+    let defaults = P::defaults();
+    let mut sanitized = params.clone();
+    for row in P::TABLE {
+        if row.check(&sanitized).is_err() {
+            row.set(&mut sanitized, &row.value(&defaults));
+        }
+    }
+    match sanitized.check_together() {
+        Ok(()) => sanitized,
+        Err(_) => defaults,
+    }
+}
+
+/// The options that set these values, each after a space: ` --metric sharpened --alpha 3`. All that have an effect are
+/// written, also those that have their default, so that the command does the same where defaults differ.
+pub fn arguments<P: Parameters>(params: &P) -> String {
+    let defaults = P::defaults();
+    let written = P::TABLE.iter().filter(|row| (row.unused)(params).is_none());
+    written.map(|row| row.argument(params, &defaults)).collect()
+}
+
+/// As [`arguments`], of these rows alone.
+pub fn arguments_of<P: Parameters>(params: &P, keys: &[&str]) -> String {
+    let defaults = P::defaults();
+    let written = P::TABLE.iter().filter(|row| keys.contains(&row.key));
+    let written = written.filter(|row| (row.unused)(params).is_none());
+    written.map(|row| row.argument(params, &defaults)).collect()
+}
+
+impl<P: Parameters> Param<P> {
+    /// The key as a JSON member.
+    pub fn member(&self) -> String {
+        self.key.replace('-', "_")
+    }
+
+    fn argument(&self, params: &P, defaults: &P) -> String {
+        let key = self.key;
+        let value = self.value(params);
+        match (&self.kind, &value) {
+            (Kind::Switch(switch), Value::Switch(on)) => match *on == switch.flag {
+                true => format!(" --{key}"),
+                false => String::new(),
+            },
+            // A command without the option means the same.
+            (_, Value::Off) if self.value(defaults) == Value::Off => String::new(),
+            _ => {
+                let text = self.text(&value);
+                match text.starts_with('-') {
+                    true => format!(" --{key}={text}"),
+                    false => format!(" --{key} {text}"),
+                }
+            }
+        }
+    }
+
+    /// The value of this row.
+    pub fn value(&self, params: &P) -> Value {
+        match &self.kind {
+            Kind::Number(number) => (number.get)(params).map_or(Value::Off, Value::Number),
+            Kind::OneOf(choices) => {
+                let chosen = choices.iter().position(|choice| (choice.is)(params));
+                Value::Choice(chosen.unwrap_or(0))
+            }
+            Kind::Switch(switch) => Value::Switch((switch.get)(params)),
+            Kind::Text(text) => (text.get)(params).map_or(Value::Off, Value::Text),
+        }
+    }
+
+    /// Stores a value of this row's kind; any other changes nothing.
+    pub fn set(&self, params: &mut P, value: &Value) {
+        match (&self.kind, value) {
+            (Kind::Number(number), Value::Number(v)) => (number.set)(params, Some(*v)),
+            (Kind::Number(number), Value::Off) if number.off.is_some() => {
+                (number.set)(params, None);
+            }
+            (Kind::OneOf(choices), Value::Choice(i)) => {
+                if let Some(choice) = choices.get(*i) {
+                    (choice.choose)(params);
+                }
+            }
+            (Kind::Switch(switch), Value::Switch(on)) => (switch.set)(params, *on),
+            (Kind::Text(text), Value::Text(v)) => {
+                // The caller has read it with `parse`, or taken it from a value.
+                let _ = (text.set)(params, Some(v));
+            }
+            (Kind::Text(text), Value::Off) if text.off.is_some() => {
+                let _ = (text.set)(params, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// A value as options and JSON have it.
+    pub fn text(&self, value: &Value) -> String {
+        match (&self.kind, value) {
+            (Kind::Number(number), Value::Number(v)) => number_text(number.unit.written(*v)),
+            (Kind::OneOf(choices), Value::Choice(i)) => {
+                choices.get(*i).map_or("", |choice| choice.key).to_owned()
+            }
+            (_, Value::Switch(on)) => if *on { "on" } else { "off" }.to_owned(),
+            (_, Value::Text(text)) => text.clone(),
+            _ => "off".to_owned(),
+        }
+    }
+
+    /// Reads what [`Param::text`] writes; [`Param::check_value`] checks the limits.
+    pub fn parse(&self, text: &str) -> Result<Value, ParamError> {
+        let parsed = match &self.kind {
+            Kind::Number(number) if text == "off" => number.off.map(|_| Value::Off),
+            Kind::Number(number) => {
+                let value = text.parse::<f64>().ok().filter(|v| !v.is_nan());
+                value.map(|v| Value::Number(number.unit.read(v)))
+            }
+            Kind::OneOf(choices) => {
+                let chosen = choices.iter().position(|choice| choice.key == text);
+                chosen.map(Value::Choice)
+            }
+            Kind::Switch(_) => match text {
+                "on" => Some(Value::Switch(true)),
+                "off" => Some(Value::Switch(false)),
+                _ => None,
+            },
+            Kind::Text(kind) if text == "off" && kind.off.is_some() => Some(Value::Off),
+            Kind::Text(kind) => {
+                let read = (kind.set)(&mut P::defaults(), Some(text));
+                read.map(|()| Value::Text(text.to_owned()))
+            }
+        };
+        parsed.ok_or_else(|| self.refused(text.to_owned()))
+    }
+
+    /// Checks the value of this row alone.
+    pub fn check(&self, params: &P) -> Result<(), ParamError> {
+        self.check_value(&self.value(params))
+    }
+
+    /// Whether the row permits a value.
+    pub fn check_value(&self, value: &Value) -> Result<(), ParamError> {
+        let permitted = match (&self.kind, value) {
+            (Kind::Number(number), Value::Number(v)) => number.hard.contains(number.unit.shown(*v)),
+            (Kind::Number(number), Value::Off) => number.off.is_some(),
+            _ => true,
+        };
+        match permitted {
+            true => Ok(()),
+            false => Err(self.refused(self.text(value))),
+        }
+    }
+
+    /// What values it takes, for sentences.
+    pub fn expected(&self) -> String {
+        match &self.kind {
+            Kind::Number(number) => {
+                let written = |shown: f64| number.unit.written(number.unit.stored(shown));
+                let or_off = number.off.map_or("", |_| ", or off");
+                format!("{}{or_off}", number.hard.sentence(written))
+            }
+            Kind::OneOf(choices) => {
+                let keys: Vec<&str> = choices.iter().map(|choice| choice.key).collect();
+                match keys.split_last() {
+                    Some((last, rest)) if !rest.is_empty() => {
+                        format!("{} or {last}", rest.join(", "))
+                    }
+                    _ => keys.concat(),
+                }
+            }
+            Kind::Switch(_) => "on or off".to_owned(),
+            Kind::Text(text) => {
+                let or_off = text.off.map_or("", |_| ", or off");
+                format!("{}{or_off}", text.expected)
+            }
+        }
+    }
+
+    /// A value that is permitted: the default, or the middle of the range where the default is off.
+    fn example(&self) -> String {
+        let value = match (&self.kind, self.value(&P::defaults())) {
+            (Kind::Number(number), Value::Off) => {
+                Value::Number(number.unit.stored(number.middle()))
+            }
+            (_, value) => value,
+        };
+        self.text(&value)
+    }
+
+    fn refused(&self, found: String) -> ParamError {
+        ParamError::Value {
+            label: self.label,
+            key: self.key,
+            found,
+            expected: self.expected(),
+            example: self.example(),
+        }
+    }
+}

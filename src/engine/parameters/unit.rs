@@ -1,0 +1,90 @@
+//! Units: how a stored number is written in options and JSON, and shown in the window.
+
+/// The unit of a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// A number without a unit.
+    None,
+    /// Millimetres.
+    Mm,
+    /// A change for each millimetre.
+    PerMm,
+    /// A number of steps.
+    Steps,
+    /// Stored in radians, written and shown in degrees.
+    Degrees,
+    /// Stored and written as a share, shown in percent.
+    Percent,
+    /// A diffusivity: stored and written in mm²/s, shown in 10⁻³ mm²/s.
+    Diffusivity,
+}
+
+impl Unit {
+    /// The unit that is shown.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Mm => "mm",
+            Self::PerMm => "/mm",
+            Self::Steps => "steps",
+            Self::Degrees => "°",
+            Self::Percent => "%",
+            Self::Diffusivity => "10⁻³ mm²/s",
+        }
+    }
+
+    /// A stored number as the window shows it.
+    pub fn shown(self, stored: f64) -> f64 {
+        match self {
+            Self::None | Self::Mm | Self::PerMm | Self::Steps => stored,
+            Self::Degrees => tidy(stored.to_degrees()),
+            Self::Percent => tidy(stored * 100.0),
+            Self::Diffusivity => tidy(stored * 1000.0),
+        }
+    }
+
+    /// The stored number of one that the window shows.
+    pub fn stored(self, shown: f64) -> f64 {
+        match self {
+            Self::None | Self::Mm | Self::PerMm | Self::Steps => shown,
+            Self::Degrees => shown.to_radians(),
+            Self::Percent => tidy(shown / 100.0),
+            Self::Diffusivity => tidy(shown / 1000.0),
+        }
+    }
+
+    /// A stored number as options and JSON have it.
+    pub fn written(self, stored: f64) -> f64 {
+        match self {
+            Self::Degrees => self.shown(stored),
+            _ => stored,
+        }
+    }
+
+    /// The stored number of one in options or JSON.
+    pub fn read(self, written: f64) -> f64 {
+        match self {
+            Self::Degrees => self.stored(written),
+            _ => written,
+        }
+    }
+}
+
+/// Without the last digits, which a change of unit leaves: 45° stay 45°.
+fn tidy(value: f64) -> f64 {
+    let text = format!("{value:.11e}");
+    text.parse().unwrap_or(value)
+}
+
+/// A number in single precision as the decimals that stand for it: 0.1 instead of 0.10000000149.
+pub fn widened(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// A number with all its digits; below 1e-6 and from 1e9 on as a power of ten.
+pub fn number_text(value: f64) -> String {
+    match value != 0.0 && value.is_finite() && !(1e-6..1e9).contains(&value.abs()) {
+        true => format!("{value:e}"),
+        false => value.to_string(),
+    }
+}

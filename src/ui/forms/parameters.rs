@@ -1,0 +1,290 @@
+//! Rows of a form from a table of parameters: a slider, a drop-down, a switch or a field for each row, with its help, its
+//! default and why that is the default. A parameter that has no effect keeps its row, which says why.
+
+use super::display::{segment_row, select_row};
+use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value, row};
+use crate::state::Phase;
+use crate::ui::format;
+use crate::ui::widgets::button::checkbox;
+use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
+use crate::ui::widgets::typed::with_unit;
+use crate::ui::widgets::{field, menu, notice};
+use egui::{Sense, Ui};
+use std::ops::RangeInclusive;
+
+/// Receives changed parameters.
+pub type Set<'a, P> = dyn FnMut(P, Phase) + 'a;
+
+/// Which rows of a table, by their keys. A key that is not in the table has no row; a test finds it.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// These, in this order.
+    These(&'a [&'a str]),
+    /// All but these, which have a place of their own, in the order of the table.
+    AllBut(&'a [&'a str]),
+}
+
+/// Rows of parameters.
+pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, set: &mut Set<P>) {
+    match rows {
+        Rows::These(keys) => {
+            for row in keys.iter().filter_map(|key| row::<P>(key)) {
+                one(ui, row, params, defaults, set);
+            }
+        }
+        Rows::AllBut(placed) => {
+            for row in P::TABLE.iter().filter(|row| !placed.contains(&row.key)) {
+                one(ui, row, params, defaults, set);
+            }
+        }
+    }
+}
+
+/// What a slider shows that the table does not know.
+#[derive(Clone, Default, Debug)]
+pub struct Shown<'a> {
+    /// Another name: a form may have the same parameter of several things.
+    pub name: Option<&'a str>,
+    /// A range of the slider that data give.
+    pub range: Option<RangeInclusive<f64>>,
+    /// What a field takes, where that is less than the table permits.
+    pub limits: Option<RangeInclusive<f64>>,
+    /// A value that means something, with what it means.
+    pub mark: Option<(f64, &'a str)>,
+    /// Why the parameter has no effect on these data.
+    pub unused: Option<&'a str>,
+}
+
+/// The slider of a number, with what the table does not know.
+pub fn number<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    key: &str,
+    shown: Shown,
+    set: &mut Set<P>,
+) {
+    let Some(row) = row::<P>(key) else {
+        return;
+    };
+    let Kind::Number(number) = &row.kind else {
+        return;
+    };
+    let hint = hint(row, defaults);
+    if let Some(why) = (row.unused)(params).or(shown.unused) {
+        return idle(ui, row, why, &hint);
+    }
+    let mut slider = slider(row, number, params, defaults, &hint);
+    if let Some(name) = shown.name {
+        slider = slider.named(name);
+    }
+    if let Some(range) = shown.range {
+        slider = slider.range(range);
+    }
+    if let Some(limits) = shown.limits {
+        slider = slider.limits(limits);
+    }
+    if let Some((value, meaning)) = shown.mark {
+        slider = slider.marked(Some(value), meaning);
+    }
+    if let Some((value, phase)) = changed(ui, slider, number, defaults) {
+        let mut changed = params.clone();
+        row.set(&mut changed, &value);
+        set(changed, phase);
+    }
+}
+
+/// A row without an effect: it says why.
+fn idle<P>(ui: &mut Ui, row: &Param<P>, why: &str, hint: &str) {
+    // Its range is not shown.
+    let row = SliderRow::new(row.label, 0.0, 0.0..=1.0).inactive(Some(why));
+    row.help(hint).show(ui);
+}
+
+fn one<P: Parameters>(
+    ui: &mut Ui,
+    row: &'static Param<P>,
+    params: &P,
+    defaults: &P,
+    set: &mut Set<P>,
+) {
+    let hint = hint(row, defaults);
+    if let Some(why) = (row.unused)(params) {
+        return idle(ui, row, why, &hint);
+    }
+    let done = match &row.kind {
+        Kind::Number(number) => {
+            let slider = slider(row, number, params, defaults, &hint);
+            changed(ui, slider, number, defaults)
+        }
+        Kind::OneOf(choices) => choice_row(ui, row, choices, params, &hint),
+        Kind::Switch(switch) => switch_row(ui, row, switch, params, &hint),
+        Kind::Text(text) => text_row(ui, row, text, params, &hint),
+    };
+    if let Some((value, phase)) = done {
+        let mut changed = params.clone();
+        row.set(&mut changed, &value);
+        set(changed, phase);
+    }
+}
+
+/// What a row says on hover: what it sets, what the choices are, the default and its reason.
+fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
+    let mut text = row.help.to_owned();
+    if let Kind::OneOf(choices) = &row.kind {
+        for choice in *choices {
+            if !choice.help.is_empty() {
+                text += &format!("\n{}: {}", choice.label, choice.help);
+            }
+        }
+    }
+    text += &format!("\nDefault: {}", text_of(row, &row.value(defaults)));
+    if !row.reason.is_empty() {
+        text += &format!(" ({})", row.reason);
+    }
+    text
+}
+
+/// A value as the window shows it, with its unit.
+fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
+    match (&row.kind, value) {
+        (Kind::Number(number), Value::Number(stored)) => {
+            let number_shown = number.unit.shown(*stored);
+            let rounded = format::fixed(number_shown, usize::from(number.decimals));
+            let text = match rounded.contains('.') {
+                true => rounded.trim_end_matches('0').trim_end_matches('.'),
+                false => &rounded,
+            };
+            with_unit(text, number.unit.symbol())
+        }
+        (Kind::Number(number), Value::Off) => number.off.unwrap_or("off").to_owned(),
+        (Kind::Text(text), Value::Off) => text.off.unwrap_or("off").to_owned(),
+        (Kind::OneOf(choices), Value::Choice(i)) => {
+            choices.get(*i).map_or("", |choice| choice.label).to_owned()
+        }
+        _ => row.text(value),
+    }
+}
+
+fn slider<'a, P: Parameters>(
+    row: &Param<P>,
+    number: &Number<P>,
+    params: &P,
+    defaults: &P,
+    hint: &'a str,
+) -> SliderRow<'a> {
+    let unit = number.unit;
+    let default = (number.get)(defaults).map(|v| unit.shown(v));
+    let (low, high) = number.soft;
+    // What a number that is off is switched on with: its default, else the middle of the range.
+    let value = (number.get)(params).map(|v| unit.shown(v));
+    let on_with = default.unwrap_or(number.middle());
+    let limits = number.hard;
+    // The smallest value that a field takes where the limit itself is excluded.
+    let least = match limits.above {
+        true => limits.low + 0.1f64.powi(i32::from(number.decimals)),
+        false => limits.low,
+    };
+    let mut slider = SliderRow::new(row.label, value.unwrap_or(on_with), low..=high)
+        .decimals(i32::from(number.decimals))
+        .limits(least..=limits.high)
+        .unit(unit.symbol())
+        .help(hint);
+    if let Some(default) = default {
+        slider = slider.default(default);
+    }
+    if number.scale == Scale::Logarithmic {
+        slider = slider.logarithmic();
+    }
+    if limits.whole {
+        slider = slider.whole();
+    }
+    if P::WAITS {
+        slider = slider.waits();
+    }
+    if let Some(off) = number.off {
+        slider = slider.switch(value.is_some(), off);
+    }
+    slider
+}
+
+/// What the user did to the slider of a number.
+fn changed<P: Parameters>(
+    ui: &mut Ui,
+    slider: SliderRow,
+    number: &Number<P>,
+    defaults: &P,
+) -> Option<(Value, Phase)> {
+    let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.middle()));
+    match slider.show(ui)? {
+        Change::To(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
+        Change::Switched(true) => Some((Value::Number(on_with()), Phase::Done)),
+        Change::Switched(false) => Some((Value::Off, Phase::Done)),
+    }
+}
+
+/// Up to three short labels stand side by side; more are in a drop-down.
+fn choice_row<P: Parameters>(
+    ui: &mut Ui,
+    row: &Param<P>,
+    choices: &'static [Choice<P>],
+    params: &P,
+    hint: &str,
+) -> Option<(Value, Phase)> {
+    const SHORT: usize = 20;
+    let now = choices.iter().position(|choice| (choice.is)(params));
+    let length: usize = choices.iter().map(|c| c.label.chars().count()).sum();
+    let chosen = if choices.len() <= 3 && length <= SHORT {
+        let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+        segment_row(ui, row.label, hint, &labels, now.unwrap_or(0))
+    } else {
+        let shown = now.map_or("", |i| choices[i].label);
+        select_row(ui, row.label, hint, shown, |ui| {
+            let mut chosen = None;
+            for (i, choice) in choices.iter().enumerate() {
+                let item = menu::Item::new(choice.label).chosen(Some(i) == now);
+                if item.show(ui) {
+                    chosen = Some(i);
+                }
+            }
+            chosen
+        })
+    };
+    let chosen = chosen.filter(|i| Some(*i) != now)?;
+    Some((Value::Choice(chosen), Phase::Done))
+}
+
+fn switch_row<P: Parameters>(
+    ui: &mut Ui,
+    row: &Param<P>,
+    switch: &Switch<P>,
+    params: &P,
+    hint: &str,
+) -> Option<(Value, Phase)> {
+    let columns = Columns::allocate(ui);
+    let place = columns.label.union(columns.wide);
+    let id = ui.make_persistent_id(("help", row.label));
+    let on = checkbox(ui, place, row.label, (switch.get)(params));
+    ui.interact(place, id, Sense::hover()).on_hover_text(hint);
+    Some((Value::Switch(on?), Phase::Done))
+}
+
+fn text_row<P: Parameters>(
+    ui: &mut Ui,
+    row: &Param<P>,
+    text: &Text<P>,
+    params: &P,
+    hint: &str,
+) -> Option<(Value, Phase)> {
+    let columns = Columns::allocate(ui);
+    label(ui, columns.label, row.label, hint);
+    let shown = (text.get)(params).unwrap_or_else(|| "off".to_owned());
+    let typed = field::value(ui, columns.wide, row.label, &shown, "")?;
+    match row.parse(typed.trim()) {
+        Ok(value) => Some((value, Phase::Done)),
+        Err(error) => {
+            notice::say(ui, columns.wide, error.to_string());
+            None
+        }
+    }
+}

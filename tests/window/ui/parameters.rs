@@ -1,0 +1,73 @@
+//! Every row of every table of parameters is in the window, under its label.
+
+use super::{Window, click, filter, pathways, segment, small_scan, window};
+use crate::support::test;
+use arcuate::parameters::Parameters;
+use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
+use arcuate::state::Task;
+use egui_kittest::kittest::Queryable as _;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::parameters::pathways", of_pathways),
+        test("ui::parameters::segmentation", of_segmentation),
+        test("ui::parameters::tensor fit", of_tensor_fit),
+        test("ui::parameters::COMMIT", of_commit),
+        test("ui::parameters::a choice disables rows", disabled),
+    ]
+}
+
+/// All of the panel is seen.
+const SIZE: [f32; 2] = [1920.0, 1700.0];
+
+/// Looks for the label of every row.
+fn reachable<P: Parameters>(window: &Window) {
+    for row in P::TABLE {
+        let found = window.query_all_by_label_contains(row.label).next();
+        assert!(found.is_some(), "no row for {} ({})", row.label, row.key);
+    }
+}
+
+fn of_pathways() {
+    let mut window = window(pathways::solved(), SIZE);
+    click(&mut window, "Metric, local solver");
+    reachable::<metric::Params>(&window);
+    reachable::<pathway::Params>(&window);
+    reachable::<pathway::Width>(&window);
+}
+
+fn of_tensor_fit() {
+    let mut state = small_scan();
+    state.view.task = Task::View;
+    let mut window = window(state, SIZE);
+    click(&mut window, "Tensor fit");
+    reachable::<tensor_fit::Params>(&window);
+}
+
+fn of_commit() {
+    let mut window = filter::filtering();
+    click(&mut window, "Diffusivities");
+    click(&mut window, "Signal, stop, operator");
+    reachable::<commit::Params>(&window);
+}
+
+fn of_segmentation() {
+    let mut window = segment::segmenting();
+    click(&mut window, "Further speeds");
+    reachable::<level_set::Params>(&window);
+}
+
+/// A row without an effect says why, and its value comes back with the choice.
+fn disabled() {
+    let mut state = pathways::solved();
+    state.document.pathways.params.metric.alpha = 4.5;
+    state.document.pathways.params.metric.cost = metric::Cost::Inverse;
+    let mut window = window(state, SIZE);
+    window.get_by_label("Sharpening α: only the sharpened metric has it");
+    click(&mut window, "Metric, local solver");
+    click(&mut window, "Metric");
+    click(&mut window, "Sharpened");
+    let params = window.state().state.document.pathways.params;
+    assert_eq!(params.metric, metric::Params::sharpened(4.5));
+}
