@@ -151,7 +151,10 @@ impl Files {
         // Asked twice: the first dialog is lost behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
-            self.dialog.take_if(|d| matches!(d, Dialog::ToOpen(..)));
+            let not_yet_open = |d: &mut Dialog| matches!(d, Dialog::ToOpen(..));
+            if self.dialog.take_if(not_yet_open).is_some() {
+                self.waiting = false;
+            }
             return self.type_path(purpose, place, suggested);
         }
         let ask = Ask {
@@ -238,24 +241,27 @@ impl Files {
         actions: &mut Vec<Action>,
     ) {
         let paths = &state.session.paths;
-        let answer = match paths.answer(dialog.check()) {
+        let (answer, has_failed) = (
+            paths.answer(dialog.check()),
+            paths.has_failed(dialog.check()),
+        );
+        let found = match answer {
             Some(PathAnswer::Destination(found)) => Some(found.clone()),
-            // A disk that is not asked is no reason to lose what was chosen: saving finds out.
-            _ if paths.has_failed(dialog.check()) => Some(Default::default()),
             _ => None,
         };
-        let Some(found) = answer else {
-            self.dialog = Some(dialog);
-            return;
-        };
-        match dialog {
-            Dialog::ToOpen(_, mut ask) => {
-                if let Some(better) = found.better {
+        match (dialog, found) {
+            (dialog, None) if !has_failed => self.dialog = Some(dialog),
+            (Dialog::ToOpen(_, mut ask), found) => {
+                if let Some(better) = found.and_then(|found| found.better) {
                     ask.suggested = better.display().to_string();
                 }
                 self.dialogs.start(ctx, ask);
             }
-            Dialog::Chosen(_, ask, path) => {
+            // What was chosen waits in the path field, from where it can be tried again.
+            (Dialog::Chosen(_, ask, path), None) => {
+                self.type_path(ask.purpose, ask.place, &path.display().to_string());
+            }
+            (Dialog::Chosen(_, ask, path), Some(found)) => {
                 let others = found.existing.into_iter().filter(|file| *file != path);
                 let files: Vec<PathBuf> = others.collect();
                 match files.is_empty() {

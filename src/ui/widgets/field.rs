@@ -165,6 +165,10 @@ fn edited(
             false => egui::text::CCursorRange::one(end),
         };
         state.cursor.set_char_range(Some(range));
+        if enters {
+            // Undo brings back nothing that another use of the field has typed.
+            state.clear_undoer();
+        }
         state.store(ui.ctx(), id);
     }
     if enters {

@@ -222,7 +222,7 @@ fn slow() {
         &mut window,
         folder.path().join("third.tck").to_str().unwrap(),
     );
-    click(&mut window, "TRX");
+    click(&mut window, "Format: TRX");
     answer(&mut window);
     assert!(text(&window).ends_with("third.trx"), "{}", text(&window));
     assert_eq!(saved(&window).len(), 1);
