@@ -4,7 +4,7 @@
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tracking::selection::{Edit, Rules, Said};
+use crate::solvers::tractogram::selection::{Edit, Rules, Said};
 use crate::state::bundle::{Column, Sieve};
 use crate::state::document::{Basis, Content, Layer, LayerId, Made, MadeMask, Unfiled};
 use crate::state::edits::{Choice, on_image};

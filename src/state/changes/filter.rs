@@ -59,7 +59,7 @@ fn model(document: &Document) -> Fields {
         fields.number("Shape", first.shape, 2, "");
         fields.number("Scale", first.scale_um, 2, "µm");
     }
-    fields.rows(params, &["stop"]);
+    fields.rows(&params, &["tolerance"]);
     fields.name("Stop at change", power(params.stop.objective));
     fields
 }
