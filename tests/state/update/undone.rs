@@ -10,7 +10,7 @@ use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::tensor_fit::Method as Fit;
-use arcuate::solvers::tracking::Seeding;
+use arcuate::solvers::curves::Seeding;
 use arcuate::state::bundle::{Column, Limit, Sieve};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{FilterAction, Times};
@@ -58,7 +58,7 @@ fn named(state: &State, name: &str) -> LayerId {
     layer.unwrap_or_else(|| panic!("no layer {name}")).id
 }
 
-fn track(state: &State, edit: impl FnOnce(&mut arcuate::solvers::tracking::Params)) -> Action {
+fn track(state: &State, edit: impl FnOnce(&mut arcuate::solvers::curves::Params)) -> Action {
     let mut params = state.document.track.clone();
     edit(&mut params);
     Action::SetTrack {
