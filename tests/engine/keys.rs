@@ -4,8 +4,8 @@ use crate::support::test;
 use arcuate::data::{Role, TensorFrame, TensorOrder};
 use arcuate::io::Space;
 use arcuate::io::session::{Change, Difference, Match};
+use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tensor_fit::FitMap;
-use arcuate::solvers::tracking::StopReason;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {

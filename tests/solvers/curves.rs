@@ -110,7 +110,7 @@ fn reasons() {
         "no-metric",
         "leapt",
     ];
-    assert_eq!(StopReason::ALL.map(StopReason::key), keys);
+    assert_eq!(StopReason::ALL.map(|reason| reason.key()), keys);
     for (number, reason) in StopReason::ALL.into_iter().enumerate() {
         assert_eq!(reason as usize, number, "{reason:?}");
     }

@@ -7,6 +7,7 @@ use arcuate::data::{Role, Shape};
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::curves::Seeding;
+use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;

@@ -45,6 +45,7 @@ fn window(state: State, size: [f32; 2], pixels_per_point: f32) -> Window {
         effects: Vec::new(),
         actions: Vec::new(),
         views: Rect::NOTHING,
+        disk_answers: true,
     };
     let mut window = Harness::builder()
         .with_size(size)
