@@ -1,6 +1,6 @@
 //! Aligning images, and affines from files.
 
-use super::fault::Fault;
+use super::error::Fault;
 use crate::compute::{Backend, Control};
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Grid, Volume};

@@ -1,7 +1,7 @@
 //! What bundles of weighed streamlines explain together, and where all of them run.
 
 use super::commit::FitCommit;
-use super::fault::Fault;
+use super::error::Fault;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::solvers::commit::dictionary::Dictionary;

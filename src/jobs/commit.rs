@@ -1,6 +1,6 @@
 //! Weights of streamlines by the signal that they explain.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::fitting::{fitted, in_order};
 use super::pathway::Found;
 use super::request::memory_for_curves;

@@ -1,6 +1,6 @@
 //! A pathway beside those of random pairs of the same head, on voxels of twice the size.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::pathway::{Wall, coarse, same_walls, shapes, walls};
 use super::session::Tensors;
 use crate::compute::{Backend, Control};

@@ -1,6 +1,6 @@
 //! Density maps of streamlines.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram, Volume};

@@ -1,7 +1,7 @@
 //! Tensors: fitted to a scan, or as an image brings them.
 
 use super::FitKey;
-use super::fault::Fault;
+use super::error::Fault;
 use crate::compute::{Backend, Control};
 use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};

@@ -1,6 +1,6 @@
 //! Regions that take time to make: by threshold, flood fill, growing, smoothing, of label maps.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::{FoundPathway, Output, Saved, Slot};
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Grid, Mask, Role, Shape, Volume};

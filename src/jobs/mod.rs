@@ -7,16 +7,15 @@ mod bundle_sums;
 mod commit;
 mod compare;
 mod density;
+mod disposal;
+mod error;
 mod export;
-mod fault;
 mod film;
 mod fitting;
 mod head;
 mod making;
 mod open;
 mod pathway;
-mod place;
-mod reclaim;
 mod request;
 mod resample;
 mod segment;
@@ -24,6 +23,7 @@ pub mod session;
 mod shoot;
 mod steer;
 mod trace;
+mod worker;
 
 /// For what the window keeps for itself.
 pub use crate::io::atomic::make_private_folder;
@@ -36,8 +36,8 @@ pub use commit::{
 };
 pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use density::{MapDensity, Mapped};
+pub use error::CardFailure;
 pub use export::{Completed, SavePlace, Values};
-pub use fault::CardFailure;
 pub use film::Ffmpeg;
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
@@ -45,7 +45,6 @@ pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
-pub use place::{Placed, sentence};
 pub use request::{FitKey, Output, Request, Saved, Whole};
 pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
@@ -55,20 +54,21 @@ pub use steer::{
     Thing,
 };
 pub use trace::Trace;
+pub use worker::{Placed, sentence};
 
 /// In the words of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, Which};
 
 use crate::compute::{Backend, Control, Progress, thread};
 use crate::data::LendImage;
-use place::Place;
-use reclaim::Reclaim;
+use disposal::Reclaim;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use worker::Place;
 
 /// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake`,
 /// `Verify` and `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces

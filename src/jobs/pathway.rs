@@ -1,6 +1,6 @@
 //! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};

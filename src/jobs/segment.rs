@@ -1,7 +1,7 @@
 //! Segmentation by a level set, and surfaces of it as files.
 
 use super::Slot;
-use super::fault::Fault;
+use super::error::Fault;
 use super::pathway::Found;
 use super::request::{Output, Saved};
 use super::steer::{Beside, Leaked};

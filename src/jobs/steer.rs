@@ -14,8 +14,8 @@ pub(super) use held::Memory;
 pub use near::{Met, Near, Thing};
 
 use super::Voice;
-use super::fault::Fault;
-use super::place::Place;
+use super::error::Fault;
+use super::worker::Place;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{

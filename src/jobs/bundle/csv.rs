@@ -1,6 +1,6 @@
 //! Tables as text, values parted by commas.
 
-use super::super::fault::Fault;
+use super::super::error::Fault;
 use super::super::{Output, Saved};
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};

@@ -4,7 +4,7 @@ mod csv;
 
 pub use csv::{ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable};
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::request::memory_for_curves;
 use super::{Output, Slot};
 use crate::compute::{Backend, Control, DataId};

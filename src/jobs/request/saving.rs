@@ -1,7 +1,7 @@
 //! Writing files.
 
 use super::super::Saved;
-use super::super::fault::Fault;
+use super::super::error::Fault;
 use super::Output;
 use crate::compute::{Control, memory};
 use crate::data::{DataId, Shape, Surface, Tractogram};

@@ -1,6 +1,6 @@
 //! Kept streamlines and rays that are made again.
 
-use super::super::fault::Fault;
+use super::super::error::Fault;
 use super::super::fitting::fitted;
 use super::super::open::{with_lengths, with_target_names};
 use super::super::request::memory_for_curves;

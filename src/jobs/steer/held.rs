@@ -6,7 +6,7 @@ use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered,
 use crate::compute::{Backend, Control};
 use crate::data::{LendImage, Mask, Volume};
 use crate::jobs::Voice;
-use crate::jobs::fault::Fault;
+use crate::jobs::error::Fault;
 use crate::jobs::request::Output;
 use crate::solvers::Error;
 use crate::solvers::level_set::{

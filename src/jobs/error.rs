@@ -1,6 +1,6 @@
 //! Why a request failed, and whether it may run elsewhere.
 
-use super::place::sentence;
+use super::worker::sentence;
 use super::{Outcome, Request};
 use crate::compute::cuda;
 use crate::solvers;

@@ -1,6 +1,6 @@
 //! Where requests run: one backend for all workers, which may change between two jobs.
 
-use super::fault::Fault;
+use super::error::Fault;
 use super::request::Output;
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, Control, cuda, kernels};
 use crate::data::LendImage;
