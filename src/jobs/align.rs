@@ -1,6 +1,6 @@
 //! Aligning images, and affines from files.
 
-use super::error::Fault;
+use super::error::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Grid, Volume};
@@ -63,7 +63,7 @@ pub struct Aligned {
 }
 
 impl AlignImages {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Aligned, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Aligned, JobError> {
         control.begin("Preparing images", 0);
         let fixed = self.fixed.image(control)?;
         let output = alignment::align(&self.moving, &fixed, &self.params, backend, control)?;
@@ -92,11 +92,11 @@ pub struct AffineRead {
 }
 
 impl ReadAffine {
-    pub(super) fn run(self) -> Result<AffineRead, Fault> {
-        let affine = io::affine::read(&self.path).map_err(|e| Fault::Said(e.to_string()))?;
+    pub(super) fn run(self) -> Result<AffineRead, JobError> {
+        let affine = io::affine::read(&self.path).map_err(|e| JobError::Sentence(e.to_string()))?;
         let by = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
         let by = by.ok_or_else(|| {
-            Fault::Said(format!(
+            JobError::Sentence(format!(
                 "A FLIRT matrix counts in the voxels of two images, found a layer without a grid or no \
                  scan that it was aligned to; open that scan, or convert the matrix: {}",
                 self.path.display()

@@ -1,6 +1,6 @@
 //! Density maps of streamlines.
 
-use super::error::Fault;
+use super::error::JobError;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram, Volume};
@@ -30,7 +30,7 @@ pub struct Mapped {
 }
 
 impl MapDensity {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Mapped, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Mapped, JobError> {
         let grid = self.on.grid(self.tractogram.bounds())?;
         let output = map(&self.tractogram, &grid, &self.params, backend, control)?;
         let picture = output.picture();

@@ -1,56 +1,54 @@
-//! Why a request failed, and whether it may run elsewhere.
+//! Why a job failed, and whether it may run elsewhere.
 
+use super::Outcome;
 use super::worker::sentence;
-use super::{Outcome, Request};
 use crate::compute::cuda;
 use crate::solvers;
 
-/// What a graphics card failed to do.
+/// What a graphics card failed to do; the same job may run on the CPU.
 #[derive(Clone, Debug)]
-pub struct CardFailure {
+pub struct DeviceFailure {
     /// One sentence about what was found.
     pub found: String,
     /// The same with what to do on the command line.
     pub sentence: String,
-    /// To be asked for again.
-    pub request: Box<Request>,
 }
 
-/// Why a request failed.
-pub(super) enum Fault {
-    Said(String),
-    Card(cuda::Error),
+/// Why a job failed.
+pub enum JobError {
+    /// One sentence.
+    Sentence(String),
+    Device(cuda::Error),
 }
 
-impl Fault {
-    pub fn outcome(self, request: Box<Request>) -> Outcome {
+impl JobError {
+    pub(super) fn outcome<T>(self) -> Outcome<T> {
         match self {
-            Self::Said(sentence) => Outcome::Failed(sentence),
-            Self::Card(error) => Outcome::CardFailed(CardFailure {
+            Self::Sentence(sentence) => Outcome::Failed(sentence),
+            Self::Device(error) => Outcome::DeviceFailed(DeviceFailure {
                 found: sentence(&error),
                 sentence: error.to_string(),
-                request,
             }),
         }
     }
 }
 
-impl From<String> for Fault {
+impl From<String> for JobError {
     fn from(sentence: String) -> Self {
-        Self::Said(sentence)
+        Self::Sentence(sentence)
     }
 }
 
-impl From<solvers::Error> for Fault {
+impl From<solvers::Error> for JobError {
     fn from(error: solvers::Error) -> Self {
         match error {
-            solvers::Error::Card(error) => Self::Card(error),
-            error => Self::Said(error.to_string()),
+            solvers::Error::Card(error) => Self::Device(error),
+            error => Self::Sentence(error.to_string()),
         }
     }
 }
 
-impl From<crate::compute::Cancelled> for Fault {
+impl From<crate::compute::Cancelled> for JobError {
     fn from(cancelled: crate::compute::Cancelled) -> Self {
         solvers::Error::from(cancelled).into()
     }

@@ -1,5 +1,6 @@
 //! What can be asked of a worker, and what it answers.
 
+mod job;
 mod names;
 mod saving;
 
@@ -9,7 +10,7 @@ use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
 use super::density::{MapDensity, Mapped};
-use super::error::Fault;
+use super::error::JobError;
 use super::export::{save_tractogram, save_with_values};
 use super::fitting;
 use super::head;
@@ -21,8 +22,8 @@ use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
-use super::worker::{self as place, Place, Placed};
-use super::{Loaded, Outcome, Values, Voice};
+use super::worker::{self, BackendOpened};
+use super::{Loaded, Values};
 use crate::compute::{Backend, BackendKind, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::io::Format;
@@ -308,50 +309,18 @@ pub enum Output {
     Regions(OfRegions),
     /// Names in the driver's order, or why there are none.
     Cards(Result<Arc<[String]>, String>),
-    Placed(Placed),
+    Placed(BackendOpened),
     KernelsLoaded,
 }
 
 impl Request {
-    pub(super) fn run(self, place: &Place, control: &Control, voice: &Voice) -> Outcome {
-        let backend = place.backend();
-        match self {
-            Self::UseBackend { kind } => place
-                .change(kind)
-                .map_or_else(Outcome::Failed, |p| Outcome::Done(Output::Placed(p))),
-            Self::Session(request) => {
-                let again = Box::new(Self::Session(request.clone()));
-                request.run(&place.sessions, &backend, control).map_or_else(
-                    |fault| fault.outcome(again),
-                    |o| Outcome::Done(Output::Session(o)),
-                )
-            }
-            Self::Steer(wanted) => {
-                let again = Box::new(Self::Steer(wanted.clone()));
-                let steered = wanted.run(place, &backend, control, voice);
-                steered.map_or_else(
-                    |fault| fault.outcome(again),
-                    |s| Outcome::Done(Output::Steered(Box::new(s))),
-                )
-            }
-            request => {
-                let again = Box::new(request.clone());
-                let mut solved = request.solve(&backend, control);
-                if let (Ok(Output::Pathway(found)), Some(lend)) = (&mut solved, place.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                solved.map_or_else(|fault| fault.outcome(again), Outcome::Done)
-            }
-        }
-    }
-
-    pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
             Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) => {
-                Err(Fault::Said("This is for no solver".to_owned()))
+                Err(JobError::Sentence("This is for no solver".to_owned()))
             }
-            Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
-            Self::LoadKernels => place::load_kernels(backend, control),
+            Self::FindCards => Ok(Output::Cards(worker::cards().map(Into::into))),
+            Self::LoadKernels => worker::load_kernels(backend, control),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)
             }

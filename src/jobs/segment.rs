@@ -1,7 +1,7 @@
 //! Segmentation by a level set, and surfaces of it as files.
 
 use super::Slot;
-use super::error::Fault;
+use super::error::JobError;
 use super::pathway::Found;
 use super::request::{Output, Saved};
 use super::steer::{Beside, Leaked};
@@ -130,7 +130,7 @@ impl ForSegment {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
             Self::Run(wanted) => Ok(Output::Segmented(Box::new(wanted.run(backend, control)?))),
             Self::Begin { name, with } => {
@@ -178,7 +178,7 @@ fn save_surface(
     path: PathBuf,
     command: &str,
     control: &Control,
-) -> Result<Output, Fault> {
+) -> Result<Output, JobError> {
     let saved = io::surface::save(&path, surface, command, control);
     saved.map_err(|e| e.to_string())?;
     Ok(Output::Saved(Saved {

@@ -13,11 +13,10 @@ pub use beside::Beside;
 pub(super) use held::Memory;
 pub use near::{Met, Near, Thing};
 
-use super::Voice;
-use super::error::Fault;
-use super::worker::Place;
+use super::PartialSender;
+use super::error::JobError;
 use crate::compute::{Backend, Control};
-use crate::data::{BrickImage, Mask, Volume};
+use crate::data::{BrickImage, LendImage, Mask, Volume};
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
@@ -237,14 +236,13 @@ pub struct Figures {
 impl Steer {
     pub(super) fn run(
         self,
-        place: &Place,
+        memory: &Memory,
+        lends: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
-        voice: &Voice,
-    ) -> Result<Steered, Fault> {
+        partial: &PartialSender<Steered>,
+    ) -> Result<Steered, JobError> {
         control.begin("Steering the surface", 0);
-        place
-            .steered
-            .steer(self, place.lends.get(), backend, control, voice)
+        memory.steer(self, lends, backend, control, partial)
     }
 }

@@ -46,10 +46,11 @@ use std::path::PathBuf;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked,
-    Met, Near, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit, Which,
+    BackendKind, CommitNeeds, Completed, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle,
+    Leaked, Met, Near, Play, SaveLabels, SaveMasks, SavePlace, Slot, Surfaced, Values, Visit,
+    Which,
 };
-pub use action::{Action, Effect, Phase, RegionsChange};
+pub use action::{Action, Effect, Event, Phase, RegionsChange};
 pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};

@@ -10,7 +10,7 @@ use super::words::{counted, fixed, with_unit};
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role};
 pub use crate::jobs::Weakest;
-use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
+use crate::jobs::{Compared, FoundPathway, JobHandle, KnownPairs, KnownPathway, Slot, TracedPath};
 use crate::solvers::pathway::{Params, Path};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -440,7 +440,7 @@ impl super::State {
             Some(Standing::Coarse) => {
                 let live = self.session.pathways.live.as_ref().map(|l| Asked::of(l));
                 let mut jobs = self.session.jobs.iter();
-                let late = |j: &Job| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
+                let late = |j: &JobHandle| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
                 live != self.document.wanted_pathway() && jobs.any(late)
             }
         }

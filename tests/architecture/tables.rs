@@ -305,7 +305,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Apart", 30),
     ("Asked", 50),
     ("Beside", 64),
-    ("CardFailure", 8),
+    ("DeviceFailure", 8),
     ("CommitNeeds", 21),
     ("Committed", 22),
     ("Derived", 19),

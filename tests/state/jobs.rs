@@ -9,12 +9,13 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, Event, Job, Jobs, Loaded, Outcome, Output, Request, Slot, Values, Which,
+    BackendKind, JobHandle, Jobs, Loaded, Outcome, Output, Receive, Request, Slot, Values, Which,
 };
 use arcuate::solvers::tracking;
 use arcuate::solvers::tracking::profile::Profile;
 use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
+use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter().chain(film::tests()).collect()
 }
 
-fn jobs() -> Jobs {
+fn jobs() -> Jobs<State> {
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     Jobs::new(backend, Arc::new(|| {}))
 }
@@ -75,7 +76,7 @@ fn tracking(seeds: usize) -> Request {
 }
 
 /// Polls as a window does until `done`.
-fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+fn poll(jobs: &mut Jobs<State>, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     let mut events = Vec::new();
     wait_for("an answer", || {
         events.extend(jobs.poll());
@@ -84,8 +85,15 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     events
 }
 
+/// What came of a job that is waited for.
+fn outcome<J: Receive<State>>(jobs: &mut Jobs<State>, job: J) -> Outcome<J::Output> {
+    let job = jobs.submit(job);
+    let event = jobs.wait(&job, |_| {});
+    event.into_outcome::<J>().expect("an outcome")
+}
+
 /// Waits until a job has begun its work.
-fn wait_until_started(job: &Job) {
+fn wait_until_started(job: &JobHandle) {
     wait_for("a beginning", || {
         (job.control.progress().total > 0).then_some(())
     });
@@ -108,8 +116,8 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Outcome::Done(Output::Tracked { output, .. }) = &events[0].outcome else {
-        panic!("{:?}", events[0].outcome)
+    let Some(Outcome::Done(Output::Tracked { output, .. })) = events[0].outcome::<Request>() else {
+        panic!("{:?}", events[0])
     };
     assert_eq!(output.fates.iter().sum::<u64>(), 50);
 }
@@ -122,9 +130,9 @@ fn cancelled() {
     jobs.cancel(Slot::Live);
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(
-        matches!(events[0].outcome, Outcome::Cancelled),
+        matches!(events[0].ending(), Outcome::Cancelled),
         "{:?}",
-        events[0].outcome
+        events[0]
     );
     let progress = job.control.progress();
     assert!(progress.done < progress.total, "{progress:?}");
@@ -189,7 +197,7 @@ fn tables_stop() {
     let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
     jobs.cancel(Slot::Save);
     for job in all {
-        let outcome = jobs.wait(&job, |_| {}).outcome;
+        let outcome = jobs.wait(&job, |_| {}).ending();
         assert!(
             matches!(outcome, Outcome::Cancelled),
             "{}: {outcome:?}",
@@ -208,8 +216,8 @@ fn failures_are_sentences() {
         gradients: Vec::new(),
     });
     let events = poll(&mut jobs, |events| !events.is_empty());
-    let Outcome::Failed(sentence) = &events[0].outcome else {
-        panic!("{:?}", events[0].outcome)
+    let Outcome::Failed(sentence) = events[0].ending() else {
+        panic!("{:?}", events[0])
     };
     assert!(
         sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1,
@@ -217,11 +225,10 @@ fn failures_are_sentences() {
     );
 }
 
-fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome {
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Output> {
     let mut jobs = jobs();
     let path = path.to_owned();
-    let job = jobs.submit(Request::Open { path, gradients });
-    jobs.wait(&job, |_| {}).outcome
+    outcome(&mut jobs, Request::Open { path, gradients })
 }
 
 /// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
@@ -305,10 +312,7 @@ fn gradients_beside_and_named() {
 /// One that cannot be opened leaves the jobs where they are.
 fn backends_change() {
     let mut jobs = jobs();
-    let mut open = |kind| {
-        let job = jobs.submit(Request::UseBackend { kind });
-        jobs.wait(&job, |_| {}).outcome
-    };
+    let mut open = |kind| outcome(&mut jobs, Request::UseBackend { kind });
     let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
         panic!("no machine has so many cards")
     };
@@ -318,8 +322,7 @@ fn backends_change() {
     };
     assert_eq!(placed.kind, BackendKind::Cpu);
     assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
-    let job = jobs.submit(Request::FindCards);
-    let Outcome::Done(Output::Cards(cards)) = jobs.wait(&job, |_| {}).outcome else {
+    let Outcome::Done(Output::Cards(cards)) = outcome(&mut jobs, Request::FindCards) else {
         panic!("having none is no failure")
     };
     match cards {
@@ -408,7 +411,7 @@ fn freed_by_a_worker() {
         jobs.submit(Request::Bundle(Box::new(filter)));
     }
     let shown = poll(&mut jobs, |events| {
-        let done = |e: &Event| matches!(e.outcome, Outcome::Done(_));
+        let done = |e: &Event| matches!(e.ending(), Outcome::Done(_));
         events.iter().any(done)
     });
     drop(shown);

@@ -118,12 +118,7 @@ fn click_with(window: &mut Window, pos: egui::Pos2, modifiers: egui::Modifiers) 
 
 fn submitted(window: &Window) -> Vec<&Request> {
     let effects = window.state().effects.iter();
-    effects
-        .filter_map(|e| match e {
-            Effect::Submit(request) => Some(request),
-            _ => None,
-        })
-        .collect()
+    effects.filter_map(|e| e.job()).collect()
 }
 
 /// Types into the focused field, in place of what it holds, and presses Enter.
@@ -570,7 +565,7 @@ fn running_job() {
     let control = arcuate::compute::Control::new();
     control.begin("voxels", 200);
     control.advance(50);
-    let job = arcuate::jobs::Job {
+    let job = arcuate::jobs::JobHandle {
         slot: arcuate::jobs::Slot::Fit,
         ticket: 7,
         label: "Fitting tensors".to_owned(),

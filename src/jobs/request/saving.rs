@@ -1,7 +1,7 @@
 //! Writing files.
 
 use super::super::Saved;
-use super::super::error::Fault;
+use super::super::error::JobError;
 use super::Output;
 use crate::compute::{Control, memory};
 use crate::data::{DataId, Shape, Surface, Tractogram};
@@ -62,7 +62,7 @@ pub(super) fn save_shape(
 }
 
 /// `whole`: the data that the file holds in full.
-pub(super) fn saved(path: PathBuf, what: String, whole: Option<Whole>) -> Result<Output, Fault> {
+pub(super) fn saved(path: PathBuf, what: String, whole: Option<Whole>) -> Result<Output, JobError> {
     Ok(Output::Saved(Saved {
         path,
         what,

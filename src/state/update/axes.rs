@@ -16,7 +16,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
     let tensors = document.tensors.as_ref();
     match (scan, tensors) {
         (Some(dwi), Some(tensors)) if tensors.key.scan == dwi.id() => {
-            effects.push(Effect::Submit(Request::CheckGradients {
+            effects.push(Effect::submit(Request::CheckGradients {
                 scan: dwi.id(),
                 field: tensors.field.clone(),
                 params: gradient_check::Params::defaults(),

@@ -33,7 +33,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
         let work = ForBundle::Stopped { curves, reason };
-        return effects.push(Effect::Submit(Request::Bundle(Box::new(work))));
+        return effects.push(Effect::submit(Request::Bundle(Box::new(work))));
     }
     let found = curves.map(|curves| reason.only(&curves));
     state.session.stopped.done(found);

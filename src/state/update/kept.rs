@@ -65,7 +65,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         false => Vec::new(),
     };
     regions.retain(|r| r.role != Role::Seed);
-    effects.push(Effect::Submit(Request::Track {
+    effects.push(Effect::submit(Request::Track {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
@@ -190,7 +190,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     let Content::Tractogram(tractogram) = &layer.content else {
         return;
     };
-    effects.push(Effect::Submit(Request::SaveWithValues {
+    effects.push(Effect::submit(Request::SaveWithValues {
         tractogram: with_grid(state, tractogram.clone()),
         only: Some(marks),
         path,
@@ -240,7 +240,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
 /// Writes a streamline file, and beside a TCK the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
     let values = Values::of(&tractogram);
-    effects.push(Effect::Submit(Request::SaveTractogram {
+    effects.push(Effect::submit(Request::SaveTractogram {
         tractogram,
         path,
         command,

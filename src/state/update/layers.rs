@@ -74,7 +74,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
         return;
     };
     let command = layer.recipe.command();
-    effects.push(Effect::Submit(match layer.content.clone() {
+    effects.push(Effect::submit(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Request::SaveVolume {
             from: image_file(&layer.recipe).map(Path::to_owned),
             volume,

@@ -68,7 +68,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         (Some(grid), Some(mm)) => On::Within(grid, mm),
         (None, mm) => On::Around(mm.unwrap_or(1.0)),
     };
-    effects.push(Effect::Submit(Request::Density(Box::new(MapDensity {
+    effects.push(Effect::submit(Request::Density(Box::new(MapDensity {
         tractogram: tractogram.clone(),
         on,
         params: Params {

@@ -91,7 +91,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Open(paths) => open(state, paths, effects),
         Action::OpenAs { path, told } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(Request::OpenTold { path, told }));
         }
         Action::OpenDemo { guide } => {
             sessions::leave(state, Leaving::Demo { guide }, effects);
@@ -369,12 +369,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 .retain(|j| j.slot != job.slot || job.slot.queues());
             state.session.jobs.push(job);
         }
-        Action::Event(event) => results::event(state, event, effects),
+        Action::Event(event) => event.receive(state, effects),
         Action::ShotTaken {
             ticket,
             path,
             writing,
         } => pictures::taken(state, ticket, &path, writing),
+        Action::ShotCancelled { ticket } => pictures::drawing_cancelled(state, ticket),
     }
 }
 
@@ -403,7 +404,7 @@ fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
         true => state.session.start_guide(),
         false => state.session.guide = None,
     }
-    effects.push(Effect::Submit(Request::Demo { seed: 1 }));
+    effects.push(Effect::submit(Request::Demo { seed: 1 }));
 }
 
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
@@ -451,7 +452,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         match waiting.or_else(|| scans().next()) {
             Some((_, path)) => {
                 let path = path.clone();
-                effects.push(Effect::Submit(Request::Open { path, gradients }));
+                effects.push(Effect::submit(Request::Open { path, gradients }));
             }
             None => state.session.say(
                 Severity::Error,
@@ -466,7 +467,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     }
     state.session.together.clone_from(&files);
     for path in files {
-        effects.push(Effect::Submit(Request::Open {
+        effects.push(Effect::submit(Request::Open {
             path,
             gradients: gradients.clone(),
         }));
@@ -493,7 +494,7 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
                 colours: Some(table),
                 ..Told::default()
             };
-            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(Request::OpenTold { path, told }));
         }
         None => state.session.say(
             Severity::Error,

@@ -89,7 +89,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         tractogram: lines.clone(),
         by: shifting.by,
     }));
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
 }
 
 /// Streamlines of this layer are not to be moved any more; without one, none are.
@@ -189,7 +189,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             None => return,
         },
     };
-    effects.push(Effect::Submit(Request::Align(Box::new(AlignImages {
+    effects.push(Effect::submit(Request::Align(Box::new(AlignImages {
         moving: moving.clone(),
         fixed,
         params: Params {
@@ -234,7 +234,7 @@ pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec
         content => content.volume().map(grid),
     });
     let fixed = fixed(document, layer).and_then(|l| l.content.volume().map(grid));
-    effects.push(Effect::Submit(Request::ReadAffine(ReadAffine {
+    effects.push(Effect::submit(Request::ReadAffine(ReadAffine {
         path,
         moving,
         fixed,

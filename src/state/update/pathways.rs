@@ -83,7 +83,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                     name,
                     role,
                 };
-                effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+                effects.push(Effect::submit(Request::Regions(Box::new(work))));
             }
         }
         PathwayAction::SwapEnds => {
@@ -378,7 +378,7 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     if working.pointed != pointed {
         working.pointed = pointed;
         let trace = TracePath { found, voxel };
-        effects.push(Effect::Submit(Request::Trace(trace)));
+        effects.push(Effect::submit(Request::Trace(trace)));
     }
 }
 
@@ -430,7 +430,7 @@ fn save(
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
-            return effects.push(Effect::Submit(Request::SavePathway {
+            return effects.push(Effect::submit(Request::SavePathway {
                 found,
                 epsilon,
                 path,
@@ -438,7 +438,7 @@ fn save(
             }));
         }
         PathwayFile::Path => {
-            return effects.push(Effect::Submit(Request::SaveTractogram {
+            return effects.push(Effect::submit(Request::SaveTractogram {
                 tractogram: found.line.clone(),
                 path,
                 command,
@@ -449,7 +449,7 @@ fn save(
         PathwayFile::First => found.sides[0].clone(),
         PathwayFile::Second => found.sides[1].clone(),
     };
-    effects.push(Effect::Submit(Request::SaveVolume {
+    effects.push(Effect::submit(Request::SaveVolume {
         from: None,
         volume,
         path,

@@ -201,7 +201,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     if let Shape::Mask(mask) = &*region.shape {
         state.session.exporting.push((mask.id(), path.clone()));
     }
-    effects.push(Effect::Submit(Request::SaveRegion {
+    effects.push(Effect::submit(Request::SaveRegion {
         shape: region.shape.clone(),
         grid,
         path,
@@ -249,5 +249,5 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
             grid,
         })
     };
-    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
 }

@@ -6,20 +6,31 @@ use super::{
     segment, sessions, tensors, tracks,
 };
 use crate::data::words::counted;
-use crate::jobs::{Event, Outcome, Output, Saved, Slot};
+use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Saved, Slot};
 use crate::state::session::{Asked, Curves, Severity};
 use crate::state::{Effect, State};
 use std::path::Path;
 use std::sync::Arc;
 
-pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
-    // The job goes on.
-    if let Outcome::Partial(output) = event.outcome {
-        if let Output::Steered(steered) = output {
-            segment::done(state, *steered, false);
+impl Receive<State> for Request {
+    fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
+        match delivery.outcome {
+            // The job goes on.
+            Outcome::Partial(Output::Steered(steered)) => segment::done(state, *steered, false),
+            Outcome::Partial(_) => {}
+            _ => ended(state, self, delivery, effects, take_in),
         }
-        return;
     }
+}
+
+/// A job has ended: what that means for jobs of every type, and what `take_in` makes of its output.
+pub fn ended<J: Receive<State>>(
+    state: &mut State,
+    job: &J,
+    event: Delivery<J::Output>,
+    effects: &mut Vec<Effect>,
+    take_in: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
+) {
     let label = state
         .session
         .jobs
@@ -62,7 +73,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Commit => filter::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
-        Outcome::Cancelled | Outcome::Failed(_) | Outcome::CardFailed(_)
+        Outcome::Cancelled | Outcome::Failed(_) | Outcome::DeviceFailed(_)
             if event.slot == Slot::Sums =>
         {
             state.session.filter.sums.fail();
@@ -71,8 +82,6 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Failed(why) if event.slot == Slot::Compare => {
             pathways::not_compared(state, Some(why));
         }
-        // The status already says that the turn was stopped.
-        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_was_stopped(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Trace)
@@ -110,7 +119,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             }
             state.session.failed(event.slot, why);
         }
-        Outcome::CardFailed(failure) => {
+        Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::failed(state, failure.found.clone());
             }
@@ -123,7 +132,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if event.slot == Slot::Commit {
                 filter::failed(state, failure.found.clone());
             }
-            backend::card_failed(state, event.slot, failure, effects);
+            let job = Box::new(job.clone());
+            backend::card_failed(state, event.slot, failure, job, effects);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.

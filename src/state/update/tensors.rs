@@ -24,7 +24,7 @@ pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     let Some(Content::Scan { dwi, .. }) = state.document.layer(layer).map(|l| &l.content) else {
         return;
     };
-    effects.push(Effect::Submit(Request::CompareTensors {
+    effects.push(Effect::submit(Request::CompareTensors {
         volume: dwi.clone(),
         params: tensor_check::Params::defaults(),
     }));

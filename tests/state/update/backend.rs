@@ -1,11 +1,11 @@
 //! Another backend by hand, and the CPU for what a graphics card failed to do.
 
-use super::Window;
-use crate::support::test;
+use super::{Window, only_request};
+use crate::support::{event_of, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
+use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Outcome, Output, Request, Slot};
 use arcuate::solvers::tracking::Params;
-use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
+use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -24,30 +24,30 @@ const LOST: &str =
 
 /// A request as if a card had failed it.
 fn failure(request: &Request) -> Action {
-    Action::Event(Event {
+    let delivery = Delivery {
         slot: request.slot(),
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::CardFailed(CardFailure {
+        outcome: Outcome::DeviceFailed(DeviceFailure {
             found: LOST.to_owned(),
             sentence: format!("{LOST}; start again"),
-            request: Box::new(request.clone()),
         }),
-    })
+    };
+    Action::Event(Event::new(request.clone(), delivery))
 }
 
 fn opened(kind: BackendKind, label: &str) -> Action {
-    Action::Event(Event {
+    Action::Event(event_of(Delivery {
         slot: Slot::Device,
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Placed(Placed {
+        outcome: Outcome::Done(Output::Placed(BackendOpened {
             kind,
             label: label.to_owned(),
             reason: "for a reason".to_owned(),
             on_card: kind != BackendKind::Cpu,
         })),
-    })
+    }))
 }
 
 fn on_two_cards() -> State {
@@ -62,17 +62,15 @@ fn by_hand() {
     state.session.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(Which::Number(1));
     let effects = update(&mut state, Action::ChooseBackend(kind));
-    let [Effect::Submit(Request::UseBackend { kind: asked })] = &effects[..] else {
+    let Some(Request::UseBackend { kind: asked }) = only_request(&effects) else {
         panic!("{effects:?}")
     };
     assert_eq!(*asked, kind);
     assert!(state.session.backend.contains("139 GB"), "not open yet");
     let effects = update(&mut state, opened(kind, "CUDA other"));
     assert!(
-        matches!(
-            effects[..],
-            [Effect::Submit(Request::LoadKernels), Effect::Store]
-        ),
+        matches!(&effects[..], [load, Effect::Store]
+            if matches!(load.job(), Some(Request::LoadKernels))),
         "{effects:?}"
     );
     assert_eq!(state.session.backend, "CUDA other");

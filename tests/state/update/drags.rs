@@ -5,11 +5,12 @@ use super::pathways::{A, change, drag, live, looking};
 use super::rays;
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
+use arcuate::jobs::{ComparePathway, Outcome, Output, Request};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::pathway::Rates;
+use arcuate::state::Event;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Slot, Task};
 use glam::{DVec2, DVec3};
@@ -115,7 +116,7 @@ fn first() {
     window.holding = true;
     to_alpha(&mut window, 2.5, Phase::Done);
     let failed = Outcome::Failed("No path".to_owned());
-    window.deliver(|events| events[0].outcome = failed);
+    window.deliver(|events| *events[0].outcome_mut::<Request>().expect("a request") = failed);
     assert_eq!(coarse(&window, from), [true, false]);
     window.deliver(|_| {});
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -243,7 +244,8 @@ fn interrupted() {
         window.deliver(|events| {
             let of_compare = |e: &&mut Event| e.slot == Slot::Compare;
             let events = events.iter_mut().filter(of_compare);
-            events.for_each(|e| e.outcome = Outcome::Cancelled);
+            events
+                .for_each(|e| *e.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled);
         });
     };
     window.holding = true;
@@ -381,7 +383,8 @@ fn kept_among() {
     assert_eq!(of(&window, 0), None);
     window.deliver(|events| {
         for event in events {
-            if let Outcome::Done(Output::Compared(compared)) = &mut event.outcome {
+            if let Some(Outcome::Done(Output::Compared(compared))) = event.outcome_mut::<Request>()
+            {
                 let (weakest, mean) = (0.25, 0.5);
                 compared.shares = Some(Rates { mean, weakest });
             }

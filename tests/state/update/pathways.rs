@@ -398,7 +398,7 @@ fn quick() {
     );
     let before = Asked::of(live(&window));
     // However long it takes here.
-    let at_once = |events: &mut Vec<arcuate::jobs::Event>| {
+    let at_once = |events: &mut Vec<arcuate::state::Event>| {
         events.iter_mut().for_each(|e| e.wall_ms = 5.0);
     };
     window.deliver(at_once);

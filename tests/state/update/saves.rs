@@ -1,10 +1,10 @@
 //! What counts as saved, and what is said in the status and on the badge.
 
 use super::{Window, opened};
-use crate::support::{test, thread_time};
+use crate::support::{event_of, test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Request, Saved, Slot};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::solvers::tracking::selection::{Edit, Runs};
 use arcuate::state::bundle::How;
@@ -50,12 +50,12 @@ fn saved() -> Action {
         whole: None,
         losses: Vec::new(),
     });
-    Action::Event(Event {
+    Action::Event(event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(output),
-    })
+    }))
 }
 
 fn pictures() {
@@ -235,11 +235,10 @@ fn regions_by_a_job() {
     let path = PathBuf::from("/data/r.nii");
     let effects = update(&mut state, Action::SaveRegion { region, path });
     use arcuate::state::Effect;
-    let [
-        Effect::Store,
-        Effect::Submit(Request::SaveRegion { shape, grid, .. }),
-    ] = &effects[..]
-    else {
+    let [Effect::Store, save] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    let Some(Request::SaveRegion { shape, grid, .. }) = save.job() else {
         panic!("{effects:?}")
     };
     let mask = shape.mask_on(grid);
@@ -355,12 +354,12 @@ fn beside() {
         notes: Vec::new(),
         losses: Vec::new(),
     };
-    window.act(Action::Event(Event {
+    window.act(Action::Event(event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(Output::Converted(done, None)),
-    }));
+    })));
     assert_eq!(
         window.state.session.status,
         "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"

@@ -155,7 +155,7 @@ fn stopped() {
         let left = window.state.session.segment.left.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
-        let steers = |e: &Effect| matches!(e, Effect::Submit(Request::Steer(_)));
+        let steers = |e: &Effect| matches!(e.job(), Some(Request::Steer(_)));
         assert!(effects.iter().any(steers), "{effects:?}");
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(Slot::Segment));
@@ -188,8 +188,8 @@ fn counted() {
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
     let action = Action::Segment(SegmentAction::StartFromRegion(region));
     let effects = arcuate::state::update(&mut window.state, action);
-    let work = effects.iter().find_map(|effect| match effect {
-        Effect::Submit(work @ Request::Segment(_)) => Some(work.clone()),
+    let work = effects.iter().find_map(|effect| match effect.job() {
+        Some(work @ Request::Segment(_)) => Some(work.clone()),
         _ => None,
     });
     let job = window.jobs.submit(work.expect("work for a worker"));
@@ -449,7 +449,7 @@ fn measured() {
     let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
     while seen.last().is_none_or(|(_, done)| !done) {
         for event in window.jobs.poll() {
-            let done = !matches!(event.outcome, Outcome::Partial(_));
+            let done = !matches!(event.ending(), Outcome::Partial(_));
             arcuate::state::update(&mut window.state, Action::Event(event));
             seen.push((volume(&window).map(|v| v.0), done));
         }

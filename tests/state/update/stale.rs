@@ -1,9 +1,9 @@
 //! Results that come when the document has moved on.
 
 use super::{Window, file, opened, picture, scan};
-use crate::support::test;
+use crate::support::{event_of, test};
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{AffineRead, Event, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{AffineRead, Delivery, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::solvers::tracking::Params;
 use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain};
@@ -57,21 +57,20 @@ fn left() {
     window.holding = false;
     window.act(Action::Session(SessionAction::Leave(Leaving::New)));
     assert!(window.state.document.is_empty());
-    for slot in Slot::of_document() {
-        assert!(window.cancelled.contains(&slot), "{slot:?}");
-    }
+    assert!(window.cancelled_of_document && Slot::Align.is_of_document());
     // A file that is being written is written, and one that is being opened is opened.
     for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
+        assert!(!slot.is_of_document(), "{slot:?}");
         assert!(!window.cancelled.contains(&slot), "{slot:?}");
     }
     window.act(image());
     let ends = |outcome| {
-        Action::Event(Event {
+        Action::Event(event_of(Delivery {
             slot: Slot::Align,
             ticket,
             wall_ms: 1.0,
             outcome,
-        })
+        }))
     };
     let status = window.state.session.status.clone();
     window.act(ends(Outcome::Cancelled));
@@ -88,7 +87,7 @@ fn left() {
     assert!(window.state.document.moved.contains_key(&now));
 }
 
-fn in_order(_: &mut Vec<arcuate::jobs::Event>) {}
+fn in_order(_: &mut Vec<arcuate::state::Event>) {}
 
 fn undone_fit() {
     let mut window = Window::fitted();
@@ -269,8 +268,8 @@ fn live_without_seed() {
     // The older of two results comes last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome,
-            Outcome::Done(Output::Tracked { .. })
+            events[0].outcome::<Request>(),
+            Some(Outcome::Done(Output::Tracked { .. }))
         ));
         events.reverse();
     });

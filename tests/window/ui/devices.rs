@@ -2,7 +2,7 @@
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
-use arcuate::jobs::{CardFailure, Request, Slot};
+use arcuate::jobs::{DeviceFailure, Request, Slot};
 use arcuate::state::{Action, BackendKind, Which};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -66,12 +66,13 @@ fn offers() {
     let mut state = tracking();
     let request = Request::FindCards;
     let found = "The graphics card stopped working".to_owned();
-    let failure = CardFailure {
+    let failure = DeviceFailure {
         found: found.clone(),
         sentence: found.clone(),
-        request: Box::new(request),
     };
-    state.session.failed_on_card(Slot::Track, failure);
+    state
+        .session
+        .failed_on_card(Slot::Track, failure, Box::new(request));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label(&found);
     click(&mut window, "Run on the CPU");

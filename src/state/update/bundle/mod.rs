@@ -76,7 +76,7 @@ fn set(state: &mut State, label: &str, phase: Phase, change: impl FnOnce(&mut Bu
 
 fn submit(effects: &mut Vec<Effect>, work: ForBundle) {
     let request = crate::jobs::Request::Bundle(Box::new(work));
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
 }
 
 /// What the jobs bring back.

@@ -64,7 +64,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             let explained = state.document.explained();
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             let request = Request::ReadScheme(ReadScheme { path, gradients });
-            effects.push(Effect::Submit(request));
+            effects.push(Effect::submit(request));
         }
         FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),
         FilterAction::RunAnew => run(state, Aim::Weights, Without::Nobody, true, effects),
@@ -286,7 +286,7 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     });
     state.session.status.clear();
     state.session.forget_failures(Slot::Commit);
-    effects.push(Effect::Submit(Request::Commit(Box::new(request))));
+    effects.push(Effect::submit(Request::Commit(Box::new(request))));
 }
 
 /// Values that a curve has before its run.
@@ -395,7 +395,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
             }
         }
     };
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
     state.session.guide_done(GuideStep::Save);
 }
 
@@ -411,7 +411,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         let from = of(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
         let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
-        effects.extend(request.map(Effect::Submit));
+        effects.extend(request.map(Effect::submit));
     }
     if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
         again(state, &key, effects);

@@ -42,7 +42,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             course,
             rules,
         };
-        effects.push(Effect::Submit(Request::SumBundles(Box::new(wanted))));
+        effects.push(Effect::submit(Request::SumBundles(Box::new(wanted))));
     }
 }
 

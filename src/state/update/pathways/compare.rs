@@ -28,7 +28,7 @@ pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return working.compared.fail();
     };
     working.not_compared = None;
-    effects.push(Effect::Submit(Request::Compare(Box::new(ComparePathway {
+    effects.push(Effect::submit(Request::Compare(Box::new(ComparePathway {
         tensors: Tensors::Here {
             field: tensors.field.clone(),
             fa: tensors.fa.clone(),

@@ -88,7 +88,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         mask_name: mask::name_of(&state.document),
     };
     state.session.pathways.running = Some((wanted, coarse));
-    effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
+    effects.push(Effect::submit(Request::Pathway(Box::new(request))));
 }
 
 /// Whether a coarse or a full result comes next; `None`: nothing until the pointer rests.

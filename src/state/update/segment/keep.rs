@@ -327,5 +327,5 @@ pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects:
         }),
         SegmentFile::Script => rests(state).and_then(|(live, _)| run_script(state, &live, path)),
     };
-    effects.extend(request.map(Effect::Submit));
+    effects.extend(request.map(Effect::submit));
 }

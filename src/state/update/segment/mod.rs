@@ -180,7 +180,7 @@ pub fn entered(state: &mut State) {
 fn count_out(state: &mut State, name: String, with: Counted, effects: &mut Vec<Effect>) {
     state.session.segment.begins = true;
     let work = ForSegment::Begin { name, with };
-    effects.push(Effect::Submit(Request::Segment(work)));
+    effects.push(Effect::submit(Request::Segment(work)));
 }
 
 /// They are counted; something else may have been chosen meanwhile.
@@ -281,7 +281,7 @@ pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
         frame,
         voxels,
     };
-    effects.push(Effect::Submit(Request::Segment(work)));
+    effects.push(Effect::submit(Request::Segment(work)));
 }
 
 /// Target and tolerance of a sample; another image may have been chosen meanwhile.
@@ -393,7 +393,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     working.running = true;
     working.begins_change(&wanted, dragged);
     working.asked = Some(Box::new(wanted.clone()));
-    effects.push(Effect::Submit(Request::Steer(Box::new(wanted))));
+    effects.push(Effect::submit(Request::Steer(Box::new(wanted))));
 }
 
 /// How it stands; `rests`: the job has ended.
