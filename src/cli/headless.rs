@@ -5,7 +5,8 @@ use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
 use crate::jobs::session::{Found, Missing};
-use crate::jobs::{Outcome, Receive, Request, Slot};
+use crate::jobs::{Outcome, Receive, Slot};
+use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -129,7 +130,7 @@ impl<'a> Headless<'a> {
                 continue;
             };
             // Nobody is asked here.
-            if matches!(job.job(), Some(Request::CompareTensors { .. })) {
+            if job.job::<CompareTensors>().is_some() {
                 continue;
             }
             let event = self.runner.event(job);

@@ -1,12 +1,10 @@
 //! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
 //! waits.
 
-mod align;
 pub mod bundle;
 mod bundle_sums;
 mod commit;
 mod compare;
-mod density;
 mod disposal;
 mod error;
 mod export;
@@ -31,13 +29,11 @@ mod worker;
 pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
-pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use bundle_sums::{BundleSums, SumBundles, Summed};
 pub use commit::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
 };
 pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
-pub use density::{MapDensity, Mapped};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Completed, SavePlace, Values};
 pub use film::Ffmpeg;
@@ -48,7 +44,7 @@ pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
-pub use request::{FitKey, Output, Request, Saved, Whole};
+pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
 pub use resample::{Kept, Resample};
 pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};

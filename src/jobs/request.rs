@@ -4,12 +4,10 @@ mod job;
 mod names;
 mod saving;
 
-use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
-use super::density::{MapDensity, Mapped};
 use super::error::JobError;
 use super::export::{save_tractogram, save_with_values};
 use super::fitting;
@@ -22,14 +20,13 @@ use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
-use super::worker::{self, BackendOpened};
 use super::{Loaded, Values};
-use crate::compute::{Backend, BackendKind, Control, DataId};
+use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
 use crate::io::Format;
 use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
-use crate::solvers::{geodesic, gradient_check, tensor_check, tensor_fit, tracking};
+use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 pub use saving::Whole;
 use saving::{save_shape, saved};
@@ -95,22 +92,6 @@ pub enum Request {
     Pathway(Box<FindPathway>),
     Compare(Box<ComparePathway>),
     Trace(Trace),
-    /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
-    CheckGradients {
-        /// The scan's image.
-        scan: DataId,
-        field: TensorField,
-        params: gradient_check::Params,
-    },
-    /// Reads six volumes as tensors in every known way.
-    CompareTensors {
-        volume: Volume,
-        params: tensor_check::Params,
-    },
-    Align(Box<AlignImages>),
-    ReadAffine(ReadAffine),
-    /// Counts where streamlines pass.
-    Density(Box<MapDensity>),
     Segment(ForSegment),
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
@@ -206,14 +187,6 @@ pub enum Request {
         per_s: u32,
     },
     Session(SessionRequest),
-    /// The names of all graphics cards.
-    FindCards,
-    /// Opens a backend for all requests that start later.
-    UseBackend {
-        kind: BackendKind,
-    },
-    /// Has all kernels ready before the first of them is needed.
-    LoadKernels,
 }
 
 /// A written file, read back and found equal.
@@ -276,18 +249,6 @@ pub enum Output {
     Pathway(Box<Found>),
     Compared(Box<Compared>),
     Traced(Option<Box<Traced>>),
-    GradientsChecked {
-        scan: DataId,
-        output: Arc<gradient_check::Output>,
-    },
-    TensorsCompared {
-        /// Of the image.
-        of: DataId,
-        output: Arc<tensor_check::Output>,
-    },
-    Aligned(Box<Aligned>),
-    AffineRead(AffineRead),
-    Density(Box<Mapped>),
     Segmented(Box<Segmented>),
     /// What a surface is to begin with.
     Begun(String, Mask),
@@ -307,20 +268,14 @@ pub enum Output {
     Converted(io::convert::Converted, Option<Whole>),
     Session(SessionOutput),
     Regions(OfRegions),
-    /// Names in the driver's order, or why there are none.
-    Cards(Result<Arc<[String]>, String>),
-    Placed(BackendOpened),
-    KernelsLoaded,
 }
 
 impl Request {
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
-            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) => {
+            Self::Session(_) | Self::Steer(_) => {
                 Err(JobError::Sentence("This is for no solver".to_owned()))
             }
-            Self::FindCards => Ok(Output::Cards(worker::cards().map(Into::into))),
-            Self::LoadKernels => worker::load_kernels(backend, control),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)
             }
@@ -384,27 +339,6 @@ impl Request {
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
             Self::Trace(trace) => Ok(Output::Traced(trace.run().map(Box::new))),
-            Self::CheckGradients {
-                scan,
-                field,
-                params,
-            } => {
-                let output = gradient_check::check(&field, &params, backend, control)?;
-                Ok(Output::GradientsChecked {
-                    scan,
-                    output: Arc::new(output),
-                })
-            }
-            Self::CompareTensors { volume, params } => {
-                let output = tensor_check::compare(&volume, &params, backend, control)?;
-                Ok(Output::TensorsCompared {
-                    of: volume.id(),
-                    output: Arc::new(output),
-                })
-            }
-            Self::Align(wanted) => Ok(Output::Aligned(Box::new(wanted.run(backend, control)?))),
-            Self::ReadAffine(wanted) => Ok(Output::AffineRead(wanted.run()?)),
-            Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
             Self::Segment(work) => work.run(backend, control),
             Self::Commit(wanted) => {
                 let done = wanted.run(backend, control)?;
@@ -556,6 +490,6 @@ impl Request {
 }
 
 /// Bytes; some is left for what follows: the file, the window.
-pub(super) fn memory_for_curves() -> Option<u64> {
+pub fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
 }

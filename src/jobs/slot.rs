@@ -111,16 +111,12 @@ impl Slot {
     pub const Compare: Self = Self::latest_wins("compare");
     /// The best path through the voxel under the pointer.
     pub const Trace: Self = Self::latest_wins("trace");
-    /// Comparing the axes of gradients.
-    pub const Check: Self = Self::latest_wins("check");
     /// A region by computation.
     pub const Region: Self = Self::latest_wins("region");
     /// Label maps, counted and taken apart.
     pub const Labels: Self = Self::queue("labels");
     /// Streamlines that rules leave.
     pub const Select: Self = Self::latest_wins("select");
-    /// Maps of where streamlines pass.
-    pub const Density: Self = Self::queue("density");
     /// A level set.
     pub const Segment: Self = Self::latest_wins("segment");
     /// What it is to begin with.
@@ -133,8 +129,6 @@ impl Slot {
     pub const Needs: Self = Self::latest_wins("needs");
     /// What bundles of such streamlines explain.
     pub const Sums: Self = Self::latest_wins("sums");
-    /// One image to another.
-    pub const Align: Self = Self::latest_wins("align");
     /// Values of streamlines.
     pub const Columns: Self = Self::latest_wins("columns");
     /// The rows of a table, sorted.

@@ -1,8 +1,6 @@
 //! Where jobs run: one backend for all of them, which may change between two jobs, and what they remember.
 
-use super::error::JobError;
-use super::request::Output;
-use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, Control, cuda, kernels};
+use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use crate::data::LendImage;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -79,23 +77,6 @@ impl Worker {
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)
     }
-}
-
-/// On every card in use.
-pub(super) fn load_kernels(backend: &Backend, control: &Control) -> Result<Output, JobError> {
-    let files = kernels::ALL.iter();
-    for (file, device) in files.flat_map(|file| backend.devices().iter().map(move |d| (file, d))) {
-        if control.is_cancelled() {
-            break;
-        }
-        device.load(*file).map_err(JobError::Device)?;
-    }
-    Ok(Output::KernelsLoaded)
-}
-
-/// The names of all cards, in the driver's order; an error says why there are none, to follow a colon.
-pub(super) fn cards() -> Result<Vec<String>, String> {
-    cuda::names().map_err(|error| error.found())
 }
 
 /// What went wrong on a card, for a window that offers the CPU by a button: without the options of

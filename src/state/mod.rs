@@ -5,11 +5,14 @@
 //! [`Session`] is what happens meanwhile.
 
 pub mod action;
+pub mod alignment;
 pub mod bundle;
 pub mod camera;
 pub mod comparing;
 pub mod defaults;
+pub mod density;
 mod derived;
+pub mod device;
 pub mod document;
 pub mod drawing;
 pub mod edits;
@@ -32,6 +35,7 @@ pub mod segment;
 pub mod session;
 pub mod settings;
 pub mod space;
+pub mod tensors;
 pub mod unsaved;
 pub mod update;
 pub mod view;

@@ -123,6 +123,20 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
+/// Places whose files may import more than their module: there the work for a thread stands beside what its result
+/// changes. The first row that matches a path decides.
+pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[(
+    "state/*/jobs",
+    &[
+        ("data", All),
+        ("compute", All),
+        ("solvers", All),
+        ("io", All),
+        ("phantom", All),
+        ("jobs", All),
+    ],
+)];
+
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
 pub struct Reserved {

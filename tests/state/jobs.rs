@@ -15,6 +15,7 @@ use arcuate::solvers::tracking;
 use arcuate::solvers::tracking::profile::Profile;
 use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
+use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -312,17 +313,17 @@ fn gradients_beside_and_named() {
 /// One that cannot be opened leaves the jobs where they are.
 fn backends_change() {
     let mut jobs = jobs();
-    let mut open = |kind| outcome(&mut jobs, Request::UseBackend { kind });
+    let mut open = |kind| outcome(&mut jobs, UseBackend { kind });
     let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
         panic!("no machine has so many cards")
     };
     assert!(!sentence.contains("--"), "{sentence}");
-    let Outcome::Done(Output::Placed(placed)) = open(BackendKind::Cpu) else {
+    let Outcome::Done(placed) = open(BackendKind::Cpu) else {
         panic!("there is a CPU")
     };
     assert_eq!(placed.kind, BackendKind::Cpu);
     assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
-    let Outcome::Done(Output::Cards(cards)) = outcome(&mut jobs, Request::FindCards) else {
+    let Outcome::Done(cards) = outcome(&mut jobs, FindCards) else {
         panic!("having none is no failure")
     };
     match cards {

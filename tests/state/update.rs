@@ -25,7 +25,7 @@ use crate::support::{Random, event_of, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::{AnyJob, Delivery, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{AnyJob, Delivery, Job, Jobs, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
 use arcuate::state::document::Content;
@@ -159,8 +159,8 @@ fn file(path: &str, loaded: Loaded) -> Event {
     })
 }
 
-/// The request of an only effect.
-fn only_request(effects: &[Effect]) -> Option<&Request> {
+/// The job of an only effect.
+fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
     match effects {
         [effect] => effect.job(),
         _ => None,
@@ -551,7 +551,7 @@ fn gradients_join_the_scan() {
     );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
     let effects = update(&mut state, Action::Open(with_scan));
-    let Some(Request::Open { path, gradients }) = only_request(&effects) else {
+    let Some(Request::Open { path, gradients }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
     assert_eq!(path, &PathBuf::from("/d/scan.nii"));

@@ -26,7 +26,6 @@ impl Job for Request {
     ) -> Result<Output, JobError> {
         let backend = worker.backend();
         match self {
-            Self::UseBackend { kind } => Ok(Output::Placed(worker.change(kind)?)),
             Self::Session(request) => {
                 let memory = worker.memory::<session::Memory>();
                 Ok(Output::Session(request.run(&memory, &backend, control)?))

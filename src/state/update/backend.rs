@@ -1,19 +1,20 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
 use super::{pathways, segment, tracks};
-use crate::jobs::{AnyJob, BackendKind, BackendOpened, DeviceFailure, Request, Slot};
+use crate::jobs::{AnyJob, BackendKind, BackendOpened, DeviceFailure, Slot};
+use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
 use crate::state::{Effect, State};
 
 /// Looks for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
     if !matches!(state.session.cards, Some(Ok(_))) {
-        effects.push(Effect::submit(Request::FindCards));
+        effects.push(Effect::submit(FindCards));
     }
 }
 
 /// Lets nobody wait for them at the first drag.
 pub fn load_kernels(effects: &mut Vec<Effect>) {
-    effects.push(Effect::submit(Request::LoadKernels));
+    effects.push(Effect::submit(LoadKernels));
 }
 
 /// Opens a backend for the next jobs and, once it is open, for the next start.
@@ -32,7 +33,7 @@ pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Device);
     "Opening where to compute".clone_into(&mut state.session.status);
-    effects.push(Effect::submit(Request::UseBackend { kind }));
+    effects.push(Effect::submit(UseBackend { kind }));
 }
 
 /// A backend is open: what is asked for from now on runs there.

@@ -1,7 +1,7 @@
 //! The one place that changes the state.
 
-mod axes;
-mod backend;
+pub(super) mod axes;
+pub(super) mod backend;
 mod basis;
 mod bundle;
 mod drawing;
@@ -11,8 +11,8 @@ mod follow;
 mod kept;
 mod layers;
 mod making;
-mod maps;
-mod moved;
+pub(super) mod maps;
+pub(super) mod moved;
 mod opening;
 mod pathways;
 mod pictures;
@@ -25,7 +25,7 @@ mod sessions;
 mod settings;
 mod steps;
 mod stopping;
-mod tensors;
+pub(super) mod tensors;
 mod tracks;
 
 pub use basis::{made_live, remake};
@@ -52,6 +52,7 @@ use crate::jobs::{Request, Slot};
 use glam::DVec3;
 use opening::exported;
 use regions::change_all;
+pub(super) use results::ended;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stopping::{escape, stop};

@@ -1,9 +1,8 @@
 //! What the jobs bring back.
 
-use super::moved;
 use super::{
-    axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, pictures, rays,
-    segment, sessions, tensors, tracks,
+    backend, bundle, filter, fitting, kept, making, opening, pathways, pictures, rays, segment,
+    sessions, tracks,
 };
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Saved, Slot};
@@ -15,9 +14,7 @@ use std::sync::Arc;
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
         match delivery.outcome {
-            // The job goes on.
             Outcome::Partial(Output::Steered(steered)) => segment::done(state, *steered, false),
-            Outcome::Partial(_) => {}
             _ => ended(state, self, delivery, effects, take_in),
         }
     }
@@ -31,6 +28,10 @@ pub fn ended<J: Receive<State>>(
     effects: &mut Vec<Effect>,
     take_in: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
 ) {
+    // The job goes on.
+    if matches!(event.outcome, Outcome::Partial(_)) {
+        return;
+    }
     let label = state
         .session
         .jobs
@@ -230,11 +231,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             least,
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
-        Output::GradientsChecked { scan, output } => axes::checked(state, scan, output),
-        Output::TensorsCompared { of, output } => tensors::compared(state, of, output),
-        Output::Aligned(aligned) => moved::aligned(state, &aligned, effects),
-        Output::AffineRead(read) => moved::read(state, read, effects),
-        Output::Density(mapped) => maps::done(state, *mapped),
         Output::Steered(steered) => segment::done(state, *steered, true),
         Output::Begun(name, mask) => segment::begun(state, name, mask),
         Output::Probed(of, probe) => segment::probed(state, of, &probe),
@@ -268,9 +264,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }
         Output::Bundle(done) => bundle::done(state, done),
-        Output::Cards(cards) => state.session.cards = Some(cards),
-        Output::Placed(placed) => backend::opened(state, placed, effects),
-        Output::KernelsLoaded => {}
         Output::Saved(Saved {
             path,
             what,

@@ -1,12 +1,15 @@
 //! Results that come when the document has moved on.
 
 use super::{Window, file, opened, picture, scan};
-use crate::support::{event_of, test};
+use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{AffineRead, Delivery, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::solvers::tracking::Params;
-use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain};
+use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
+use arcuate::state::{
+    Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
+};
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -50,14 +53,14 @@ fn left() {
     window.holding = true;
     window.act(Action::AlignLayer(first));
     let jobs = &window.state.session.jobs;
-    let running = jobs.iter().find(|j| j.slot == Slot::Align).cloned();
+    let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
     window.held.clear();
     window.cancelled.clear();
     window.holding = false;
     window.act(Action::Session(SessionAction::Leave(Leaving::New)));
     assert!(window.state.document.is_empty());
-    assert!(window.cancelled_of_document && Slot::Align.is_of_document());
+    assert!(window.cancelled_of_document && ALIGN.is_of_document());
     // A file that is being written is written, and one that is being opened is opened.
     for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
         assert!(!slot.is_of_document(), "{slot:?}");
@@ -65,12 +68,19 @@ fn left() {
     }
     window.act(image());
     let ends = |outcome| {
-        Action::Event(event_of(Delivery {
-            slot: Slot::Align,
+        let job = ReadAffine {
+            path: "/data/a.txt".into(),
+            moving: None,
+            fixed: None,
+            layer: 0,
+        };
+        let delivery = Delivery {
+            slot: ALIGN,
             ticket,
             wall_ms: 1.0,
             outcome,
-        }))
+        };
+        Action::Event(Event::new(job, delivery))
     };
     let status = window.state.session.status.clone();
     window.act(ends(Outcome::Cancelled));
@@ -78,7 +88,7 @@ fn left() {
     let by = DAffine3::from_translation(DVec3::X);
     let moves = |LayerId(layer)| {
         let read = AffineRead { layer, by };
-        ends(Outcome::Done(Output::AffineRead(read)))
+        ends(Outcome::Done(read))
     };
     window.act(moves(first));
     assert!(window.state.document.moved.is_empty());
@@ -87,7 +97,7 @@ fn left() {
     assert!(window.state.document.moved.contains_key(&now));
 }
 
-fn in_order(_: &mut Vec<arcuate::state::Event>) {}
+fn in_order(_: &mut Vec<Event>) {}
 
 fn undone_fit() {
     let mut window = Window::fitted();

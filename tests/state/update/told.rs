@@ -1,7 +1,7 @@
 //! What the user says about opened files: axes of gradients, the space of points, colours of labels,
 //! and which files of a folder are opened.
 
-use super::{Window, file, only_request, scan};
+use super::{Window, file, only_job, scan};
 use crate::support::{event_of, test};
 use arcuate::data::turn::Turn;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
@@ -115,7 +115,7 @@ fn spaces() {
         },
     );
     assert!(
-        matches!(only_request(&effects), Some(Request::OpenTold { told: t, .. }) if *t == told(Space::Lps))
+        matches!(only_job(&effects), Some(Request::OpenTold { told: t, .. }) if *t == told(Space::Lps))
     );
     update(
         &mut state,
@@ -151,7 +151,7 @@ fn colours() {
         Action::Event(opened_as("/data/dseg.nii.gz", loaded, Told::default())),
     );
     let effects = update(&mut state, Action::Open(vec![table.clone()]));
-    let Some(Request::OpenTold { path, told }) = only_request(&effects) else {
+    let Some(Request::OpenTold { path, told }) = only_job(&effects) else {
         panic!("{effects:?}");
     };
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));

@@ -1,6 +1,8 @@
 //! Paths that are typed where the desktop has no file dialog.
 
-use super::{Window, click, sample, small_scan, submitted, tracking, type_over, window};
+use super::{
+    Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
+};
 use crate::support::{test, wait_for};
 use arcuate::jobs::Request;
 use arcuate::state::State;
@@ -57,9 +59,9 @@ fn opened() {
     typed(&mut page, &format!("{a}; '{b}'"));
     page.key_press(egui::Key::Enter);
     page.run();
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
-        panic!("{:?}", submitted(&page));
+        panic!("{:?}", submitted::<Request>(&page));
     };
     assert_eq!(path.to_str(), Some(&*a));
     assert_eq!(gradients[0].to_str(), Some(&*b));
@@ -93,7 +95,7 @@ fn at_once() {
     let enter = key(egui::Key::Enter, egui::Modifiers::NONE);
     page.input_mut().events.extend([letters, enter]);
     page.step();
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label("Path").is_none(), "the field closes");
     // What was typed then is not what undo brings back now.
     click(&mut page, "Enter a path");
@@ -111,12 +113,12 @@ fn mistyped() {
     let sentence = format!("There is no file of this name: {}", wrong.display());
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
-    assert!(submitted(&page).is_empty());
+    assert!(count_submitted(&page) == 0);
     // One letter is mended, and it opens.
     let right = folder.path().join("dwi.nii.gz");
     std::fs::write(&right, "").unwrap();
     type_over(&mut page, right.to_str().unwrap());
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label(&sentence).is_none());
 }
 
@@ -145,7 +147,7 @@ fn completed() {
     page.key_press(egui::Key::Tab);
     page.run();
     wait(&mut page, |w| text(w) == format!("{before}; {here}/scans/"));
-    assert!(submitted(&page).is_empty());
+    assert!(count_submitted(&page) == 0);
 }
 
 fn suggested() {

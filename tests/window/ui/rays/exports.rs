@@ -39,7 +39,7 @@ fn overwriting() {
         for name in existing {
             std::fs::write(path(name), "there already").unwrap();
         }
-        let before = submitted(&window).len();
+        let before = submitted::<Request>(&window).len();
         click(&mut window, "Export…");
         type_over(&mut window, path("a.tck").to_str().unwrap());
         wait_for("the question", || {
@@ -49,7 +49,7 @@ fn overwriting() {
         // The sheet has grown by what it says.
         window.run();
         assert_eq!(
-            submitted(&window).len(),
+            submitted::<Request>(&window).len(),
             before,
             "nothing is written unasked"
         );
