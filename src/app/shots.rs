@@ -2,9 +2,10 @@
 //! a frame, so that it never stands still for one.
 
 use super::App;
-use crate::jobs::{JobHandle, Request, Slot};
+use crate::jobs::{JobHandle, Slot};
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
+use crate::state::pictures::jobs::SavePng;
 use crate::state::{Action, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame};
 use crate::ui::views::Views;
@@ -141,7 +142,7 @@ impl App {
             }
             Ok(Some(picture)) => {
                 let path = drawn.shot.path;
-                let request = Request::SavePng {
+                let request = SavePng {
                     size: picture.size_px,
                     rgba: picture.rgba,
                     metadata: drawn.metadata,

@@ -10,6 +10,7 @@ use crate::io::{self, Format, quoted};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::density::{Measure, On, Params};
 use crate::state::density::jobs::MapDensity;
+use crate::state::files::jobs::SaveVolume;
 use crate::state::recipe::density_arguments;
 use crate::state::words::took;
 use serde_json::json;
@@ -154,7 +155,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let count_of_most = volume.counts().and_then(|c| c.iter().max().copied());
     let highest_text = count_of_most.map_or(highest.to_string(), |n| n.to_string());
     let highest = count_of_most.map_or(json!(highest), |n| json!(n));
-    runner.run(Request::SaveVolume {
+    runner.run(SaveVolume {
         from: None,
         volume,
         path: options.out.clone(),

@@ -6,8 +6,8 @@ use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
 use crate::data::words::plural;
 use crate::data::{Mask, Volume};
-use crate::jobs::{Output, Request};
 use crate::state::Recipe;
+use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::words::mask;
 use serde_json::json;
 use std::path::PathBuf;
@@ -114,22 +114,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             map: map.name().to_owned(),
         }
         .command();
-        let request = match map.of(&fitted)? {
-            Map::Volume(volume) => Request::SaveVolume {
+        let (saved, _) = match map.of(&fitted)? {
+            Map::Volume(volume) => runner.run(SaveVolume {
                 from: None,
                 volume,
                 path,
                 command,
-            },
-            Map::Mask(mask) => Request::SaveMask {
+            })?,
+            Map::Mask(mask) => runner.run(SaveMask {
                 mask,
                 path,
                 command,
-            },
+            })?,
         };
-        if let (Output::Saved(saved), _) = runner.run(request)? {
-            written.push(saved.path);
-        }
+        written.push(saved.path);
     }
     let in_mask = fitted.mask.count();
     let n = in_mask - fitted.fit.unfitted;

@@ -12,6 +12,7 @@ use crate::solvers::commit::solver::Ended;
 use crate::solvers::tracking::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::document::Made;
+use crate::state::files::jobs::SaveTractogram;
 use crate::state::saved;
 use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake, weight_request};
@@ -589,7 +590,7 @@ fn write(
         let Some(path) = free.next() else { continue };
         written.push(path.clone());
         runner.may_write(&path)?;
-        runner.run(Request::SaveTractogram {
+        runner.run(SaveTractogram {
             tractogram: tractogram.clone(),
             path,
             command: command.clone(),

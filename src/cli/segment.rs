@@ -13,6 +13,7 @@ use crate::solvers::level_set::{
     Edge, LayerSpeed, Layout, Mode, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
+use crate::state::files::jobs::SaveMask;
 use crate::state::recipe::ShapeSpec;
 use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
@@ -583,7 +584,7 @@ fn save(
 ) -> Result<(), Failure> {
     let _made = make_folder(&options.out)?;
     let command = format!("arcuate segment --script {}", script.display());
-    runner.run(Request::SaveMask {
+    runner.run(SaveMask {
         mask: made.mask.clone(),
         path: labels.clone(),
         command: command.clone(),

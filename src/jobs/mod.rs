@@ -8,7 +8,7 @@ mod compare;
 mod disposal;
 mod error;
 mod export;
-mod film;
+pub mod film;
 mod fitting;
 mod head;
 mod job;
@@ -35,7 +35,7 @@ pub use commit::{
 };
 pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use error::{DeviceFailure, JobError};
-pub use export::{Completed, SavePlace, Values};
+pub use export::{Completed, SavePlace, Values, save_tractogram, save_with_values};
 pub use film::Ffmpeg;
 pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};

@@ -4,12 +4,12 @@ mod job;
 mod names;
 mod saving;
 
+use super::Loaded;
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
 use super::error::JobError;
-use super::export::{save_tractogram, save_with_values};
 use super::fitting;
 use super::head;
 use super::making::{ForRegions, OfRegions};
@@ -20,16 +20,13 @@ use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
-use super::{Loaded, Values};
 use crate::compute::{Backend, Control, DataId};
-use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
-use crate::io::Format;
+use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
 pub use saving::Whole;
-use saving::{save_shape, saved};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -107,85 +104,8 @@ pub enum Request {
     },
     /// Work on the streamlines of one layer.
     Bundle(Box<ForBundle>),
-    /// All files or none.
-    SaveTractogram {
-        tractogram: Tractogram,
-        path: PathBuf,
-        command: String,
-        /// What is written beside a TCK.
-        values: Values,
-    },
-    /// The same with all its values, of which those that a TCK does not hold go beside it.
-    SaveWithValues {
-        tractogram: Tractogram,
-        /// Of these alone.
-        only: Option<Arc<[bool]>>,
-        path: PathBuf,
-        command: String,
-        /// Files beside it may be replaced.
-        replace: bool,
-    },
-    /// Reads what is to be written in another file format.
-    PlanToConvert {
-        input: PathBuf,
-        output: PathBuf,
-        /// The image whose grid the streamlines are from.
-        reference: Option<PathBuf>,
-        /// About the input.
-        told: io::Told,
-    },
-    Convert {
-        plan: Box<io::convert::Plan>,
-        command: String,
-        /// Files beside the output may be replaced.
-        replace: bool,
-    },
-    /// One value a streamline as text, in their order.
-    SaveValues {
-        tractogram: Tractogram,
-        name: String,
-        path: PathBuf,
-    },
-    SaveVolume {
-        volume: Volume,
-        /// The file that it was opened from, whose type of values is kept.
-        from: Option<PathBuf>,
-        path: PathBuf,
-        command: String,
-    },
-    SaveMask {
-        mask: Mask,
-        path: PathBuf,
-        command: String,
-    },
-    /// Saves the voxels of a pathway of some width.
-    SavePathway {
-        found: Arc<Found>,
-        epsilon: f64,
-        path: PathBuf,
-        command: String,
-    },
-    /// Saves a region as a mask: on `grid`, or on its own if it is a mask.
-    SaveRegion {
-        shape: Arc<Shape>,
-        grid: Arc<Grid>,
-        path: PathBuf,
-        command: String,
-    },
     /// Regions by computation, and files of all of them.
     Regions(Box<ForRegions>),
-    SavePng {
-        size: [u32; 2],
-        rgba: Vec<u8>,
-        metadata: Vec<(String, String)>,
-        path: PathBuf,
-    },
-    /// Pictures that are there as a film.
-    SaveFilm {
-        path: PathBuf,
-        frames: Vec<PathBuf>,
-        per_s: u32,
-    },
     Session(SessionRequest),
 }
 
@@ -263,9 +183,6 @@ pub enum Output {
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
     Saved(Saved),
-    /// What is left out of a conversion.
-    Planned(Box<io::convert::Plan>),
-    Converted(io::convert::Converted, Option<Whole>),
     Session(SessionOutput),
     Regions(OfRegions),
 }
@@ -353,138 +270,7 @@ impl Request {
                 Ok(Output::Selected(kept, selection))
             }
             Self::Bundle(work) => work.run(backend, control),
-            Self::SaveTractogram {
-                tractogram,
-                path,
-                command,
-                values,
-            } => {
-                let all = Whole::from(&tractogram);
-                let (what, whole) = save_tractogram(tractogram, &values, &path, &command, control)
-                    .map_err(|e| e.to_string())?;
-                saved(path, what, whole.then_some(all))
-            }
-            Self::SaveWithValues {
-                tractogram,
-                only,
-                path,
-                command,
-                replace,
-            } => {
-                let all = only.is_none().then(|| Whole::from(&tractogram));
-                let tractogram = match only {
-                    Some(marks) => selection::copied(&tractogram, &marks, memory_for_curves())?,
-                    None => tractogram,
-                };
-                // The document names the grid; it is none of the streamlines' own data.
-                let grid = Format::named(&path).and_then(|f| f.grid_loss(&tractogram));
-                let done = save_with_values(tractogram, &path, &command, replace, control);
-                let done = done.map_err(|e| e.to_string())?;
-                let lost = done.losses.iter().any(|l| Some(l) != grid.as_ref());
-                let whole = all.filter(|_| !lost);
-                Ok(Output::Converted(done, whole))
-            }
-            Self::PlanToConvert {
-                input,
-                output,
-                reference,
-                told,
-            } => {
-                let plan = io::convert::plan(&input, &output, reference.as_deref(), &told, control);
-                Ok(Output::Planned(Box::new(plan.map_err(|e| e.to_string())?)))
-            }
-            Self::Convert {
-                plan,
-                command,
-                replace,
-            } => {
-                let converted = plan.write(replace, &command, control);
-                Ok(Output::Converted(
-                    converted.map_err(|e| e.to_string())?,
-                    None,
-                ))
-            }
-            Self::SaveValues {
-                tractogram,
-                name,
-                path,
-            } => {
-                io::scalars::save_weights(&path, &tractogram, &name).map_err(|e| e.to_string())?;
-                saved(path, io::words::counted(tractogram.len(), "weight"), None)
-            }
-            Self::SaveVolume {
-                volume,
-                from,
-                path,
-                command,
-            } => {
-                let losses =
-                    io::convert::save_volume(&path, &volume, from.as_deref(), &command, control)
-                        .map_err(|e| e.to_string())?;
-                let table = io::label_table::save_of(&path, volume.labels.as_deref());
-                let what = match table.map_err(|e| e.to_string())? {
-                    Some(_) => "label map, with its names beside it",
-                    None => "volume",
-                };
-                Ok(Output::Saved(Saved {
-                    path,
-                    what: what.to_owned(),
-                    whole: Some(volume.id().into()),
-                    losses,
-                }))
-            }
-            Self::SaveMask {
-                mask,
-                path,
-                command,
-            } => {
-                let id = mask.id();
-                let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
-                // A surface is not the mask's voxels.
-                let whole = what.is_none().then(|| id.into());
-                saved(path, what.unwrap_or("mask").to_owned(), whole)
-            }
-            Self::SavePathway {
-                found,
-                epsilon,
-                path,
-                command,
-            } => {
-                let shape = Shape::Mask(backend.install(|| found.mask(epsilon)));
-                let what = save_shape(&shape, &path, &command, control)?;
-                saved(path, what.unwrap_or("mask").to_owned(), None)
-            }
-            Self::SaveRegion {
-                shape,
-                grid,
-                path,
-                command,
-            } => {
-                let shape = match io::surface::is_named(&path) {
-                    true => shape,
-                    false => Arc::new(Shape::Mask(shape.mask_on(&grid).whole())),
-                };
-                let what = save_shape(&shape, &path, &command, control)?;
-                saved(path, what.unwrap_or("region").to_owned(), None)
-            }
             Self::Regions(work) => work.run(backend, control),
-            Self::SavePng {
-                size,
-                rgba,
-                metadata,
-                path,
-            } => {
-                io::png::save(&path, size, &rgba, &metadata).map_err(|e| e.to_string())?;
-                saved(path, "picture".to_owned(), None)
-            }
-            Self::SaveFilm {
-                path,
-                frames,
-                per_s,
-            } => {
-                super::film::save(&path, &frames, per_s, control).map_err(|e| e.to_string())?;
-                saved(path, "film".to_owned(), None)
-            }
         }
     }
 }

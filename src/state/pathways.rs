@@ -1,5 +1,7 @@
 //! Pathways: what is asked of the live one, and those that were kept.
 
+pub mod jobs;
+
 use super::Phase;
 use super::defaults::CATEGORIES;
 use super::derived::Derived;

@@ -16,6 +16,7 @@ use arcuate::solvers::tracking::profile::Profile;
 use arcuate::solvers::tracking::selection::Rules;
 use arcuate::solvers::tracking::{Params, Seeding};
 use arcuate::state::device::jobs::{FindCards, UseBackend};
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -160,7 +161,7 @@ fn saves_finish_on_closing() {
     for path in &paths {
         let path = path.clone();
         let command = "test".to_owned();
-        jobs.submit(Request::SaveTractogram {
+        jobs.submit(SaveTractogram {
             tractogram: tractogram.clone(),
             path,
             command,

@@ -29,6 +29,7 @@ use arcuate::jobs::{AnyJob, Delivery, Job, Jobs, Loaded, Outcome, Output, Reques
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -500,9 +501,9 @@ fn dragging_is_coarse() {
         path: PathBuf::from("/nowhere/t.tck"),
     });
     let saves = window
-        .requests
+        .submitted
         .iter()
-        .filter(|r| matches!(r, Request::SaveTractogram { .. }))
+        .filter(|job| job.job::<SaveTractogram>().is_some())
         .count();
     assert_eq!(saves, 0);
     window.act(Action::Settle);

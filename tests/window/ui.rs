@@ -27,8 +27,9 @@ mod volume;
 mod words;
 
 use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
-use arcuate::jobs::{Job, Request};
+use arcuate::jobs::Job;
 use arcuate::solvers::tracking;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
 use arcuate::ui::{self, Memory};
@@ -515,8 +516,7 @@ fn overwriting() {
     assert!(count_submitted(&window) == 0, "nothing is written unasked");
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
-    let requests = submitted(&window);
-    assert!(matches!(requests[..], [Request::SaveTractogram { path: p, .. }] if *p == path));
+    assert!(matches!(submitted(&window)[..], [SaveTractogram { path: p, .. }] if *p == path));
 }
 
 fn guide() {

@@ -7,11 +7,9 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. }
-            | Self::OpenTold { .. }
-            | Self::PlanToConvert { .. }
-            | Self::Demo { .. }
-            | Self::ReadScheme(_) => Slot::Load,
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
+                Slot::Load
+            }
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -19,16 +17,6 @@ impl Request {
             Self::Track {
                 whole_brain: true, ..
             } => Slot::Track,
-            Self::SaveTractogram { .. }
-            | Self::SaveWithValues { .. }
-            | Self::SaveValues { .. }
-            | Self::SaveVolume { .. }
-            | Self::SaveMask { .. }
-            | Self::SavePathway { .. }
-            | Self::SaveRegion { .. }
-            | Self::Convert { .. }
-            | Self::SavePng { .. }
-            | Self::SaveFilm { .. } => Slot::Save,
             Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
             Self::Pathway(wanted) => match wanted.kept {
@@ -79,18 +67,7 @@ impl Request {
             Self::Steer(_) => "Segmenting".to_owned(),
             Self::Bundle(work) => work.label(),
             Self::Regions(work) => work.label(),
-            Self::PlanToConvert { input, .. } => format!("Opening {}", file(input)),
-            Self::Convert { plan, .. } => format!("Converting {}", file(plan.input())),
             Self::Session(request) => request.label(),
-            Self::SaveTractogram { path, .. }
-            | Self::SaveWithValues { path, .. }
-            | Self::SaveValues { path, .. }
-            | Self::SaveVolume { path, .. }
-            | Self::SaveMask { path, .. }
-            | Self::SavePathway { path, .. }
-            | Self::SaveRegion { path, .. }
-            | Self::SavePng { path, .. }
-            | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) mod maps;
 pub(super) mod moved;
 mod opening;
 mod pathways;
-mod pictures;
+pub(super) mod pictures;
 mod rays;
 mod regions;
 mod results;
@@ -26,7 +26,7 @@ mod settings;
 mod steps;
 mod stopping;
 pub(super) mod tensors;
-mod tracks;
+pub(super) mod tracks;
 
 pub use basis::{made_live, remake};
 pub use bundle::{asked as asked_recipe, recipe as edited, sifted as sifted_recipe};

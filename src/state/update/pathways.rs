@@ -13,7 +13,9 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
 use crate::state::document::LayerId;
+use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::{
     AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
     percent_joined,
@@ -430,7 +432,7 @@ fn save(
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
-            return effects.push(Effect::submit(Request::SavePathway {
+            return effects.push(Effect::submit(SavePathway {
                 found,
                 epsilon,
                 path,
@@ -438,7 +440,7 @@ fn save(
             }));
         }
         PathwayFile::Path => {
-            return effects.push(Effect::submit(Request::SaveTractogram {
+            return effects.push(Effect::submit(SaveTractogram {
                 tractogram: found.line.clone(),
                 path,
                 command,
@@ -449,7 +451,7 @@ fn save(
         PathwayFile::First => found.sides[0].clone(),
         PathwayFile::Second => found.sides[1].clone(),
     };
-    effects.push(Effect::submit(Request::SaveVolume {
+    effects.push(Effect::submit(SaveVolume {
         from: None,
         volume,
         path,

@@ -5,10 +5,9 @@ use super::{
     sessions, tracks,
 };
 use crate::data::words::counted;
-use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Saved, Slot};
+use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::session::{Asked, Curves, Severity};
-use crate::state::{Effect, State};
-use std::path::Path;
+use crate::state::{Effect, State, files};
 use std::sync::Arc;
 
 impl Receive<State> for Request {
@@ -154,11 +153,6 @@ pub fn ended<J: Receive<State>>(
     }
 }
 
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
         Output::Opened {
@@ -241,49 +235,12 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.
-        Output::Segmented(_) | Output::Planned(_) => {}
-        Output::Converted(done, whole) => {
-            state.session.exports_before = None;
-            // The first is the streamlines' own file; the others hold values of theirs.
-            for (i, path) in done.written.iter().enumerate() {
-                let whole = whole.clone().filter(|_| i == 0);
-                state.session.saving.in_files.written(path, whole);
-            }
-            let path = done.written.first().map(|p| p.display().to_string());
-            let path = path.unwrap_or_default();
-            let names: Vec<String> = done.written.iter().skip(1).map(|p| file_name(p)).collect();
-            let beside = match names.is_empty() {
-                true => String::new(),
-                false => format!(" with {}", names.join(", ")),
-            };
-            state.session.status =
-                format!("Saved {}{beside}, read back and equal: {path}", done.what);
-        }
+        Output::Segmented(_) => {}
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }
         Output::Bundle(done) => bundle::done(state, done),
-        Output::Saved(Saved {
-            path,
-            what,
-            whole,
-            losses,
-        }) => {
-            state.session.exports_before = None;
-            tracks::exported(state, &path);
-            state.session.saving.in_files.written(&path, whole);
-            // The last picture of a turn that has ended.
-            let of_turn =
-                pictures::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
-            if !of_turn {
-                state.session.status =
-                    format!("Saved {what}, read back and equal: {}", path.display());
-            }
-            if !losses.is_empty() {
-                let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
-                state.session.warned(Slot::Save, sentence);
-            }
-        }
+        Output::Saved(saved) => files::update::saved(state, saved),
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::support::event_of;
 use arcuate::compute::Control;
 use arcuate::jobs::{Delivery, JobHandle, Output, Saved};
+use arcuate::state::pictures::jobs::SaveFilm;
 use arcuate::state::{Layout, Look, Shot, Turn};
 use std::f64::consts::TAU;
 use std::time::Instant;
@@ -51,12 +52,12 @@ fn turn() {
             assert_eq!(path, PathBuf::from(format!("/tmp/t-{:03}.png", i + 1)));
             let off = (azimuth - began - TAU * f64::from(i) / 12.0).rem_euclid(TAU);
             assert!(off.min(TAU - off) < 1e-9, "{i}: {off}");
-            let film = |e: &Effect| matches!(e.job(), Some(Request::SaveFilm { .. }));
+            let film = |e: &Effect| e.job::<SaveFilm>().is_some();
             assert!(!effects.iter().any(film), "the last is not written yet");
         }
         let effects = update(&mut state, Action::NextFrame);
         let films = effects.iter().filter(|e| {
-            matches!(e.job(), Some(Request::SaveFilm { path, frames, .. })
+            matches!(e.job(), Some(SaveFilm { path, frames, .. })
                 if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
         });
         assert_eq!(films.count(), usize::from(film));

@@ -4,10 +4,13 @@ use super::{Window, opened};
 use crate::support::{event_of, test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Delivery, Outcome, Output, Request, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Saved, Slot};
 use arcuate::solvers::tracking::Seeding;
 use arcuate::solvers::tracking::selection::{Edit, Runs};
+use arcuate::state::Event;
 use arcuate::state::bundle::How;
+use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
+use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::unsaved::Thing;
 use arcuate::state::{
     Action, BundleAction, Content, Layer, LayerId, Method, Phase, Recipe, State, Task, defaults,
@@ -238,7 +241,7 @@ fn regions_by_a_job() {
     let [Effect::Store, save] = &effects[..] else {
         panic!("{effects:?}")
     };
-    let Some(Request::SaveRegion { shape, grid, .. }) = save.job() else {
+    let Some(SaveRegion { shape, grid, .. }) = save.job() else {
         panic!("{effects:?}")
     };
     let mask = shape.mask_on(grid);
@@ -354,12 +357,23 @@ fn beside() {
         notes: Vec::new(),
         losses: Vec::new(),
     };
-    window.act(Action::Event(event_of(Delivery {
+    let job = SaveWithValues {
+        tractogram: Tractogram::new(Vec::<[f32; 3]>::new(), vec![0]),
+        only: None,
+        path: PathBuf::from("/data/a.tck"),
+        command: String::new(),
+        replace: true,
+    };
+    let delivery = Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Converted(done, None)),
-    })));
+        outcome: Outcome::Done(ConvertedFiles {
+            converted: done,
+            whole: None,
+        }),
+    };
+    window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
         window.state.session.status,
         "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"

@@ -10,6 +10,7 @@ use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::document::LineColouring;
+use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
 use arcuate::state::words::significant;
 use arcuate::state::{
@@ -391,10 +392,8 @@ fn results() {
         &mut window,
         Action::Filter(FilterAction::Save { what, path }),
     );
-    let saved = submitted(&window).into_iter().rev().find_map(|r| match r {
-        Request::SaveWithValues { only, .. } => only.clone(),
-        _ => None,
-    });
+    let saved = submitted::<SaveWithValues>(&window);
+    let saved = saved.last().and_then(|save| save.only.clone());
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);

@@ -19,6 +19,7 @@ use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, LayerId};
+use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
     WeightMap,
@@ -366,20 +367,20 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
         FilterFile::Kept => Some(marks(state, layer.id).into()),
         _ => None,
     };
-    let request = match what {
-        FilterFile::Weights => Request::SaveValues {
+    let effect = match what {
+        FilterFile::Weights => Effect::submit(SaveValues {
             tractogram,
             name: WEIGHT.to_owned(),
             path,
-        },
-        FilterFile::Kept | FilterFile::All => Request::SaveWithValues {
+        }),
+        FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
             tractogram: super::kept::with_grid(state, tractogram),
             only,
             path,
             command,
             // The dialog has asked.
             replace: true,
-        },
+        }),
         FilterFile::Map(map) => {
             let Some(found) = state.document.weight_map(layer.id, map) else {
                 return;
@@ -387,15 +388,15 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
             let Some(volume) = found.content.volume().cloned() else {
                 return;
             };
-            Request::SaveVolume {
+            Effect::submit(SaveVolume {
                 from: None,
                 volume,
                 path,
                 command,
-            }
+            })
         }
     };
-    effects.push(Effect::submit(request));
+    effects.push(effect);
     state.session.guide_done(GuideStep::Save);
 }
 

@@ -5,6 +5,7 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::jobs::{ForRegions, ForSegment, Play, Request, SaveLabels, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
+use crate::state::files::jobs::SaveMask;
 use crate::state::recipe::segment::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::recipe::{ShapeSpec, Source};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
@@ -311,21 +312,25 @@ fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<Reque
 
 pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects: &mut Vec<Effect>) {
     let command = |state: &State| told(state).map_or_else(String::new, |r| r.command());
-    let request = match what {
-        SegmentFile::Structures => structures(state, path),
-        SegmentFile::Labels => rests(state).map(|(_, mask)| Request::SaveMask {
-            mask,
-            path,
-            command: command(state),
-        }),
-        SegmentFile::Surface => rests(state).map(|(live, _)| {
-            Request::Segment(ForSegment::SaveField {
-                field: live.field.clone(),
+    let effect = match what {
+        SegmentFile::Structures => structures(state, path).map(Effect::submit),
+        SegmentFile::Labels => rests(state).map(|(_, mask)| {
+            Effect::submit(SaveMask {
+                mask,
                 path,
                 command: command(state),
             })
         }),
-        SegmentFile::Script => rests(state).and_then(|(live, _)| run_script(state, &live, path)),
+        SegmentFile::Surface => rests(state).map(|(live, _)| {
+            Effect::submit(Request::Segment(ForSegment::SaveField {
+                field: live.field.clone(),
+                path,
+                command: command(state),
+            }))
+        }),
+        SegmentFile::Script => rests(state)
+            .and_then(|(live, _)| run_script(state, &live, path))
+            .map(Effect::submit),
     };
-    effects.extend(request.map(Effect::submit));
+    effects.extend(effect);
 }
