@@ -196,7 +196,7 @@ fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
 
 impl Trace {
     /// `None` where no path leads.
-    pub(super) fn run(&self) -> Option<Traced> {
+    pub fn path(&self) -> Option<Traced> {
         let Self { found, voxel } = self;
         let metric = found.pathway.metric();
         let place = metric.place_of(voxel.map(|v| v as i64))?;

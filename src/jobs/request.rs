@@ -14,7 +14,7 @@ use super::fitting;
 use super::head;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
-use super::pathway::{FindPathway, Found, Trace, Traced};
+use super::pathway::{FindPathway, Found};
 use super::resample::Resample;
 use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
@@ -88,7 +88,6 @@ pub enum Request {
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
     Compare(Box<ComparePathway>),
-    Trace(Trace),
     Segment(ForSegment),
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
@@ -168,7 +167,6 @@ pub enum Output {
     },
     Pathway(Box<Found>),
     Compared(Box<Compared>),
-    Traced(Option<Box<Traced>>),
     Segmented(Box<Segmented>),
     /// What a surface is to begin with.
     Begun(String, Mask),
@@ -255,7 +253,6 @@ impl Request {
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
-            Self::Trace(trace) => Ok(Output::Traced(trace.run().map(Box::new))),
             Self::Segment(work) => work.run(backend, control),
             Self::Commit(wanted) => {
                 let done = wanted.run(backend, control)?;

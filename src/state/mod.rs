@@ -9,9 +9,9 @@ pub mod alignment;
 pub mod bundle;
 pub mod camera;
 pub mod comparing;
+pub mod core;
 pub mod defaults;
 pub mod density;
-mod derived;
 pub mod device;
 pub mod document;
 pub mod drawing;
@@ -146,7 +146,7 @@ impl State {
     /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
-        let known = self.session.stopped.known();
+        let known = self.session.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 

@@ -3,8 +3,8 @@
 pub mod jobs;
 
 use super::Phase;
+use super::core::live::{Live, LiveKey};
 use super::defaults::CATEGORIES;
-use super::derived::Derived;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
@@ -297,6 +297,24 @@ pub struct Asked {
     pub params: Params,
 }
 
+impl LiveKey for Asked {}
+
+impl Working {
+    /// The best path through the voxel that was under the pointer last.
+    pub fn hovered(&self) -> Option<&TracedPath> {
+        self.hover.shown()?.1.as_ref()
+    }
+}
+
+/// A voxel under the pointer, with the image that it is of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HoverKey {
+    pub of: DataId,
+    pub voxel: [usize; 3],
+}
+
+impl LiveKey for HoverKey {}
+
 impl PartialEq for Asked {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| a.role == b.role && Arc::ptr_eq(&a.shape, &b.shape);
@@ -335,7 +353,7 @@ pub struct Working {
     /// The live one is coarse.
     pub unsettled: bool,
     /// The live one beside random pairs, and why it could not be compared.
-    pub compared: Derived<Asked, Arc<Compared>>,
+    pub compared: Live<Asked, Arc<Compared>>,
     pub not_compared: Option<String>,
     /// For the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
@@ -343,9 +361,8 @@ pub struct Working {
     pub known: [Option<Arc<KnownPathway>>; 2],
     /// How long the last full ones took: on a metric that was there, and on one made for it.
     pub full_ms: [Option<f64>; 2],
-    /// The voxel under the pointer, with the image that it is of, and the best path through it.
-    pub pointed: Option<(DataId, [usize; 3])>,
-    pub hovered: Option<TracedPath>,
+    /// The best path through the voxel under the pointer; `None`: no path leads through it.
+    pub hover: Live<HoverKey, Option<TracedPath>>,
     /// A kept one.
     pub selected: Option<LayerId>,
     /// A kept one that is being solved again, and those that could not be.
@@ -453,7 +470,7 @@ impl super::State {
         // The figures of random pairs belong to the full result of the same regions and parameters.
         let live = self.session.pathways.live.as_ref();
         let live = live.filter(|live| !live.coarse)?;
-        let known = self.session.pathways.compared.known();
+        let known = self.session.pathways.compared.shown();
         known
             .filter(|(asked, _)| **asked == Asked::of(live))
             .map(|(_, compared)| compared)
@@ -469,7 +486,7 @@ impl super::State {
     pub fn path_pointed(&self) -> Option<&TracedPath> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
-        let hovered = working.hovered.as_ref();
+        let hovered = working.hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
 

@@ -1,7 +1,8 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::{Derived, Working};
+use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
+use super::core::live::{self, LiveKey};
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
@@ -108,6 +109,8 @@ pub struct StopKey {
     pub of: [DataId; 2],
     pub reason: tracking::StopReason,
 }
+
+impl LiveKey for StopKey {}
 
 /// Live curves through the crosshair's voxel.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -290,7 +293,7 @@ pub struct Session {
     pub status_of_task: Option<(Task, String)>,
     pub live: Option<Live>,
     /// The stopped ends of the kept and of the missed curves.
-    pub stopped: Derived<StopKey, [Tractogram; 2]>,
+    pub stopped: live::Live<StopKey, [Tractogram; 2]>,
     pub passing: Option<Passing>,
     /// A full result has to follow the coarse one as soon as the pointer rests.
     pub unsettled: bool,
@@ -377,7 +380,7 @@ impl Session {
             said_live: None,
             status_of_task: None,
             live: None,
-            stopped: Derived::default(),
+            stopped: live::Live::default(),
             passing: None,
             unsettled: false,
             coarse_running: false,

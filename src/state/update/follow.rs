@@ -36,7 +36,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         return effects.push(Effect::submit(Request::Bundle(Box::new(work))));
     }
     let found = curves.map(|curves| reason.only(&curves));
-    state.session.stopped.done(found);
+    state.session.stopped.finish(found);
 }
 
 fn passing(state: &mut State) {

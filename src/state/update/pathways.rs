@@ -11,14 +11,15 @@ pub use kept::{find, kept_failed};
 use super::{basis, edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
+use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, Values};
+use crate::state::core::live::{Live, Order, Pace};
 use crate::state::document::LayerId;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::{
-    AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
-    percent_joined,
+    AmongPairs, Asked, HoverKey, KeptPathway, PathwayAction, PathwayFile, Settings, Standing,
+    Working, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::saved::fit_recipe;
@@ -171,7 +172,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     state.session.status_of_task = Some((Task::Pathways, said));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
-    (working.hovered, working.pointed) = (None, None);
+    working.hover = Live::default();
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -372,23 +373,16 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
     let live = working.live.as_ref();
-    let Some((found, voxel)) = live.and_then(|l| Some((l.clone(), voxel(l)?))) else {
-        (working.pointed, working.hovered) = (None, None);
-        return;
-    };
-    let pointed = Some((found.excess.id(), voxel));
-    if working.pointed != pointed {
-        working.pointed = pointed;
-        let trace = TracePath { found, voxel };
-        effects.push(Effect::submit(Request::Trace(trace)));
+    let wanted = live.and_then(|l| Some((l.clone(), voxel(l)?)));
+    let key = wanted.as_ref().map(|(found, voxel)| HoverKey {
+        of: found.excess.id(),
+        voxel: *voxel,
+    });
+    let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
+    // One that nobody waits for any more ends within milliseconds.
+    if let (Order::Start(..), Some((found, voxel))) = (order, wanted) {
+        effects.push(Effect::submit(TracePath { found, voxel }));
     }
-}
-
-/// Takes it in; `None`: no path leads through the voxel.
-pub fn traced(state: &mut State, path: Option<TracedPath>) {
-    let working = &mut state.session.pathways;
-    let pointed = working.pointed;
-    working.hovered = path.filter(|p| pointed == Some((p.of, p.voxel)));
 }
 
 /// The pathway, the width and the name of a kept one, or of the live one.

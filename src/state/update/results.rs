@@ -217,7 +217,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::done(state, *found, wall_ms),
         Output::Compared(compared) => pathways::compared(state, *compared),
-        Output::Traced(path) => pathways::traced(state, path.map(|p| *p)),
         Output::Ranked {
             all,
             cut,
@@ -231,7 +230,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
         Output::BundleSums(sums) => {
-            state.session.filter.sums.done(sums);
+            state.session.filter.sums.finish(sums);
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
         // Asked for by the command line alone.

@@ -262,7 +262,7 @@ fn interrupted() {
     ends(&mut window);
     assert!(window.state.session.pathways.not_compared.is_none());
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
-    while window.state.session.pathways.compared.asked().is_none() {
+    while window.state.session.pathways.compared.running().is_none() {
         window.deliver(|_| {});
     }
     // Whoever stops it is not shown it again unless they ask.

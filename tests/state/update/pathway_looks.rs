@@ -204,8 +204,8 @@ fn hovered() {
         .state
         .session
         .pathways
-        .hovered
-        .clone()
+        .hovered()
+        .cloned()
         .expect("a path");
     let nearest = hovered.path.points.iter().map(|p| p.distance(at));
     assert!(
@@ -293,11 +293,11 @@ fn hovered() {
     assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
     assert_eq!(words(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));
-    assert!(window.state.session.pathways.hovered.is_none());
+    assert!(window.state.session.pathways.hovered().is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
         400.0,
     )))));
-    assert!(window.state.session.pathways.hovered.is_none());
+    assert!(window.state.session.pathways.hovered().is_none());
     // What is told of the crosshair's voxel adds up.
     window.act(Action::MoveCrosshair(at));
     let readings = probe::readings(&window.state);

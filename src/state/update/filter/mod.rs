@@ -445,14 +445,14 @@ fn fitting(state: &State) -> bool {
 }
 
 pub fn needs(state: &mut State, needs: CommitNeeds) {
-    state.session.filter.needs.done(needs);
+    state.session.filter.needs.finish(needs);
     state.session.filter.refused = None;
 }
 
 /// It cannot run as asked, and why.
 pub fn refused(state: &mut State, why: String) {
     let working = &mut state.session.filter;
-    working.refused = working.needs.asked().map(|key| (key.clone(), why));
+    working.refused = working.needs.running().map(|key| (key.clone(), why));
     working.needs.fail();
 }
 
@@ -499,7 +499,7 @@ fn learn(state: &mut State, running: &Running, committed: &Committed) {
     /// Fewer say little.
     const ENOUGH: u32 = 5;
     let working = &mut state.session.filter;
-    let Some((key, needs)) = working.needs.known() else {
+    let Some((key, needs)) = working.needs.shown() else {
         return;
     };
     if *key == running.key && committed.fit.iterations >= ENOUGH {

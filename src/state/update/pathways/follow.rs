@@ -2,6 +2,7 @@
 
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, Request, Slot};
+use crate::state::core::live::Live;
 use crate::state::pathways::{Asked, LAG, Working};
 use crate::state::words::mask;
 use crate::state::{Effect, State, Task};
@@ -32,7 +33,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Cancel(Slot::Pathway));
         }
         let working = &mut state.session.pathways;
-        (working.live, working.hovered, working.pointed) = (None, None, None);
+        (working.live, working.hover) = (None, Live::default());
         (working.unsettled, working.failed) = (false, None);
         return;
     };
