@@ -17,7 +17,6 @@ mod open;
 mod pathway;
 mod request;
 mod resample;
-mod segment;
 pub mod session;
 mod shoot;
 mod slot;
@@ -46,7 +45,6 @@ pub use pathway::{
 };
 pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
 pub use resample::{Kept, Resample};
-pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
 pub use slot::Slot;
 pub use steer::{

@@ -16,13 +16,11 @@ use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
 use super::pathway::{FindPathway, Found};
 use super::resample::Resample;
-use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
-use crate::solvers::level_set::Probe;
 use crate::solvers::tracking::selection;
 use crate::solvers::{geodesic, tensor_fit, tracking};
 use crate::{io, phantom};
@@ -88,7 +86,6 @@ pub enum Request {
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
     Compare(Box<ComparePathway>),
-    Segment(ForSegment),
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
     CommitNeeds(Box<FitCommit>),
@@ -167,11 +164,6 @@ pub enum Output {
     },
     Pathway(Box<Found>),
     Compared(Box<Compared>),
-    Segmented(Box<Segmented>),
-    /// What a surface is to begin with.
-    Begun(String, Mask),
-    /// What a sample of an image says of the structure.
-    Probed(DataId, Probe),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),
@@ -253,7 +245,6 @@ impl Request {
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
-            Self::Segment(work) => work.run(backend, control),
             Self::Commit(wanted) => {
                 let done = wanted.run(backend, control)?;
                 Ok(Output::Committed(Box::new(done)))

@@ -119,10 +119,6 @@ impl Slot {
     pub const Select: Self = Self::latest_wins("select");
     /// A level set.
     pub const Segment: Self = Self::latest_wins("segment");
-    /// What it is to begin with.
-    pub const Begin: Self = Self::latest_wins("begin");
-    /// What is looked for, from a sample.
-    pub const Probe: Self = Self::queue("probe");
     /// Weights of streamlines.
     pub const Commit: Self = Self::latest_wins("commit").keeping_result();
     /// What such a fit would take.

@@ -203,7 +203,7 @@ pub struct Leaked {
 impl Leaked {
     /// Where a run leaked, if it ended by that. The place is that of the first growth: what is new later lies all
     /// around.
-    pub(super) fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
+    pub fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
             return None;
         };

@@ -20,7 +20,7 @@ mod rays;
 mod regions;
 mod results;
 mod sampling;
-mod segment;
+pub(super) mod segment;
 mod sessions;
 mod settings;
 mod steps;

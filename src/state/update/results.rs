@@ -225,16 +225,12 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
         Output::Steered(steered) => segment::done(state, *steered, true),
-        Output::Begun(name, mask) => segment::begun(state, name, mask),
-        Output::Probed(of, probe) => segment::probed(state, of, &probe),
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
         Output::BundleSums(sums) => {
             state.session.filter.sums.finish(sums);
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
-        // Asked for by the command line alone.
-        Output::Segmented(_) => {}
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));

@@ -6,9 +6,10 @@ use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{ForSegment, Outcome, Request, Slot};
+use arcuate::jobs::{Outcome, Request, Slot};
 use arcuate::solvers::level_set::{Sphere, What};
 use arcuate::state::recipe::segment::SegmentScript;
+use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
 use arcuate::state::{Action, Effect, Phase, Play};
 use glam::{DVec3, dvec3};
@@ -107,10 +108,8 @@ fn regions() {
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let what = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { what, path });
-    let text = window.requests.iter().rev().find_map(|r| match r {
-        Request::Segment(ForSegment::SaveScript { text, .. }) => Some(text.clone()),
-        _ => None,
-    });
+    let mut jobs = window.submitted.iter().rev();
+    let text = jobs.find_map(|job| Some(job.job::<SaveScript>()?.text.clone()));
     let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
     assert_eq!((written.run.clone(), written.later.len()), (script, 3));
     assert!(written.grow_here.is_empty() && written.layer.is_none());
@@ -188,10 +187,7 @@ fn counted() {
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
     let action = Action::Segment(SegmentAction::StartFromRegion(region));
     let effects = arcuate::state::update(&mut window.state, action);
-    let work = effects.iter().find_map(|effect| match effect.job() {
-        Some(work @ Request::Segment(_)) => Some(work.clone()),
-        _ => None,
-    });
+    let work = effects.iter().find_map(|e| e.job::<CountVoxels>().cloned());
     let job = window.jobs.submit(work.expect("work for a worker"));
     let counted = window.jobs.wait(&job, |_| {});
     let (low, high) = (80.0, 120.0);
