@@ -94,7 +94,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
-    let (done, _) = runner.run(request)?;
+    let done = runner.run(request)?.0.converted;
     let mut text = format!("Converted {}\n", done.what);
     for path in &done.written {
         let _ = writeln!(text, "  written     {}", shown(path));

@@ -14,15 +14,18 @@ pub(super) use held::Memory;
 pub use near::{Met, Near, Thing};
 
 use super::PartialSender;
+use super::Worker;
 use super::error::JobError;
 use crate::compute::{Backend, Control};
-use crate::data::{BrickImage, LendImage, Mask, Volume};
+use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, Leak, Measures, Params, Script, Size, Sphere,
 };
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+pub(super) type PartialSteered<'a> = PartialSender<'a, Steered>;
 
 /// A sphere that a hand placed, by its number.
 pub type Hand = (u64, Sphere);
@@ -236,13 +239,13 @@ pub struct Figures {
 impl Steer {
     pub(super) fn run(
         self,
-        memory: &Memory,
-        lends: Option<&LendImage>,
+        worker: &Worker,
         backend: &Backend,
         control: &Control,
-        partial: &PartialSender<Steered>,
+        partial: &PartialSteered,
     ) -> Result<Steered, JobError> {
         control.begin("Steering the surface", 0);
-        memory.steer(self, lends, backend, control, partial)
+        let memory = worker.memory::<Memory>();
+        memory.steer(self, worker.lends.get(), backend, control, partial)
     }
 }

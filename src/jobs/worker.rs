@@ -49,11 +49,6 @@ impl Worker {
         of_type.unwrap_or_default()
     }
 
-    /// Who lends images of the window's graphics card.
-    pub fn lends(&self) -> Option<&LendImage> {
-        self.lends.get()
-    }
-
     pub fn backend(&self) -> Backend {
         let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
         backend.clone()

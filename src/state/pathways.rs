@@ -299,13 +299,6 @@ pub struct Asked {
 
 impl LiveKey for Asked {}
 
-impl Working {
-    /// The best path through the voxel that was under the pointer last.
-    pub fn hovered(&self) -> Option<&TracedPath> {
-        self.hover.shown()?.1.as_ref()
-    }
-}
-
 /// A voxel under the pointer, with the image that it is of.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HoverKey {
@@ -482,11 +475,16 @@ impl super::State {
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
+    /// The best path through the voxel that was under the pointer last.
+    pub fn path_hovered(&self) -> Option<&TracedPath> {
+        self.session.pathways.hover.shown()?.1.as_ref()
+    }
+
     /// The best path through the voxel under the pointer.
     pub fn path_pointed(&self) -> Option<&TracedPath> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
-        let hovered = working.hovered();
+        let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
 

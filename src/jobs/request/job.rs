@@ -5,7 +5,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::bundle::OfBundle;
 use crate::jobs::session::{self, Restored, SessionOutput};
-use crate::jobs::{Job, JobError, Loaded, PartialSender, Slot, Worker, steer};
+use crate::jobs::{Job, JobError, Loaded, PartialSender, Slot, Worker};
 
 impl Job for Request {
     type Output = Output;
@@ -31,17 +31,16 @@ impl Job for Request {
                 Ok(Output::Session(request.run(&memory, &backend, control)?))
             }
             Self::Steer(wanted) => {
+                let output = |steered| Output::Steered(Box::new(steered));
                 let partial = PartialSender {
-                    send: &|steered| partial.send(Output::Steered(Box::new(steered))),
+                    send: &|steered| partial.send(output(steered)),
                     is_taken: &|| partial.is_taken(),
                 };
-                let memory = worker.memory::<steer::Memory>();
-                let steered = wanted.run(&memory, worker.lends(), &backend, control, &partial)?;
-                Ok(Output::Steered(Box::new(steered)))
+                Ok(output(wanted.run(worker, &backend, control, &partial)?))
             }
             request => {
                 let mut output = request.solve(&backend, control)?;
-                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends()) {
+                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends.get()) {
                     found.lay_on_card(lend, &backend);
                 }
                 Ok(output)

@@ -5,8 +5,8 @@ use super::run::Run;
 use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
 use crate::data::{LendImage, Mask, Volume};
-use crate::jobs::PartialSender;
 use crate::jobs::error::JobError;
+use crate::jobs::steer::PartialSteered;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
@@ -71,7 +71,7 @@ impl Memory {
         lend: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
-        partial: &PartialSender<Steered>,
+        partial: &PartialSteered,
     ) -> Result<Steered, JobError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let label = backend.label();
@@ -300,7 +300,7 @@ impl Held {
         refused: Vec<(u64, String)>,
         backend: &Backend,
         control: &Control,
-        partial: &PartialSender<Steered>,
+        partial: &PartialSteered,
     ) -> Result<Steered, JobError> {
         self.see_speed(backend)?;
         if let Some(run) = &self.run

@@ -2,7 +2,7 @@
 //!
 //! While a control moves, coarse work in flight is finished, since cancelling it at every move would show nothing
 //! during a drag. When the control rests, a full result replaces the coarse one. What failed is not tried again
-//! until what is wanted changes.
+//! until what is requested changes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const SLOW_MS: f64 = 300.0;
 
 /// All that a result depends on.
 pub trait LiveKey: Clone + PartialEq {
-    /// Whether a result of this key may be shown until that of `wanted` is there.
+    /// Whether a result of this key may be shown until that of `requested` is there.
     fn stands_in_for(&self, _wanted: &Self) -> bool {
         true
     }
@@ -46,13 +46,13 @@ pub enum Order<K> {
     Cancel,
 }
 
-/// How what is shown relates to what is wanted.
+/// How what is shown relates to what is requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Empty,
-    /// Of the wanted key, with less detail.
+    /// Of the requested key, with less detail.
     Coarse,
-    /// Of an earlier key; the result of the wanted one is on its way.
+    /// Of an earlier key; the result of the requested one is on its way.
     Updating,
     Final,
     /// Of an earlier key, and nothing is on its way.
@@ -93,17 +93,17 @@ impl<K, V> Default for Live<K, V> {
 }
 
 impl<K: LiveKey, V> Live<K, V> {
-    /// What is to be done now that `wanted` is wanted; called after every change of the state.
-    pub fn follow(&mut self, wanted: Option<&K>, dragging: bool, pace: Pace) -> Order<K> {
-        let Some(wanted) = wanted else {
+    /// What is to be done now that `requested` is asked for; called after every change of the state.
+    pub fn follow(&mut self, requested: Option<&K>, dragging: bool, pace: Pace) -> Order<K> {
+        let Some(requested) = requested else {
             (self.shown, self.failed, self.coarse_failed) = (None, None, None);
             return self.cancel();
         };
-        if self.failed.as_ref() == Some(wanted) {
+        if self.failed.as_ref() == Some(requested) {
             return Order::Nothing;
         }
         self.failed = None;
-        let have = self.shown.as_ref().filter(|shown| shown.key == *wanted);
+        let have = self.shown.as_ref().filter(|shown| shown.key == *requested);
         let have = have.map(|shown| shown.detail);
         if have == Some(Detail::Full) {
             return match pace {
@@ -112,7 +112,7 @@ impl<K: LiveKey, V> Live<K, V> {
                 Pace::Newest | Pace::CoarseFirst => self.cancel(),
             };
         }
-        let detail = self.next(wanted, have, dragging, pace);
+        let detail = self.next(requested, have, dragging, pace);
         if have == Some(detail) {
             // The full result comes when the control rests.
             return Order::Nothing;
@@ -120,19 +120,21 @@ impl<K: LiveKey, V> Live<K, V> {
         let waits = match &self.running {
             None => false,
             Some(_) if pace == Pace::InTurn => true,
-            Some((key, running)) if key == wanted => *running == detail || *running == Detail::Full,
+            Some((key, running)) if key == requested => {
+                *running == detail || *running == Detail::Full
+            }
             // Cancelling at every move would show nothing during a drag.
             Some((_, running)) => dragging && *running == detail && pace == Pace::CoarseFirst,
         };
         if waits {
             return Order::Nothing;
         }
-        self.running = Some((wanted.clone(), detail));
-        Order::Start(wanted.clone(), detail)
+        self.running = Some((requested.clone(), detail));
+        Order::Start(requested.clone(), detail)
     }
 
-    fn next(&self, wanted: &K, have: Option<Detail>, dragging: bool, pace: Pace) -> Detail {
-        if pace != Pace::CoarseFirst || self.coarse_failed.as_ref() == Some(wanted) {
+    fn next(&self, requested: &K, have: Option<Detail>, dragging: bool, pace: Pace) -> Detail {
+        if pace != Pace::CoarseFirst || self.coarse_failed.as_ref() == Some(requested) {
             return Detail::Full;
         }
         let quick = self.full_ms.is_some_and(|ms| ms <= QUICK_MS);
@@ -152,8 +154,8 @@ impl<K: LiveKey, V> Live<K, V> {
     }
 
     /// The key to submit a job for, of results without coarse ones, whose running job is finished first.
-    pub fn ask(&mut self, wanted: Option<K>) -> Option<K> {
-        match self.follow(wanted.as_ref(), false, Pace::InTurn) {
+    pub fn ask(&mut self, requested: Option<K>) -> Option<K> {
+        match self.follow(requested.as_ref(), false, Pace::InTurn) {
             Order::Start(key, _) => Some(key),
             Order::Nothing | Order::Cancel => None,
         }
@@ -166,23 +168,23 @@ impl<K: LiveKey, V> Live<K, V> {
         detail: Detail,
         value: V,
         wall_ms: f64,
-        wanted: Option<&K>,
+        requested: Option<&K>,
     ) -> bool {
         if detail == Detail::Full {
             self.full_ms = Some(wall_ms);
         }
         let is_running = |(of, running): &mut (K, Detail)| *of == key && *running == detail;
         let was_running = self.running.take_if(is_running).is_some();
-        let Some(wanted) = wanted else {
+        let Some(requested) = requested else {
             return false;
         };
-        let current = key == *wanted;
-        let shown = self.shown.as_ref().filter(|shown| shown.key == *wanted);
+        let current = key == *requested;
+        let shown = self.shown.as_ref().filter(|shown| shown.key == *requested);
         let is_better = match shown {
             // Late results of other keys, and coarse ones after the full one.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
             // What was replaced meanwhile is older than what is shown.
-            None => current || was_running && key.stands_in_for(wanted),
+            None => current || was_running && key.stands_in_for(requested),
         };
         if is_better {
             self.shown = Some(Shown { key, detail, value });
@@ -230,16 +232,16 @@ impl<K: LiveKey, V> Live<K, V> {
         self.shown.as_ref().map(|shown| (&shown.key, &shown.value))
     }
 
-    pub fn standing(&self, wanted: Option<&K>) -> Standing {
-        let Some(wanted) = wanted else {
+    pub fn standing(&self, requested: Option<&K>) -> Standing {
+        let Some(requested) = requested else {
             return Standing::Empty;
         };
-        if self.failed.as_ref() == Some(wanted) {
+        if self.failed.as_ref() == Some(requested) {
             return Standing::Failed;
         }
         match &self.shown {
             None => Standing::Empty,
-            Some(shown) if shown.key == *wanted => match shown.detail {
+            Some(shown) if shown.key == *requested => match shown.detail {
                 Detail::Coarse => Standing::Coarse,
                 Detail::Full => Standing::Final,
             },
@@ -249,9 +251,9 @@ impl<K: LiveKey, V> Live<K, V> {
     }
 
     /// The full result of just this key.
-    pub fn final_value(&self, wanted: Option<&K>) -> Option<&V> {
+    pub fn final_value(&self, requested: Option<&K>) -> Option<&V> {
         let shown = self.shown.as_ref()?;
-        let is_final = shown.detail == Detail::Full && wanted == Some(&shown.key);
+        let is_final = shown.detail == Detail::Full && requested == Some(&shown.key);
         is_final.then_some(&shown.value)
     }
 }

@@ -3,7 +3,7 @@
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
 use crate::io::convert::{Converted, Plan};
-use crate::io::{self, Format, Told};
+use crate::io::{self, Format};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Values, Whole, Worker,
     memory_for_curves, save_tractogram, save_with_values,
@@ -249,7 +249,7 @@ impl Receive<State> for SaveWithValues {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, done, _, _| {
-            update::converted(state, &done.converted, done.whole.as_ref());
+            update::converted(state, &done);
         });
     }
 }
@@ -262,7 +262,7 @@ pub struct PlanToConvert {
     /// The image whose grid the streamlines are from.
     pub reference: Option<PathBuf>,
     /// About the input.
-    pub told: Told,
+    pub told: io::Told,
 }
 
 impl Job for PlanToConvert {
@@ -304,7 +304,7 @@ pub struct Convert {
 }
 
 impl Job for Convert {
-    type Output = Converted;
+    type Output = ConvertedFiles;
 
     fn slot(&self) -> Slot {
         Slot::Save
@@ -318,17 +318,26 @@ impl Job for Convert {
         self,
         _: &Worker,
         control: &Control,
-        _: &PartialSender<Converted>,
-    ) -> Result<Converted, JobError> {
+        _: &PartialSender<ConvertedFiles>,
+    ) -> Result<ConvertedFiles, JobError> {
         let converted = self.plan.write(self.replace, &self.command, control);
-        Ok(converted.map_err(|e| e.to_string())?)
+        let converted = converted.map_err(|e| e.to_string())?;
+        Ok(ConvertedFiles {
+            converted,
+            whole: None,
+        })
     }
 }
 
 impl Receive<State> for Convert {
-    fn receive(&self, delivery: Delivery<Converted>, state: &mut State, effects: &mut Vec<Effect>) {
+    fn receive(
+        &self,
+        delivery: Delivery<ConvertedFiles>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
         ended(state, self, delivery, effects, |state, done, _, _| {
-            update::converted(state, &done, None);
+            update::converted(state, &done);
         });
     }
 }

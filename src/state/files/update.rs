@@ -1,7 +1,7 @@
 //! What written files change: nothing of what they hold would be lost with the window.
 
-use crate::io::convert::Converted;
-use crate::jobs::{Saved, Slot, Whole};
+use super::jobs::ConvertedFiles;
+use crate::jobs::{Saved, Slot};
 use crate::state::State;
 use crate::state::update::{pictures, tracks};
 use std::path::Path;
@@ -34,11 +34,15 @@ pub fn saved(state: &mut State, saved: Saved) {
 }
 
 /// Streamlines were written with their values.
-pub fn converted(state: &mut State, done: &Converted, whole: Option<&Whole>) {
+pub fn converted(state: &mut State, files: &ConvertedFiles) {
+    let ConvertedFiles {
+        converted: done,
+        whole,
+    } = files;
     state.session.exports_before = None;
     // The first is the streamlines' own file; the others hold values of theirs.
     for (i, path) in done.written.iter().enumerate() {
-        let whole = whole.cloned().filter(|_| i == 0);
+        let whole = whole.clone().filter(|_| i == 0);
         state.session.saving.in_files.written(path, whole);
     }
     let path = done.written.first().map(|p| p.display().to_string());

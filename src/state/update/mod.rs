@@ -48,7 +48,7 @@ use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::{Grid, Role};
-use crate::jobs::{Request, Slot};
+use crate::jobs::{JobHandle, Request, Slot};
 use glam::DVec3;
 use opening::exported;
 use regions::change_all;
@@ -362,14 +362,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         // Nobody needs to know about a save for recovery as long as it goes well.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
-        Action::JobStarted(job) => {
-            // The newest request of a slot stands for those it replaced.
-            state
-                .session
-                .jobs
-                .retain(|j| j.slot != job.slot || job.slot.queues());
-            state.session.jobs.push(job);
-        }
+        Action::JobStarted(job) => job_started(state, job),
         Action::Event(event) => event.receive(state, effects),
         Action::ShotTaken {
             ticket,
@@ -378,6 +371,13 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         } => pictures::taken(state, ticket, &path, writing),
         Action::ShotCancelled { ticket } => pictures::drawing_cancelled(state, ticket),
     }
+}
+
+fn job_started(state: &mut State, job: JobHandle) {
+    // The newest job of a slot stands for those it replaced.
+    let jobs = &mut state.session.jobs;
+    jobs.retain(|j| j.slot != job.slot || job.slot.queues());
+    jobs.push(job);
 }
 
 /// Changes the document as one undoable step.

@@ -19,13 +19,13 @@ impl Receive<State> for Request {
     }
 }
 
-/// A job has ended: what that means for jobs of every type, and what `take_in` makes of its output.
+/// A job has ended: what that means for jobs of every type, and what `receive` makes of its output.
 pub fn ended<J: Receive<State>>(
     state: &mut State,
     job: &J,
     event: Delivery<J::Output>,
     effects: &mut Vec<Effect>,
-    take_in: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
+    receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
 ) {
     // The job goes on.
     if matches!(event.outcome, Outcome::Partial(_)) {
@@ -109,16 +109,7 @@ pub fn ended<J: Receive<State>>(
             state.session.live = None;
             state.session.live_error = Some(why);
         }
-        Outcome::Failed(why) => {
-            if event.slot == Slot::Device {
-                backend::not_opened(state);
-            }
-            if event.slot == Slot::Save {
-                opening::export_failed(state, &why, effects);
-                pictures::not_saved(state, event.ticket);
-            }
-            state.session.failed(event.slot, why);
-        }
+        Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::failed(state, failure.found.clone());
@@ -140,7 +131,7 @@ pub fn ended<J: Receive<State>>(
             if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
                 state.session.forget_failures(event.slot);
             }
-            take_in(state, output, event.wall_ms, effects);
+            receive(state, output, event.wall_ms, effects);
         }
     }
     if again && state.session.unsettled {
@@ -151,6 +142,18 @@ pub fn ended<J: Receive<State>>(
     if rank && std::mem::take(&mut state.session.cut_moved) {
         rays::cut_again(state, effects);
     }
+}
+
+/// What a failure means where no feature has its own message for it.
+fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: &mut Vec<Effect>) {
+    if slot == Slot::Device {
+        backend::not_opened(state);
+    }
+    if slot == Slot::Save {
+        opening::export_failed(state, &why, effects);
+        pictures::not_saved(state, ticket);
+    }
+    state.session.failed(slot, why);
 }
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {

@@ -42,8 +42,8 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     // Without a window nobody waits for a first answer.
     let unseen = state.session.saving.strict;
     let working = &mut state.session.pathways;
-    let is_wanted = |(asked, _): &(Asked, String)| *asked == wanted;
-    if working.failed.as_ref().is_some_and(is_wanted) {
+    let failed = working.failed.as_ref();
+    if failed.is_some_and(|(key, _)| *key == wanted) {
         return;
     }
     working.failed = None;
