@@ -1,5 +1,7 @@
 //! Slots: where jobs of one kind wait for each other, and what becomes of those that wait.
 
+use std::fmt;
+
 /// Whether the jobs of a slot wait for those before them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 enum Policy {
@@ -9,7 +11,7 @@ enum Policy {
 }
 
 /// A name with a policy; each slot that was ever used has a thread of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot {
     key: &'static str,
     /// Tells slots of one key apart that run side by side.
@@ -85,6 +87,15 @@ impl Slot {
 
     pub(super) fn keeps_result(self) -> bool {
         self.keeps_result
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.instance {
+            0 => f.write_str(self.key),
+            number => write!(f, "{} {number}", self.key),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
 
+mod any;
 mod film;
 
 use crate::support::{test, wait_for};
@@ -47,7 +48,8 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::memory_has_the_limit_that_was_set", limited),
         test("jobs::the window frees no streamlines", freed_by_a_worker),
     ];
-    own.into_iter().chain(film::tests()).collect()
+    let all = own.into_iter().chain(any::tests());
+    all.chain(film::tests()).collect()
 }
 
 fn jobs() -> Jobs<State> {
