@@ -167,19 +167,18 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
 
     fn run(self: Box<Self>, run: &dyn Run<S>) -> Event<S> {
         let (slot, label, job) = (Job::slot(&*self), Job::label(&*self), (*self).clone());
-        let event = |outcome| {
-            Event::new(
-                job.clone(),
-                Delivery {
-                    slot,
-                    ticket: run.ticket(),
-                    wall_ms: run.wall_ms(),
-                    outcome,
-                },
-            )
+        let delivery = |outcome| Delivery {
+            slot,
+            ticket: run.ticket(),
+            wall_ms: run.wall_ms(),
+            outcome,
+        };
+        let send = |output| {
+            let delivery = delivery(Outcome::Partial(output));
+            run.send_partial(Event::new(job.clone(), delivery));
         };
         let partial = PartialSender {
-            send: &|output| run.send_partial(event(Outcome::Partial(output))),
+            send: &send,
             is_taken: &|| run.is_partial_taken(),
         };
         let control = run.control();
@@ -195,7 +194,8 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
             _ if control.is_cancelled() => Outcome::Cancelled,
             outcome => outcome,
         };
-        event(outcome)
+        let delivery = delivery(outcome);
+        Event::new(job, delivery)
     }
 
     fn not_started(self: Box<Self>, ticket: u64, sentence: String) -> Event<S> {

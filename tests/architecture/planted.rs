@@ -77,7 +77,7 @@ fn planted_imports() {
         (
             "src/state/alignment/jobs.rs",
             "use crate::io::affine;\nuse crate::ui::Memory;",
-            1,
+            2,
         ),
         ("src/state/alignment/mod.rs", "use crate::io::affine;", 1),
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
