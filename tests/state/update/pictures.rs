@@ -172,15 +172,8 @@ fn stopped() {
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     // The event of the cancelled picture changes no status.
-    update(
-        &mut state,
-        Action::Event(event_of(Delivery {
-            slot: Slot::Picture,
-            ticket: 1,
-            wall_ms: 1.0,
-            outcome: Outcome::Cancelled,
-        })),
-    );
+    update(&mut state, Action::ShotCancelled { ticket: 1 });
+    assert!(state.session.jobs.is_empty());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = begun(2);
     // First the turn, whose present picture is finished, then that.

@@ -205,8 +205,11 @@ fn after_a_failure() {
         "{found:?}"
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
-    // All of one export is one request.
-    let saves = window.requests.iter().filter(|r| r.slot() == Slot::Save);
+    // All of one export is one job.
+    let saves = window
+        .submitted
+        .iter()
+        .filter(|job| job.slot() == Slot::Save);
     assert_eq!(saves.count(), 3);
 }
 
