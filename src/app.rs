@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub struct App {
     state: State,
-    jobs: Jobs,
+    jobs: Jobs<State>,
     memory: Memory,
     views: Views,
     timers: autosave::Timers,
@@ -63,11 +63,12 @@ impl App {
             let mut effects = update(&mut self.state, action);
             while !effects.is_empty() {
                 match effects.remove(0) {
-                    Effect::Submit(request) => {
-                        let job = self.jobs.submit(request);
+                    Effect::Submit(job) => {
+                        let job = self.jobs.submit(job);
                         effects.extend(update(&mut self.state, Action::JobStarted(job)));
                     }
                     Effect::Cancel(slot) => self.jobs.cancel(slot),
+                    Effect::CancelOfDocument => self.jobs.cancel_of_document(),
                     Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
                     Effect::TakeShot(shot, seen) => self.shots.add(shot, seen),

@@ -13,7 +13,7 @@ pub mod session_window;
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use arcuate::data::Tractogram;
-use arcuate::jobs::Jobs;
+use arcuate::jobs::{Delivery, Event, Jobs, Output, Request};
 use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
@@ -305,10 +305,15 @@ pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {
     tried < files || begun.elapsed() < seconds.unwrap_or_default()
 }
 
+/// The event of a request, with what it brought.
+pub fn event_of(delivery: Delivery<Output>) -> Event<State> {
+    Event::new(Request::Demo { seed: 0 }, delivery)
+}
+
 /// A window without widgets, whose jobs are waited for.
 pub struct Window {
     pub state: State,
-    pub jobs: Jobs,
+    pub jobs: Jobs<State>,
 }
 
 impl Default for Window {
@@ -330,8 +335,8 @@ impl Window {
     pub fn act(&mut self, action: Action) {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
-            if let Effect::Submit(request) = effects.remove(0) {
-                let job = self.jobs.submit(request);
+            if let Effect::Submit(job) = effects.remove(0) {
+                let job = self.jobs.submit(job);
                 let event = self.jobs.wait(&job, |_| {});
                 effects.extend(update(&mut self.state, Action::Event(event)));
             }

@@ -65,7 +65,7 @@ pub fn scan(folder: &Path) -> PathBuf {
 /// The window without a window: effects are carried out at once.
 pub struct Window {
     pub state: State,
-    pub jobs: Jobs,
+    pub jobs: Jobs<State>,
     pub closed: bool,
     pub copied: Vec<String>,
 }
@@ -100,8 +100,8 @@ impl Window {
         let mut effects = update(&mut self.state, action);
         while !effects.is_empty() {
             match effects.remove(0) {
-                Effect::Submit(request) => {
-                    let job = self.jobs.submit(request);
+                Effect::Submit(job) => {
+                    let job = self.jobs.submit(job);
                     let event = self.jobs.wait(&job, |_| {});
                     effects.extend(update(&mut self.state, Action::Event(event)));
                 }

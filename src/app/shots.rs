@@ -2,9 +2,10 @@
 //! a frame, so that it never stands still for one.
 
 use super::App;
-use crate::jobs::{Event, Job, Outcome, Request, Slot};
+use crate::jobs::{JobHandle, Slot};
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
+use crate::state::pictures::jobs::SavePng;
 use crate::state::{Action, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame};
 use crate::ui::views::Views;
@@ -36,7 +37,7 @@ struct Drawn {
     drawing: Drawing,
     /// What the file says of how it was made.
     metadata: Vec<(String, String)>,
-    job: Job,
+    job: JobHandle,
 }
 
 impl Shots {
@@ -53,7 +54,7 @@ impl Shots {
 impl App {
     /// Asks for the next frame of a turn: one at a time, and none while the one before is being drawn or written.
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
-        let busy = |j: &Job| matches!(j.slot, Slot::Picture | Slot::Save);
+        let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
             self.act(vec![Action::NextFrame], ctx);
         }
@@ -120,19 +121,14 @@ impl App {
     }
 
     fn go_on(&mut self, mut drawn: Drawn, renderer: &mut Option<Renderer>) -> Vec<Action> {
-        let Job { slot, ticket, .. } = drawn.job;
+        let ticket = drawn.job.ticket;
         let picture = match drawn.job.control.check() {
             Ok(()) => some(&mut drawn, renderer),
             Err(_) => {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                return vec![Action::Event(Event {
-                    slot,
-                    ticket,
-                    wall_ms: drawn.job.started.elapsed().as_secs_f64() * 1e3,
-                    outcome: Outcome::Cancelled,
-                })];
+                return vec![Action::ShotCancelled { ticket }];
             }
         };
         match picture {
@@ -146,7 +142,7 @@ impl App {
             }
             Ok(Some(picture)) => {
                 let path = drawn.shot.path;
-                let request = Request::SavePng {
+                let request = SavePng {
                     size: picture.size_px,
                     rgba: picture.rgba,
                     metadata: drawn.metadata,

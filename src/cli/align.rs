@@ -4,8 +4,8 @@ use super::options::noted_volume;
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
-use crate::jobs::{AlignImages, Fixed, Output, Request};
 use crate::solvers::alignment::Params;
+use crate::state::alignment::jobs::{AlignImages, Fixed};
 use crate::state::words::took;
 use glam::DAffine3;
 use serde_json::json;
@@ -49,7 +49,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (moving, _) = noted_volume(&options.moving, runner)?;
     let (fixed, gradients) = noted_volume(&options.fixed, runner)?;
     let grid = fixed.grid.clone();
-    let request = Request::Align(Box::new(AlignImages {
+    let request = AlignImages {
         moving: moving.clone(),
         fixed: match gradients {
             Some(gradients) => Fixed::Scan {
@@ -63,10 +63,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             wide: !options.near,
         },
         layer: 0,
-    }));
-    let (Output::Aligned(aligned), wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was aligned"));
     };
+    let (aligned, wall_ms) = runner.run(request)?;
     let output = &aligned.output;
     let ending = options.out.extension();
     let flirt = ending.is_some_and(|e| e.eq_ignore_ascii_case("mat"));

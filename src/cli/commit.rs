@@ -20,6 +20,7 @@ use crate::solvers::commit::operator::Way;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
+use crate::state::files::jobs::{SaveVolume, SaveWithValues};
 use crate::state::filter::WEIGHT;
 use crate::state::words::count;
 use serde_json::{Value, json};
@@ -313,7 +314,7 @@ fn save(
     let volumes = [&maps.intra, &maps.extra, &maps.free, &maps.rmse];
     let each = options.maps().into_iter().zip(volumes).zip(wanted);
     for ((path, volume), _) in each.filter(|(_, wanted)| *wanted) {
-        runner.run(Request::SaveVolume {
+        runner.run(SaveVolume {
             from: None,
             volume: volume.clone(),
             path: path.clone(),
@@ -323,16 +324,14 @@ fn save(
     }
     if let Some(path) = &options.filtered {
         let least = options.least();
-        let request = Request::SaveWithValues {
+        let request = SaveWithValues {
             tractogram: weighted,
             only: Some(fit.weights.iter().map(|w| *w >= least).collect()),
             path: path.clone(),
             command: options.command(),
             replace: runner.force(),
         };
-        if let (Output::Converted(saved, _), _) = runner.run(request)? {
-            files.extend(saved.written);
-        }
+        files.extend(runner.run(request)?.0.converted.written);
     }
     Ok(files)
 }

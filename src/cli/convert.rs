@@ -4,7 +4,7 @@ use super::options::ToldOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
 use crate::io;
-use crate::jobs::{Output, Request};
+use crate::state::files::jobs::{Convert, PlanToConvert};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -63,15 +63,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     io::convert::check_output(&options.output).map_err(|e| Failure::usage(e.to_string()))?;
     runner.may_write(&options.output)?;
     io::convert::check_place(&options.output).map_err(|e| Failure::new(e.to_string()))?;
-    let request = Request::PlanToConvert {
+    let request = PlanToConvert {
         input: options.input.clone(),
         output: options.output.clone(),
         reference: options.reference.clone(),
         told: options.told.told(),
     };
-    let (Output::Planned(plan), _) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was read"));
-    };
+    let (plan, _) = runner.run(request)?;
     // Before anything is written: it can be stopped.
     for found in &plan.notes {
         remark(found, options.input.display());
@@ -91,14 +89,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )));
     }
     let (from, to) = (options.input.display(), options.output.display());
-    let request = Request::Convert {
+    let request = Convert {
         plan,
         command: format!("arcuate convert {from} {to}{}", options.told.told()),
         replace: runner.force(),
     };
-    let (Output::Converted(done, _), _) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was converted"));
-    };
+    let done = runner.run(request)?.0.converted;
     let mut text = format!("Converted {}\n", done.what);
     for path in &done.written {
         let _ = writeln!(text, "  written     {}", shown(path));

@@ -11,8 +11,10 @@ use crate::jobs::{
     ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
 };
 use crate::parameters::Parameters as _;
-use crate::solvers::metric::{self, MOST_ANISOTROPY};
+use crate::solvers::metric;
+use crate::solvers::metric::MOST_ANISOTROPY;
 use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
+use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::AmongPairs;
 use crate::state::recipe::pathway::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
@@ -175,19 +177,19 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let [first, second] = found.sides.clone();
     for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
         let command = command.clone();
-        runner.run(Request::SaveVolume {
+        runner.run(SaveVolume {
             from: None,
             volume,
             path,
             command,
         })?;
     }
-    runner.run(Request::SaveMask {
+    runner.run(SaveMask {
         mask: set.clone(),
         path: mask_file,
         command: command.clone(),
     })?;
-    runner.run(Request::SaveTractogram {
+    runner.run(SaveTractogram {
         tractogram: found.line.clone(),
         path: path_file,
         command: command.clone(),

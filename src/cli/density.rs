@@ -7,8 +7,10 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::words::{counted, plural};
 use crate::io::{self, Format, quoted};
-use crate::jobs::{Loaded, MapDensity, Output, Request};
+use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::density::{Measure, On, Params};
+use crate::state::density::jobs::MapDensity;
+use crate::state::files::jobs::SaveVolume;
 use crate::state::recipe::density_arguments;
 use crate::state::words::took;
 use serde_json::json;
@@ -139,23 +141,21 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let count = tractogram.len();
     let on = options.on(&tractogram)?;
-    let request = Request::Density(Box::new(MapDensity {
+    let request = MapDensity {
         tractogram,
         on,
         params: options.params(),
         layer: 0,
         by: glam::DAffine3::IDENTITY,
-    }));
-    let (Output::Density(made), wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("No map was made"));
     };
+    let (made, wall_ms) = runner.run(request)?;
     let volume = made.output.volume.clone();
     let [x, y, z] = volume.grid.shape;
     let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
     let count_of_most = volume.counts().and_then(|c| c.iter().max().copied());
     let highest_text = count_of_most.map_or(highest.to_string(), |n| n.to_string());
     let highest = count_of_most.map_or(json!(highest), |n| json!(n));
-    runner.run(Request::SaveVolume {
+    runner.run(SaveVolume {
         from: None,
         volume,
         path: options.out.clone(),

@@ -6,9 +6,9 @@ use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
 use crate::data::words::plural;
 use crate::data::{Mask, Volume};
-use crate::jobs::{Output, Request};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;
+use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::words::mask;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
@@ -91,22 +91,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             map,
         }
         .command();
-        let request = match made(map, &fitted)? {
-            Map::Volume(volume) => Request::SaveVolume {
+        let (saved, _) = match made(map, &fitted)? {
+            Map::Volume(volume) => runner.run(SaveVolume {
                 from: None,
                 volume,
                 path,
                 command,
-            },
-            Map::Mask(mask) => Request::SaveMask {
+            })?,
+            Map::Mask(mask) => runner.run(SaveMask {
                 mask,
                 path,
                 command,
-            },
+            })?,
         };
-        if let (Output::Saved(saved), _) = runner.run(request)? {
-            written.push(saved.path);
-        }
+        written.push(saved.path);
     }
     let in_mask = fitted.mask.count();
     let n = in_mask - fitted.fit.unfitted;

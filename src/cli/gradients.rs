@@ -7,10 +7,10 @@ use crate::data::TensorLayout;
 use crate::data::turn::Turn;
 use crate::io;
 use crate::io::words::counted;
-use crate::jobs::{Output, Request};
 use crate::solvers::gradient_check;
 use crate::solvers::gradient_check::Verdict;
 use crate::solvers::tensor_check;
+use crate::state::tensors::jobs::{CheckGradients, CompareTensors};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -138,13 +138,11 @@ fn tensors(path: &std::path::Path, runner: &mut Runner) -> Result<(), Failure> {
             path.display()
         )));
     }
-    let request = Request::CompareTensors {
+    let request = CompareTensors {
         volume: image,
         params: tensor_check::Params::defaults(),
     };
-    let (Output::TensorsCompared { output, .. }, wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("The orders were not compared"));
-    };
+    let (output, wall_ms) = runner.run(request)?;
     let mut text = format!(
         "{}\n\n  rank  definite  length mm  coherence  options\n",
         output.sentence()
@@ -185,7 +183,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
     }
     let fitted = options.fit.run(runner)?;
     let gradients = fitted.scan.gradients.as_deref().ok_or_else(no_table)?;
-    let request = Request::CheckGradients {
+    let request = CheckGradients {
         scan: fitted.scan.dwi.id(),
         field: fitted.fit.field.clone(),
         params: crate::solvers::gradient_check::Params {
@@ -194,9 +192,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
             ..gradient_check::Params::defaults()
         },
     };
-    let (Output::GradientsChecked { output, .. }, wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("The gradients were not compared"));
-    };
+    let (output, wall_ms) = runner.run(request)?;
     let mut text = format!("{}\n\n", output.sentence());
     let _ = writeln!(text, "  rank  length mm  coherence  axes (--turn)");
     for (i, c) in output.ranked.iter().enumerate() {

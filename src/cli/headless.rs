@@ -5,7 +5,8 @@ use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
 use crate::jobs::session::{Found, Missing};
-use crate::jobs::{Outcome, Output, Request, Slot};
+use crate::jobs::{Outcome, Receive, Slot};
+use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -115,30 +116,30 @@ impl<'a> Headless<'a> {
     }
 
     /// Runs a request that no action stands for.
-    pub fn request(&mut self, request: Request) -> Result<(), Failure> {
-        self.carry_out(vec![Effect::Submit(request)])
+    pub fn request(&mut self, request: impl Receive<State>) -> Result<(), Failure> {
+        self.carry_out(vec![Effect::submit(request)])
     }
 
     /// The output of a request that changes nothing here.
-    pub fn run(&mut self, request: Request) -> Result<Output, Failure> {
+    pub fn run<J: Receive<State>>(&mut self, request: J) -> Result<J::Output, Failure> {
         self.runner.run(request).map(|(output, _)| output)
     }
 
     fn carry_out(&mut self, mut effects: Vec<Effect>) -> Result<(), Failure> {
         while !effects.is_empty() {
-            let Effect::Submit(request) = effects.remove(0) else {
+            let Effect::Submit(job) = effects.remove(0) else {
                 continue;
             };
             // Nobody is asked here.
-            if matches!(request, Request::CompareTensors { .. }) {
+            if job.job::<CompareTensors>().is_some() {
                 continue;
             }
-            let event = self.runner.event(request);
-            match &event.outcome {
+            let event = self.runner.event(job);
+            match event.ending() {
                 // A pathway that is not there is a result, too.
                 Outcome::Failed(_) if matches!(event.slot, Slot::Pathway | Slot::Pathways) => {}
-                Outcome::Failed(sentence) => return Err(Failure::new(sentence.clone())),
-                Outcome::CardFailed(failure) => return Err(Failure::new(failure.sentence.clone())),
+                Outcome::Failed(sentence) => return Err(Failure::new(sentence)),
+                Outcome::DeviceFailed(failure) => return Err(Failure::new(failure.sentence)),
                 Outcome::Done(_) | Outcome::Partial(_) | Outcome::Cancelled => {}
             }
             effects.extend(update(&mut self.state, Action::Event(event)));

@@ -7,8 +7,9 @@ use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
 use crate::data::words::number;
 use crate::io;
-use crate::jobs::{Request, Values};
+use crate::jobs::Values;
 use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
+use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -184,7 +185,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     for (name, volume) in volumes {
         let path = at(&format!("{name}.nii.gz"));
-        runner.run(Request::SaveVolume {
+        runner.run(SaveVolume {
             from: None,
             volume: volume.clone(),
             path,
@@ -193,7 +194,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     for (name, mask) in masks {
         let path = at(&format!("{name}.nii.gz"));
-        runner.run(Request::SaveMask {
+        runner.run(SaveMask {
             mask: mask.clone(),
             path,
             command: command.clone(),
@@ -203,7 +204,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .map_err(|e| Failure::new(e.to_string()))?;
     let tractogram = head.true_fibres(60);
     let fibres = tractogram.len();
-    runner.run(Request::SaveTractogram {
+    runner.run(SaveTractogram {
         tractogram,
         path: at("fibres.tck"),
         command: command.clone(),

@@ -1,9 +1,9 @@
 //! Pictures of the window and its views, drawn without a window.
 
 use super::runner::{Failure, Runner};
-use crate::jobs::Request;
 use crate::render::offscreen::Offscreen;
 use crate::render::{Faults, Renderer};
+use crate::state::pictures::jobs::SavePng;
 use crate::state::{Pane, State, report};
 use crate::ui::snapshot::{self, Frame};
 use crate::ui::{Memory, show};
@@ -72,7 +72,7 @@ impl Pictures {
         };
         let picture = self.faults.instead_of(picture);
         let picture = picture.map_err(|e| Failure::new(e.to_string()))?;
-        runner.run(Request::SavePng {
+        runner.run(SavePng {
             size: picture.size_px,
             rgba: picture.rgba,
             metadata: report::picture(state),

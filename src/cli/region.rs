@@ -9,6 +9,7 @@ use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, 
 use crate::solvers::region::{Change, Combine};
 use crate::state::defaults::CATEGORIES;
 use crate::state::drawing::Drawing;
+use crate::state::files::jobs::SaveMask;
 use crate::state::recipe::ShapeSpec;
 use glam::DVec3;
 use serde_json::json;
@@ -185,7 +186,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let (count, ml) = (mask.count(), mask.volume_ml());
     let path = options.out.clone();
     let command = "arcuate region".to_owned();
-    runner.run(Request::SaveMask {
+    runner.run(SaveMask {
         mask,
         path,
         command,

@@ -7,6 +7,7 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::words::number;
 use crate::jobs::{Ffmpeg, Request};
+use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
 use crate::state::{Action, Content, Convention, Layout, Pane, Task, Told, Turn};
 use glam::{DVec2, DVec3};
@@ -242,7 +243,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         pictures.save(&seen, options.view.pane(), look, file, runner)?;
     }
     if let Some(path) = &film {
-        runner.run(Request::SaveFilm {
+        runner.run(SaveFilm {
             path: path.clone(),
             frames: files.clone(),
             per_s: Turn::FRAMES_PER_S,

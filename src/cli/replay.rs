@@ -7,11 +7,12 @@ use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match};
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
-use crate::jobs::{ForSegment, FoundPathway, Output, Request, Values};
+use crate::jobs::{FoundPathway, Output, Request, Values};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::bundle::lines_of;
 use crate::state::document::Made;
+use crate::state::files::jobs::SaveTractogram;
 use crate::state::session::Curves;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::words::count;
@@ -321,11 +322,8 @@ fn segments(window: &mut Headless) -> Outcomes {
             continue;
         };
         let again = segment::again(&document, made).and_then(|work| {
-            let request = Request::Segment(ForSegment::Run(Box::new(work)));
-            match window.run(request).map_err(|f| f.sentence)? {
-                Output::Segmented(again) => Ok(again.mask),
-                _ => Err("nothing came of it".to_owned()),
-            }
+            let again = window.run(work).map_err(|f| f.sentence)?;
+            Ok(again.mask)
         });
         let again = again.map_err(|why| format!("{} was not segmented again: {why}", layer.name));
         let of = saved::result_name(layer.id.0);
@@ -589,7 +587,7 @@ fn write(
         let Some(path) = free.next() else { continue };
         written.push(path.clone());
         runner.may_write(&path)?;
-        runner.run(Request::SaveTractogram {
+        runner.run(SaveTractogram {
             tractogram: tractogram.clone(),
             path,
             command: command.clone(),

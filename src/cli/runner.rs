@@ -4,7 +4,8 @@ use super::{Global, output};
 use crate::compute::{Backend, Progress};
 use crate::data::words::count;
 use crate::io;
-use crate::jobs::{Event, Jobs, Outcome, Output, Request};
+use crate::jobs::{AnyJob, Event, Jobs, Outcome, Receive};
+use crate::state::State;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;
 use std::fmt;
@@ -46,7 +47,7 @@ impl fmt::Display for Failure {
 pub struct Runner {
     pub backend: Backend,
     pub json: bool,
-    jobs: Jobs,
+    jobs: Jobs<State>,
     bars: bool,
     force: bool,
     /// Whether the result was printed: a later error is about the result, and all files are written.
@@ -93,8 +94,8 @@ impl Runner {
         outcome
     }
 
-    /// Submits a request as the window would, and waits.
-    pub fn event(&mut self, request: Request) -> Event {
+    /// Submits a job as the window would, and waits.
+    pub fn event(&mut self, job: Box<dyn AnyJob<State>>) -> Event<State> {
         let target = if self.bars {
             ProgressDrawTarget::stderr()
         } else {
@@ -104,7 +105,7 @@ impl Runner {
         if let Ok(style) = ProgressStyle::with_template("{msg:28} {bar:32} {percent:>3} %  {eta}") {
             bar.set_style(style);
         }
-        let job = self.jobs.submit(request);
+        let job = self.jobs.submit(job);
         let event = self.jobs.wait(&job, |progress: &Progress| {
             if progress.total > 0 {
                 bar.set_length(progress.total);
@@ -118,14 +119,15 @@ impl Runner {
         event
     }
 
-    /// The output of a request and the milliseconds of work.
-    pub fn run(&mut self, request: Request) -> Result<(Output, f64), Failure> {
-        let event = self.event(request);
-        match event.outcome {
-            Outcome::Done(output) => Ok((output, event.wall_ms)),
-            Outcome::Failed(sentence) => Err(Failure::new(sentence)),
-            Outcome::CardFailed(failure) => Err(Failure::new(failure.sentence)),
-            Outcome::Cancelled | Outcome::Partial(_) => Err(Failure::new("Cancelled")),
+    /// The output of a job and the milliseconds of work.
+    pub fn run<J: Receive<State>>(&mut self, job: J) -> Result<(J::Output, f64), Failure> {
+        let event = self.event(Box::new(job));
+        let wall_ms = event.wall_ms;
+        match event.into_outcome::<J>() {
+            Some(Outcome::Done(output)) => Ok((output, wall_ms)),
+            Some(Outcome::Failed(sentence)) => Err(Failure::new(sentence)),
+            Some(Outcome::DeviceFailed(failure)) => Err(Failure::new(failure.sentence)),
+            Some(Outcome::Cancelled | Outcome::Partial(_)) | None => Err(Failure::new("Cancelled")),
         }
     }
 

@@ -7,13 +7,15 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{Beside, ForSegment, Output, Request, Segment, Segmented};
+use crate::jobs::{Beside, Output, Request};
 use crate::solvers::level_set::{
     LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
+use crate::state::files::jobs::SaveMask;
 use crate::state::recipe::ShapeSpec;
 use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
+use crate::state::segment::jobs::{SaveSurface, Segment, Segmented};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::{Document, LayerId};
 use glam::DVec3;
@@ -483,10 +485,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         frame,
         image,
     };
-    let request = Request::Segment(ForSegment::Run(Box::new(work)));
-    let (Output::Segmented(made), _) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was segmented"));
-    };
+    let (made, _) = runner.run(work)?;
     if made.missing > 0 {
         warning!(
             "The image has no value in {}, which the surface keeps out of: {}",
@@ -522,16 +521,16 @@ fn save(
 ) -> Result<(), Failure> {
     let _made = make_folder(&options.out)?;
     let command = format!("arcuate segment --script {}", script.display());
-    runner.run(Request::SaveMask {
+    runner.run(SaveMask {
         mask: made.mask.clone(),
         path: labels.clone(),
         command: command.clone(),
     })?;
-    runner.run(Request::Segment(ForSegment::SaveSurface {
+    runner.run(SaveSurface {
         surface: made.surface.clone(),
         path: surface.clone(),
         command,
-    }))?;
+    })?;
     let text = serde_json::to_string_pretty(written).map_err(|e| Failure::new(e.to_string()))?;
     io::atomic::write_text(script, &(text + "\n")).map_err(|e| Failure::new(e.to_string()))
 }

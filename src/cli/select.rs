@@ -14,6 +14,7 @@ use crate::jobs::{Output, Request};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, Within};
 use crate::state::edits::{self, Choice};
+use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -236,16 +237,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         return Err(Failure::new("Nothing was selected"));
     };
     let count = kept.len();
-    let request = Request::SaveWithValues {
+    let request = SaveWithValues {
         tractogram: kept,
         only: None,
         path: options.output.clone(),
         command: options.command(),
         replace: runner.force(),
     };
-    let (Output::Converted(saved, _), _) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was written"));
-    };
+    let saved = runner.run(request)?.0.converted;
     let dropped = Reason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
     let mut text = format!("{count} of {all} {} kept\n", plural(all, "streamline"));

@@ -10,6 +10,7 @@ use crate::jobs::{Kept, Output, Request, Resample, Values};
 use crate::solvers::curves::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
+use crate::state::files::jobs::SaveTractogram;
 use crate::state::words::{self, count};
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
@@ -80,7 +81,7 @@ impl CurveOptions {
         let beside = values.beside(&self.out).into_iter();
         let beside = beside.filter(|b| b.holds(kept)).map(|b| b.path);
         let files = std::iter::once(self.out.clone()).chain(beside).collect();
-        runner.run(Request::SaveTractogram {
+        runner.run(SaveTractogram {
             tractogram: kept.clone(),
             path: self.out.clone(),
             command: tracked.recipe.command_to(&self.out),

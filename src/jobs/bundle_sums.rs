@@ -1,7 +1,7 @@
 //! What bundles of weighed streamlines explain together, and where all of them run.
 
 use super::commit::FitCommit;
-use super::fault::Fault;
+use super::error::JobError;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::solvers::commit::dictionary::Dictionary;
@@ -41,14 +41,14 @@ pub struct BundleSums {
 }
 
 impl SumBundles {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<BundleSums, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<BundleSums, JobError> {
         let course = match self.course {
             Some(course) => course,
             None => Arc::new(self.fit.course(memory_for_curves(), backend, control)?),
         };
         let mut lengths = course.lengths_mm();
         let lengths_mm: Arc<[f64]> = lengths.clone().into();
-        let one = |rules: &Rules| -> Result<Summed, Fault> {
+        let one = |rules: &Rules| -> Result<Summed, JobError> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
             let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);

@@ -1,6 +1,6 @@
 //! Weights of streamlines by the signal that they explain.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::fitting::{fitted, in_order};
 use super::pathway::Found;
 use super::request::memory_for_curves;
@@ -131,7 +131,11 @@ pub struct CommitNeeds {
 }
 
 impl FitCommit {
-    pub(super) fn run(mut self, backend: &Backend, control: &Control) -> Result<Committed, Fault> {
+    pub(super) fn run(
+        mut self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Committed, JobError> {
         let begun = Instant::now();
         self.mask = self.ordered_mask();
         let left = self
@@ -226,7 +230,7 @@ impl FitCommit {
         left: Option<&[bool]>,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Option<Vec<bool>>, Fault> {
+    ) -> Result<Option<Vec<bool>>, JobError> {
         let now = self.left.as_ref().unwrap_or(&self.tractogram);
         // Weights of the streamlines that are left.
         let marks: Option<Vec<bool>> = match &self.without {
@@ -255,7 +259,7 @@ impl FitCommit {
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
             let sentence =
                 "The streamlines that were chosen are of another tractogram: choose again";
-            return Err(Fault::Said(sentence.to_owned()));
+            return Err(JobError::Sentence(sentence.to_owned()));
         }
         let Some(left) = left else {
             return Ok(marks);
@@ -267,7 +271,7 @@ impl FitCommit {
     }
 
     /// What it will take; an error is why it cannot be.
-    pub(super) fn needs(&self, backend: &Backend) -> Result<CommitNeeds, Fault> {
+    pub(super) fn needs(&self, backend: &Backend) -> Result<CommitNeeds, JobError> {
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),
@@ -296,7 +300,7 @@ impl FitCommit {
         memory: Option<u64>,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Dictionary, Fault> {
+    ) -> Result<Dictionary, JobError> {
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),
@@ -329,7 +333,7 @@ impl FitCommit {
         &mut self,
         backend: &Backend,
         control: &Control,
-    ) -> Result<(Prepared, Option<MaskReport>), Fault> {
+    ) -> Result<(Prepared, Option<MaskReport>), JobError> {
         let mut mask_found = None;
         // What can be refused is refused before tensors are fitted.
         if self.lacks_peaks() {
@@ -365,7 +369,7 @@ fn meeting(
     region: Region,
     backend: &Backend,
     control: &Control,
-) -> Result<Vec<bool>, Fault> {
+) -> Result<Vec<bool>, JobError> {
     let rules = Rules {
         regions: vec![region],
         ..Rules::default()
@@ -418,7 +422,7 @@ pub struct Scheme {
 }
 
 impl ReadScheme {
-    pub(super) fn run(self) -> Result<Scheme, Fault> {
+    pub(super) fn run(self) -> Result<Scheme, JobError> {
         let read = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
         let differs = self.gradients.and_then(|g| read.against(&g.b_s_per_mm2));
         let notes = read.notes.into_iter().chain(differs).collect();

@@ -1,6 +1,6 @@
 //! A pathway beside those of random pairs of the same head, on voxels of twice the size.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::pathway::{Wall, coarse, same_walls, shapes, walls};
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
@@ -52,7 +52,7 @@ pub struct Compared {
 pub const RANDOM_PAIRS: usize = 200;
 
 impl ComparePathway {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Compared, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Compared, JobError> {
         self.params.check().map_err(crate::solvers::Error::from)?;
         let started = Instant::now();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;

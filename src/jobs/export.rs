@@ -154,7 +154,7 @@ impl Values {
 
 /// Writes a streamline file, and beside a TCK these values: all files or none. Says what that was, and
 /// whether the files hold all of it.
-pub(super) fn save_tractogram(
+pub fn save_tractogram(
     tractogram: Tractogram,
     values: &Values,
     path: &Path,
@@ -192,7 +192,7 @@ pub(super) fn save_tractogram(
 }
 
 /// Every value that the format holds, and beside a TCK those that it does not.
-pub(super) fn save_with_values(
+pub fn save_with_values(
     tractogram: Tractogram,
     path: &Path,
     command: &str,

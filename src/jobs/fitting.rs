@@ -1,7 +1,7 @@
 //! Tensors: fitted to a scan, or as an image brings them.
 
 use super::FitKey;
-use super::fault::Fault;
+use super::error::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
@@ -32,7 +32,7 @@ pub(super) fn fit(
     params: Params,
     backend: &Backend,
     control: &Control,
-) -> Result<super::Output, Fault> {
+) -> Result<super::Output, JobError> {
     let key = FitKey {
         scan: dwi.id(),
         mask: mask.as_ref().map(Mask::id),
@@ -67,7 +67,7 @@ pub(super) fn fitted(
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<Fitted, Fault> {
+) -> Result<Fitted, JobError> {
     let mask = mask.map(|mask| in_order(mask, dwi));
     let mut found = None;
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
@@ -94,7 +94,7 @@ pub(super) fn fitted(
     };
     let fitted = mask.count() - fit.unfitted;
     if fitted == 0 {
-        return Err(Fault::Said(format!(
+        return Err(JobError::Sentence(format!(
             "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the \
              scan is whole and that the mask belongs to it",
             counted(mask.count(), "voxel")
@@ -106,7 +106,7 @@ pub(super) fn fitted(
             Some(_) => "the order and the axes of the image's tensors",
             None => "that the gradients belong to this scan, with b-values in s/mm²",
         };
-        return Err(Fault::Said(format!(
+        return Err(JobError::Sentence(format!(
             "The tensor of every one of {} is not positive definite, which no tissue's is; check {check}",
             counted(fitted, "voxel")
         )));

@@ -1,6 +1,6 @@
 //! Regions that take time to make: by threshold, flood fill, growing, smoothing, of label maps.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::{FoundPathway, Output, Saved, Slot};
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Grid, Mask, Role, Shape, Volume};
@@ -151,7 +151,7 @@ impl ForRegions {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         let of_regions = match self {
             Self::Make(make) => OfRegions::Made(make.run(backend, control)?),
             Self::Number { volume, frame } => numbers(&volume, frame, control)?,
@@ -259,10 +259,10 @@ impl Making {
 }
 
 /// Which numbers a label map has.
-fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<OfRegions, Fault> {
+fn numbers(volume: &Volume, frame: usize, control: &Control) -> Result<OfRegions, JobError> {
     // What is no label map is an answer, not a failure.
     let numbers: Result<Arc<Numbers>, String> = match region::numbers(volume, frame, control) {
-        Err(solvers::Error::Cancelled) => return Err(Fault::from(solvers::Error::Cancelled)),
+        Err(solvers::Error::Cancelled) => return Err(JobError::from(solvers::Error::Cancelled)),
         other => other.map(Arc::new).map_err(|e| e.to_string()),
     };
     Ok(OfRegions::Numbered {
@@ -278,7 +278,7 @@ fn labels(
     frame: usize,
     wanted: &[Found],
     control: &Control,
-) -> Result<Vec<(i64, Mask)>, Fault> {
+) -> Result<Vec<(i64, Mask)>, JobError> {
     control.begin("Making regions", wanted.len() as u64);
     let mut masks = Vec::with_capacity(wanted.len());
     for found in wanted {
@@ -321,12 +321,12 @@ impl SaveLabels {
         (numbers.collect(), " of the numbers that they had")
     }
 
-    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
         let mut values = vec![0u16; self.grid.voxel_count()];
         let mut shared = 0usize;
         let count = self.regions.len();
         if count > usize::from(u16::MAX) {
-            return Err(Fault::Said(format!(
+            return Err(JobError::Sentence(format!(
                 "A label map holds 65535 regions, these are {count}; save masks instead"
             )));
         }
@@ -345,7 +345,7 @@ impl SaveLabels {
             }
             control.advance(1);
         }
-        let failed = |e: io::Error| Fault::Said(e.to_string());
+        let failed = |e: io::Error| JobError::Sentence(e.to_string());
         io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
             .map_err(failed)?;
         let rows = numbers.iter().zip(&self.regions);
@@ -402,7 +402,7 @@ impl SaveMasks {
         names.iter().map(&mut one).collect()
     }
 
-    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
         let count = self.regions.len();
         let first = self
             .regions
@@ -413,7 +413,7 @@ impl SaveMasks {
         for (path, shape, command) in &self.regions {
             let mask = shape.mask_on(&self.grid).whole();
             io::nifti::save_mask(path, &mask, command, &control.silent())
-                .map_err(|e| Fault::Said(e.to_string()))?;
+                .map_err(|e| JobError::Sentence(e.to_string()))?;
             control.advance(1);
         }
         Ok(Output::Saved(Saved {

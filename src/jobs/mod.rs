@@ -1,45 +1,43 @@
-//! When work runs: the only threads. The window submits a [`Request`], a worker answers with an
-//! [`Event`]; nobody waits.
+//! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
+//! waits.
 
-mod align;
 pub mod bundle;
 mod bundle_sums;
 mod commit;
 mod compare;
-mod density;
+mod disposal;
+mod error;
 mod export;
-mod fault;
-mod film;
+pub mod film;
 mod fitting;
 mod head;
+mod job;
 mod making;
 mod open;
 mod paths;
 mod pathway;
-mod place;
-mod reclaim;
 mod request;
 mod resample;
-mod segment;
 pub mod session;
 mod shoot;
+mod slot;
 mod steer;
 mod trace;
+mod worker;
 
 /// For what the window keeps for itself.
 pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
-pub use align::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 pub use bundle_sums::{BundleSums, SumBundles, Summed};
 pub use commit::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
 };
 pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
-pub use density::{MapDensity, Mapped};
-pub use export::Values;
-pub use fault::CardFailure;
+pub use error::{DeviceFailure, JobError};
+pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
+pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
 pub use paths::{
@@ -50,211 +48,33 @@ pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
-pub use place::{Placed, sentence};
-pub use request::{FitKey, Output, Request, Saved, Whole};
+pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
 pub use resample::{Kept, Resample};
-pub use segment::{Counted, ForSegment, Segment, Segmented};
 pub use shoot::{Shoot, Shot};
+pub use slot::Slot;
 pub use steer::{
     Back, Beside, Figures, Hand, Leaked, Met, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
     Thing,
 };
 pub use trace::Trace;
+pub use worker::{BackendOpened, Worker, sentence};
 
 /// In the words of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, Which};
 
 use crate::compute::{Backend, Control, Progress, thread};
 use crate::data::LendImage;
-use place::Place;
-use reclaim::Reclaim;
+use disposal::Reclaim;
+use job::Run;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// One thread each, but for `Picture`. In `Load`, `Pathways`, `Labels`, `Density`, `Edit`, `Device`, `Save`, `Remake`,
-/// `Verify` and `Recovery` requests queue. In the others the newest wins: it cancels the running one and replaces
-/// those that wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Slot {
-    /// Opening files.
-    Load,
-    Fit,
-    /// Streamlines of the regions, while they are dragged.
-    Live,
-    /// Whole-brain tracking.
-    Track,
-    /// Rays that a cut leaves, where there are many.
-    Rank,
-    /// The pathway between the regions, while they are dragged.
-    Pathway,
-    /// Pathways that were kept, solved again.
-    Pathways,
-    /// The pathway beside those of random pairs.
-    Compare,
-    /// The best path through the voxel under the pointer.
-    Trace,
-    /// Comparing the axes of gradients.
-    Check,
-    /// A region by computation.
-    Region,
-    /// Label maps, counted and taken apart.
-    Labels,
-    /// Streamlines that rules leave.
-    Select,
-    /// Maps of where streamlines pass.
-    Density,
-    /// A level set.
-    Segment,
-    /// What it is to begin with.
-    Begin,
-    /// What is looked for, from a sample.
-    Probe,
-    /// Weights of streamlines.
-    Commit,
-    /// What such a fit would take.
-    Needs,
-    /// What bundles of such streamlines explain.
-    Sums,
-    /// One image to another.
-    Align,
-    /// Values of streamlines.
-    Columns,
-    /// The rows of a table, sorted.
-    Order,
-    /// Streamlines under the pointer.
-    Pick,
-    /// Streamlines that were chosen, to be drawn.
-    Extract,
-    /// Streamlines that are deleted or kept.
-    Edit,
-    /// Live curves that stopped for one reason.
-    Stopped,
-    /// Streamlines that are moved.
-    Shift,
-    /// Values along a bundle.
-    Profile,
-    /// Connections of a label map.
-    Connect,
-    /// Finding and opening graphics cards.
-    Device,
-    Save,
-    /// Kept streamlines of a session that are made again, one after the other.
-    Remake,
-    /// Whether files are those of a session, byte by byte.
-    Verify,
-    /// What a window leaves behind should it end without a word.
-    Recovery,
-    /// Typed paths, before they are read or written.
-    Path,
-    /// A picture: the window draws it itself, a piece a frame.
-    Picture,
-}
-
-impl Slot {
-    const ALL: [Self; 36] = [
-        Self::Load,
-        Self::Fit,
-        Self::Live,
-        Self::Track,
-        Self::Rank,
-        Self::Pathway,
-        Self::Pathways,
-        Self::Compare,
-        Self::Trace,
-        Self::Check,
-        Self::Region,
-        Self::Labels,
-        Self::Select,
-        Self::Density,
-        Self::Segment,
-        Self::Begin,
-        Self::Probe,
-        Self::Commit,
-        Self::Needs,
-        Self::Sums,
-        Self::Align,
-        Self::Columns,
-        Self::Order,
-        Self::Pick,
-        Self::Extract,
-        Self::Edit,
-        Self::Stopped,
-        Self::Shift,
-        Self::Profile,
-        Self::Connect,
-        Self::Device,
-        Self::Save,
-        Self::Remake,
-        Self::Verify,
-        Self::Recovery,
-        Self::Path,
-    ];
-
-    /// Whether requests wait for those before them; else the newest stands for all.
-    pub fn queues(self) -> bool {
-        !self.latest_wins()
-    }
-
-    /// Whether the work is about the document: nobody wants it once another takes its place.
-    pub fn is_of_document(self) -> bool {
-        !(matches!(self, Self::Load | Self::Device | Self::Path | Self::Picture) || self.writes())
-    }
-
-    /// All of which that holds.
-    pub fn of_document() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|slot| slot.is_of_document())
-    }
-
-    /// What was asked for is done even when the window closes.
-    fn writes(self) -> bool {
-        matches!(self, Self::Save | Self::Recovery)
-    }
-
-    /// What a job gives back although somebody stopped it stands: a file that was finished, a backend, the
-    /// last weights of a fit.
-    fn stands(self) -> bool {
-        self.writes() || matches!(self, Self::Device | Self::Commit)
-    }
-
-    fn latest_wins(self) -> bool {
-        matches!(
-            self,
-            Self::Fit
-                | Self::Live
-                | Self::Track
-                | Self::Rank
-                | Self::Pathway
-                | Self::Compare
-                | Self::Trace
-                | Self::Check
-                | Self::Region
-                | Self::Select
-                | Self::Segment
-                | Self::Begin
-                | Self::Commit
-                | Self::Needs
-                | Self::Sums
-                | Self::Align
-                | Self::Columns
-                | Self::Order
-                | Self::Pick
-                | Self::Extract
-                | Self::Stopped
-                | Self::Shift
-                | Self::Profile
-                | Self::Connect
-                | Self::Path
-        )
-    }
-}
-
 /// A submitted job, for the status line.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct JobHandle {
     pub slot: Slot,
     /// Ascending over all slots.
     pub ticket: u64,
@@ -264,93 +84,92 @@ pub struct Job {
     pub started: Instant,
 }
 
-/// A job ended.
-#[derive(Clone, Debug)]
-pub struct Event {
-    pub slot: Slot,
-    pub ticket: u64,
-    /// Of the work itself, without waiting.
-    pub wall_ms: f64,
-    pub outcome: Outcome,
+struct Pending<S: JobState> {
+    handle: JobHandle,
+    job: Box<dyn AnyJob<S>>,
 }
 
-// A handful of them exist at a time.
-#[allow(clippy::large_enum_variant)]
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// How it stands; the job goes on.
-    Partial(Output),
-    Done(Output),
-    Cancelled,
-    /// One sentence.
-    Failed(String),
-    /// Another backend may do it.
-    CardFailed(CardFailure),
-}
-
-struct Pending {
-    job: Job,
-    request: Request,
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Pending>,
-    running: Option<Job>,
+struct Queue<S: JobState> {
+    waiting: VecDeque<Pending<S>>,
+    running: Option<JobHandle>,
     /// How the running job stands, until somebody looks.
-    partial: Option<Event>,
+    partial: Option<Event<S>>,
     has_worker: bool,
     closed: bool,
 }
 
-#[derive(Default)]
-struct Lane {
-    queue: Mutex<Queue>,
+struct Lane<S: JobState> {
+    queue: Mutex<Queue<S>>,
     changed: Condvar,
 }
 
-impl Lane {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl<S: JobState> Lane<S> {
+    fn new() -> Self {
+        Self {
+            queue: Mutex::new(Queue {
+                waiting: VecDeque::new(),
+                running: None,
+                partial: None,
+                has_worker: false,
+                closed: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<S>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Tells how a job stands that goes on.
-struct Voice<'a> {
-    lane: &'a Lane,
-    job: &'a Job,
+/// A job that a worker has begun.
+struct Running<'a, S: JobState> {
+    lane: &'a Lane<S>,
+    worker: &'a Worker,
+    handle: &'a JobHandle,
     started: Instant,
     wake: &'a (dyn Fn() + Send + Sync),
 }
 
-impl Voice<'_> {
-    /// Whether what was told last was looked at: nobody waits for what is told meanwhile.
-    fn is_heard(&self) -> bool {
-        self.lane.lock().partial.is_none()
+impl<S: JobState> Run<S> for Running<'_, S> {
+    fn worker(&self) -> &Worker {
+        self.worker
     }
 
-    fn tell(&self, output: Output) {
-        self.lane.lock().partial = Some(Event {
-            slot: self.job.slot,
-            ticket: self.job.ticket,
-            wall_ms: self.started.elapsed().as_secs_f64() * 1e3,
-            outcome: Outcome::Partial(output),
-        });
+    fn control(&self) -> &Control {
+        &self.handle.control
+    }
+
+    fn ticket(&self) -> u64 {
+        self.handle.ticket
+    }
+
+    fn wall_ms(&self) -> f64 {
+        self.started.elapsed().as_secs_f64() * 1e3
+    }
+
+    fn send_partial(&self, event: Event<S>) {
+        self.lane.lock().partial = Some(event);
         (self.wake)();
+    }
+
+    fn is_partial_taken(&self) -> bool {
+        self.lane.lock().partial.is_none()
     }
 }
 
 /// The workers of one window (or of one test).
-pub struct Jobs {
-    place: Arc<Place>,
-    lanes: Vec<(Slot, Arc<Lane>)>,
-    events: Receiver<Event>,
+pub struct Jobs<S: JobState> {
+    worker: Arc<Worker>,
+    /// One of each slot that was ever used, with a thread of its own.
+    lanes: Vec<(Slot, Arc<Lane<S>>)>,
+    events: Receiver<Event<S>>,
     /// For the workers that are still to be started, and for jobs whose worker cannot be.
-    sender: Sender<Event>,
+    sender: Sender<Event<S>>,
     wake: Arc<dyn Fn() + Send + Sync>,
     next_ticket: u64,
     /// What the window does itself.
-    own: Option<Job>,
+    own: Option<JobHandle>,
     /// Newest ticket of each slot where the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
     /// Those that write files; waited for on closing.
@@ -358,13 +177,13 @@ pub struct Jobs {
     reclaim: Reclaim,
 }
 
-impl Jobs {
+impl<S: JobState> Jobs<S> {
     /// `wake` is called from a worker whenever an event is ready (it asks for a repaint).
     pub fn new(backend: Backend, wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, events) = channel();
         Self {
-            place: Arc::new(Place::new(backend)),
-            lanes: Slot::ALL.map(|slot| (slot, Arc::default())).into(),
+            worker: Arc::new(Worker::new(backend)),
+            lanes: Vec::new(),
             events,
             sender,
             wake,
@@ -379,19 +198,17 @@ impl Jobs {
     /// Who lends images of the window's card, for results that it draws.
     pub fn lend_images(&self, lend: LendImage) {
         // There is one window.
-        let _ = self.place.lends.set(lend);
+        let _ = self.worker.lends.set(lend);
     }
 
-    fn lane(&self, slot: Slot) -> Option<&Arc<Lane>> {
-        self.lanes
-            .iter()
-            .find(|(s, _)| *s == slot)
-            .map(|(_, lane)| lane)
+    fn lane(&self, slot: Slot) -> Option<&Arc<Lane<S>>> {
+        let mut lanes = self.lanes.iter();
+        lanes.find(|(s, _)| *s == slot).map(|(_, lane)| lane)
     }
 
-    fn job(&mut self, slot: Slot, label: String) -> Job {
+    fn handle(&mut self, slot: Slot, label: String) -> JobHandle {
         self.next_ticket += 1;
-        Job {
+        JobHandle {
             slot,
             ticket: self.next_ticket - 1,
             label,
@@ -401,60 +218,63 @@ impl Jobs {
     }
 
     /// A job that the window does itself, one at a time; [`Jobs::cancel`] reaches it as any other.
-    pub fn own(&mut self, slot: Slot, label: String) -> Job {
-        let job = self.job(slot, label);
-        self.own = Some(job.clone());
-        job
+    pub fn own(&mut self, slot: Slot, label: String) -> JobHandle {
+        let handle = self.handle(slot, label);
+        self.own = Some(handle.clone());
+        handle
     }
 
-    pub fn submit(&mut self, request: Request) -> Job {
-        let slot = request.slot();
-        let job = self.job(slot, request.label());
-        if slot.latest_wins() {
+    pub fn submit(&mut self, job: impl Into<Box<dyn AnyJob<S>>>) -> JobHandle {
+        let job = job.into();
+        let slot = job.slot();
+        let handle = self.handle(slot, job.label());
+        if !slot.queues() {
             self.newest.retain(|(s, _)| *s != slot);
-            self.newest.push((slot, job.ticket));
+            self.newest.push((slot, handle.ticket));
         }
-        if let Some(lane) = self.lane(slot).cloned() {
-            if let Err(sentence) = self.start(slot, &lane) {
-                // The receiver is this struct's own.
-                let _ = self.sender.send(Event {
-                    slot,
-                    ticket: job.ticket,
-                    wall_ms: 0.0,
-                    outcome: Outcome::Failed(sentence),
-                });
-                (self.wake)();
-                return job;
+        let lane = match self.lane(slot) {
+            Some(lane) => lane.clone(),
+            None => {
+                let lane = Arc::new(Lane::new());
+                self.lanes.push((slot, lane.clone()));
+                lane
             }
-            let mut queue = lane.lock();
-            if slot.latest_wins() {
-                queue.waiting.clear();
-                if let Some(running) = &queue.running {
-                    running.control.cancel();
-                }
-            }
-            queue.waiting.push_back(Pending {
-                job: job.clone(),
-                request,
-            });
-            lane.changed.notify_one();
+        };
+        if let Err(sentence) = self.start(slot, &lane) {
+            // The receiver is this struct's own.
+            let _ = self.sender.send(job.not_started(handle.ticket, sentence));
+            (self.wake)();
+            return handle;
         }
-        job
+        let mut queue = lane.lock();
+        if !slot.queues() {
+            queue.waiting.clear();
+            if let Some(running) = &queue.running {
+                running.control.cancel();
+            }
+        }
+        queue.waiting.push_back(Pending {
+            handle: handle.clone(),
+            job,
+        });
+        lane.changed.notify_one();
+        drop(queue);
+        handle
     }
 
-    /// Starts the worker of a slot unless it runs.
-    fn start(&mut self, slot: Slot, lane: &Arc<Lane>) -> Result<(), String> {
+    /// Starts the thread of a slot unless it runs.
+    fn start(&mut self, slot: Slot, lane: &Arc<Lane<S>>) -> Result<(), String> {
         let mut queue = lane.lock();
         if queue.has_worker {
             return Ok(());
         }
-        let (place, sender) = (self.place.clone(), self.sender.clone());
+        let (worker, sender) = (self.worker.clone(), self.sender.clone());
         let (own, wake) = (lane.clone(), self.wake.clone());
-        let worker = thread::start("job", move || work(&own, &place, &sender, &*wake));
-        let worker = worker.map_err(|e| e.to_string())?;
+        let thread = thread::start("job", move || work(&own, &worker, &sender, &*wake));
+        let thread = thread.map_err(|e| e.to_string())?;
         queue.has_worker = true;
-        if slot.writes() {
-            self.savers.push(worker);
+        if slot.finishes_on_exit() {
+            self.savers.push(thread);
         }
         Ok(())
     }
@@ -466,12 +286,21 @@ impl Jobs {
 
     /// Asks the running job of a slot, and those that wait, to stop.
     pub fn cancel(&self, slot: Slot) {
-        if let Some(job) = self.own.as_ref().filter(|j| j.slot == slot) {
-            job.control.cancel();
+        self.cancel_where(|s| s == slot);
+    }
+
+    /// The same for all jobs about the document.
+    pub fn cancel_of_document(&self) {
+        self.cancel_where(Slot::is_of_document);
+    }
+
+    fn cancel_where(&self, of: impl Fn(Slot) -> bool) {
+        if let Some(own) = self.own.as_ref().filter(|own| of(own.slot)) {
+            own.control.cancel();
         }
-        if let Some(lane) = self.lane(slot) {
+        for (_, lane) in self.lanes.iter().filter(|(slot, _)| of(*slot)) {
             let queue = lane.lock();
-            queue.waiting.iter().for_each(|p| p.job.control.cancel());
+            queue.waiting.iter().for_each(|p| p.handle.control.cancel());
             if let Some(running) = &queue.running {
                 running.control.cancel();
             }
@@ -479,50 +308,42 @@ impl Jobs {
     }
 
     /// Waits for a job, for those without a window; `tick` is called about twenty times a second.
-    pub fn wait(&mut self, job: &Job, mut tick: impl FnMut(&Progress)) -> Event {
+    pub fn wait(&mut self, job: &JobHandle, mut tick: impl FnMut(&Progress)) -> Event<S> {
         loop {
             match self.events.recv_timeout(Duration::from_millis(50)) {
                 Ok(event) if event.ticket == job.ticket => return event,
                 Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => tick(&job.control.progress()),
-                Err(RecvTimeoutError::Disconnected) => {
-                    let outcome = Outcome::Failed(format!("{}: the worker is gone", job.label));
-                    return Event {
-                        slot: job.slot,
-                        ticket: job.ticket,
-                        wall_ms: 0.0,
-                        outcome,
-                    };
-                }
+                // The sender is this struct's own: nothing but time runs out.
+                Err(_) => tick(&job.control.progress()),
             }
         }
     }
 
     /// The events since the last call, without those of replaced jobs.
-    pub fn poll(&mut self) -> Vec<Event> {
+    pub fn poll(&mut self) -> Vec<Event<S>> {
         let lanes = self.lanes.iter();
-        let partial: Vec<Event> = lanes.filter_map(|(_, l)| l.lock().partial.take()).collect();
+        let partial: Vec<Event<S>> = lanes.filter_map(|(_, l)| l.lock().partial.take()).collect();
         let newest = |slot: Slot| {
             self.newest
                 .iter()
                 .find(|(s, _)| *s == slot)
                 .map_or(0, |(_, t)| *t)
         };
-        let mut events: Vec<Event> = partial.into_iter().chain(self.events.try_iter()).collect();
-        events.iter().for_each(|e| self.reclaim.hold(e));
+        let mut events: Vec<Event<S>> = partial.into_iter().chain(self.events.try_iter()).collect();
+        events.iter_mut().for_each(|e| self.reclaim.hold(e));
         events.retain(|e| e.ticket >= newest(e.slot));
         self.reclaim.sweep();
         events
     }
 }
 
-impl Drop for Jobs {
+impl<S: JobState> Drop for Jobs<S> {
     fn drop(&mut self) {
         for (slot, lane) in &self.lanes {
             let mut queue = lane.lock();
             queue.closed = true;
             // A file that is being written is finished; everything else may stop.
-            if !slot.writes() {
+            if !slot.finishes_on_exit() {
                 queue.waiting.clear();
                 if let Some(running) = &queue.running {
                     running.control.cancel();
@@ -537,14 +358,19 @@ impl Drop for Jobs {
     }
 }
 
-/// A worker's life.
-fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + Send + Sync)) {
+/// The work of a slot's thread.
+fn work<S: JobState>(
+    lane: &Lane<S>,
+    worker: &Worker,
+    events: &Sender<Event<S>>,
+    wake: &(dyn Fn() + Send + Sync),
+) {
     loop {
         let pending = {
             let mut queue = lane.lock();
             loop {
                 if let Some(pending) = queue.waiting.pop_front() {
-                    queue.running = Some(pending.job.clone());
+                    queue.running = Some(pending.handle.clone());
                     break pending;
                 }
                 if queue.closed {
@@ -556,39 +382,22 @@ fn work(lane: &Lane, place: &Place, events: &Sender<Event>, wake: &(dyn Fn() + S
                     .unwrap_or_else(PoisonError::into_inner);
             }
         };
-        let Pending { job, request } = pending;
-        let started = Instant::now();
-        // A panic is a fault of ours; the document and the other jobs live on.
-        let voice = Voice {
+        let Pending { handle, job } = pending;
+        let event = job.run(&Running {
             lane,
-            job: &job,
-            started,
+            worker,
+            handle: &handle,
+            started: Instant::now(),
             wake,
-        };
-        let run = || request.run(place, &job.control, &voice);
-        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-            Outcome::Failed(format!("{} failed: a fault in the program", job.label))
         });
-        let outcome = match outcome {
-            Outcome::Done(output) if job.slot.stands() => Outcome::Done(output),
-            _ if job.control.is_cancelled() => Outcome::Cancelled,
-            outcome => outcome,
-        };
         {
             let mut queue = lane.lock();
             queue.running = None;
             // What follows says more.
             queue.partial = None;
         }
-        let wall_ms = started.elapsed().as_secs_f64() * 1e3;
-        let (slot, ticket) = (job.slot, job.ticket);
         // Nobody may listen any more; what waits is done all the same.
-        let _ = events.send(Event {
-            slot,
-            ticket,
-            wall_ms,
-            outcome,
-        });
+        let _ = events.send(event);
         wake();
     }
 }

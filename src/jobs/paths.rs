@@ -3,8 +3,8 @@
 //! A disk may be slow, or never answer: each question waits on a thread of its own, which is left behind once its
 //! job is cancelled. The next question is then answered at once.
 
-use super::{Outcome, Output};
-use crate::compute::{Control, thread};
+use super::{Job, JobError, PartialSender, Slot, Worker};
+use crate::compute::{Cancelled, Control, thread};
 use crate::io;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -132,8 +132,14 @@ pub struct PathCheck {
     pub question: PathQuestion,
 }
 
-impl PathCheck {
-    pub(super) fn label(&self) -> String {
+impl Job for PathCheck {
+    type Output = PathAnswer;
+
+    fn slot(&self) -> Slot {
+        Slot::Path
+    }
+
+    fn label(&self) -> String {
         let path = match &self.question {
             PathQuestion::Destination(check) => Some(&check.path),
             PathQuestion::Readable(check) => check.paths.first(),
@@ -143,13 +149,15 @@ impl PathCheck {
         format!("Checking {path}")
     }
 
-    pub(super) fn run(self, control: &Control) -> Outcome {
-        let question = self.question.clone();
-        match unless_cancelled(control, move || question.answer()) {
-            Ok(Some(answer)) => Outcome::Done(Output::Path(self, answer)),
-            Ok(None) => Outcome::Cancelled,
-            Err(sentence) => Outcome::Failed(sentence),
-        }
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<PathAnswer>,
+    ) -> Result<PathAnswer, JobError> {
+        let question = self.question;
+        let answer = unless_cancelled(control, move || question.answer())?;
+        Ok(answer.ok_or(Cancelled)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::session::Tensors;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
@@ -56,7 +56,7 @@ pub(super) fn coarse(
     field: &TensorField,
     domain: &Domain,
     backend: &Backend,
-) -> Result<(TensorField, Mask), Fault> {
+) -> Result<(TensorField, Mask), JobError> {
     let mask = backend.install(|| domain.mask())?;
     let halves = backend.install(|| halved(field, &mask));
     Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
@@ -196,7 +196,7 @@ fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
 
 impl Trace {
     /// `None` where no path leads.
-    pub(super) fn run(&self) -> Option<Traced> {
+    pub fn path(&self) -> Option<Traced> {
         let Self { found, voxel } = self;
         let metric = found.pathway.metric();
         let place = metric.place_of(voxel.map(|v| v as i64))?;
@@ -309,7 +309,7 @@ impl FindPathway {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, JobError> {
         self.params.check().map_err(Error::from)?;
         let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;

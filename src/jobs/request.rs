@@ -1,40 +1,30 @@
 //! What can be asked of a worker, and what it answers.
 
+mod job;
 mod names;
 mod saving;
 
-use super::align::{AffineRead, AlignImages, Aligned, ReadAffine};
+use super::Loaded;
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
-use super::density::{MapDensity, Mapped};
-use super::export::{save_tractogram, save_with_values};
-use super::fault::Fault;
+use super::error::JobError;
 use super::fitting;
 use super::head;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
-use super::paths::{PathAnswer, PathCheck};
-use super::pathway::{FindPathway, Found, Trace, Traced};
-use super::place::{self, Place, Placed};
+use super::pathway::{FindPathway, Found};
 use super::resample::Resample;
-use super::segment::{ForSegment, Segmented};
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
-use super::{Loaded, Outcome, Values, Voice};
-use crate::compute::{Backend, BackendKind, Control, DataId};
-use crate::data::{Gradients, Grid, Mask, Region, Shape, TensorField, Tractogram, Volume};
-use crate::io::Format;
-use crate::solvers::level_set::Probe;
+use crate::compute::{Backend, Control, DataId};
+use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::solvers::tractogram::selection;
-use crate::solvers::{
-    curves, geodesic, gradient_check, tensor_check, tensor_fit, tracking, tractogram,
-};
+use crate::solvers::{curves, geodesic, tensor_fit, tracking, tractogram};
 use crate::{io, phantom};
 pub use saving::Whole;
-use saving::{save_shape, saved};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -96,24 +86,6 @@ pub enum Request {
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
     Compare(Box<ComparePathway>),
-    Trace(Trace),
-    /// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
-    CheckGradients {
-        /// The scan's image.
-        scan: DataId,
-        field: TensorField,
-        params: gradient_check::Params,
-    },
-    /// Reads six volumes as tensors in every known way.
-    CompareTensors {
-        volume: Volume,
-        params: tensor_check::Params,
-    },
-    Align(Box<AlignImages>),
-    ReadAffine(ReadAffine),
-    /// Counts where streamlines pass.
-    Density(Box<MapDensity>),
-    Segment(ForSegment),
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
     CommitNeeds(Box<FitCommit>),
@@ -128,95 +100,9 @@ pub enum Request {
     },
     /// Work on the streamlines of one layer.
     Bundle(Box<ForBundle>),
-    /// All files or none.
-    SaveTractogram {
-        tractogram: Tractogram,
-        path: PathBuf,
-        command: String,
-        /// What is written beside a TCK.
-        values: Values,
-    },
-    /// The same with all its values, of which those that a TCK does not hold go beside it.
-    SaveWithValues {
-        tractogram: Tractogram,
-        /// Of these alone.
-        only: Option<Arc<[bool]>>,
-        path: PathBuf,
-        command: String,
-        /// Files beside it may be replaced.
-        replace: bool,
-    },
-    /// Reads what is to be written in another file format.
-    PlanToConvert {
-        input: PathBuf,
-        output: PathBuf,
-        /// The image whose grid the streamlines are from.
-        reference: Option<PathBuf>,
-        /// About the input.
-        told: io::Told,
-    },
-    Convert {
-        plan: Box<io::convert::Plan>,
-        command: String,
-        /// Files beside the output may be replaced.
-        replace: bool,
-    },
-    /// One value a streamline as text, in their order.
-    SaveValues {
-        tractogram: Tractogram,
-        name: String,
-        path: PathBuf,
-    },
-    SaveVolume {
-        volume: Volume,
-        /// The file that it was opened from, whose type of values is kept.
-        from: Option<PathBuf>,
-        path: PathBuf,
-        command: String,
-    },
-    SaveMask {
-        mask: Mask,
-        path: PathBuf,
-        command: String,
-    },
-    /// Saves the voxels of a pathway of some width.
-    SavePathway {
-        found: Arc<Found>,
-        epsilon: f64,
-        path: PathBuf,
-        command: String,
-    },
-    /// Saves a region as a mask: on `grid`, or on its own if it is a mask.
-    SaveRegion {
-        shape: Arc<Shape>,
-        grid: Arc<Grid>,
-        path: PathBuf,
-        command: String,
-    },
     /// Regions by computation, and files of all of them.
     Regions(Box<ForRegions>),
-    SavePng {
-        size: [u32; 2],
-        rgba: Vec<u8>,
-        metadata: Vec<(String, String)>,
-        path: PathBuf,
-    },
-    /// Pictures that are there as a film.
-    SaveFilm {
-        path: PathBuf,
-        frames: Vec<PathBuf>,
-        per_s: u32,
-    },
     Session(SessionRequest),
-    Path(PathCheck),
-    /// The names of all graphics cards.
-    FindCards,
-    /// Opens a backend for all requests that start later.
-    UseBackend {
-        kind: BackendKind,
-    },
-    /// Has all kernels ready before the first of them is needed.
-    LoadKernels,
 }
 
 /// A written file, read back and found equal.
@@ -278,24 +164,6 @@ pub enum Output {
     },
     Pathway(Box<Found>),
     Compared(Box<Compared>),
-    Traced(Option<Box<Traced>>),
-    GradientsChecked {
-        scan: DataId,
-        output: Arc<gradient_check::Output>,
-    },
-    TensorsCompared {
-        /// Of the image.
-        of: DataId,
-        output: Arc<tensor_check::Output>,
-    },
-    Aligned(Box<Aligned>),
-    AffineRead(AffineRead),
-    Density(Box<Mapped>),
-    Segmented(Box<Segmented>),
-    /// What a surface is to begin with.
-    Begun(String, Mask),
-    /// What a sample of an image says of the structure.
-    Probed(DataId, Probe),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),
@@ -305,59 +173,16 @@ pub enum Output {
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
     Saved(Saved),
-    /// What is left out of a conversion.
-    Planned(Box<io::convert::Plan>),
-    Converted(io::convert::Converted, Option<Whole>),
     Session(SessionOutput),
-    Path(PathCheck, PathAnswer),
     Regions(OfRegions),
-    /// Names in the driver's order, or why there are none.
-    Cards(Result<Arc<[String]>, String>),
-    Placed(Placed),
-    KernelsLoaded,
 }
 
 impl Request {
-    pub(super) fn run(self, place: &Place, control: &Control, voice: &Voice) -> Outcome {
-        let backend = place.backend();
+    pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
-            Self::UseBackend { kind } => place
-                .change(kind)
-                .map_or_else(Outcome::Failed, |p| Outcome::Done(Output::Placed(p))),
-            Self::Session(request) => {
-                let again = Box::new(Self::Session(request.clone()));
-                request.run(&place.sessions, &backend, control).map_or_else(
-                    |fault| fault.outcome(again),
-                    |o| Outcome::Done(Output::Session(o)),
-                )
+            Self::Session(_) | Self::Steer(_) => {
+                Err(JobError::Sentence("This is for no solver".to_owned()))
             }
-            Self::Steer(wanted) => {
-                let again = Box::new(Self::Steer(wanted.clone()));
-                let steered = wanted.run(place, &backend, control, voice);
-                steered.map_or_else(
-                    |fault| fault.outcome(again),
-                    |s| Outcome::Done(Output::Steered(Box::new(s))),
-                )
-            }
-            Self::Path(check) => check.run(control),
-            request => {
-                let again = Box::new(request.clone());
-                let mut solved = request.solve(&backend, control);
-                if let (Ok(Output::Pathway(found)), Some(lend)) = (&mut solved, place.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                solved.map_or_else(|fault| fault.outcome(again), Outcome::Done)
-            }
-        }
-    }
-
-    pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
-        match self {
-            Self::UseBackend { .. } | Self::Session(_) | Self::Steer(_) | Self::Path(_) => {
-                Err(Fault::Said("This is for no solver".to_owned()))
-            }
-            Self::FindCards => Ok(Output::Cards(place::cards().map(Into::into))),
-            Self::LoadKernels => place::load_kernels(backend, control),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)
             }
@@ -420,29 +245,6 @@ impl Request {
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
-            Self::Trace(trace) => Ok(Output::Traced(trace.run().map(Box::new))),
-            Self::CheckGradients {
-                scan,
-                field,
-                params,
-            } => {
-                let output = gradient_check::check(&field, &params, backend, control)?;
-                Ok(Output::GradientsChecked {
-                    scan,
-                    output: Arc::new(output),
-                })
-            }
-            Self::CompareTensors { volume, params } => {
-                let output = tensor_check::compare(&volume, &params, backend, control)?;
-                Ok(Output::TensorsCompared {
-                    of: volume.id(),
-                    output: Arc::new(output),
-                })
-            }
-            Self::Align(wanted) => Ok(Output::Aligned(Box::new(wanted.run(backend, control)?))),
-            Self::ReadAffine(wanted) => Ok(Output::AffineRead(wanted.run()?)),
-            Self::Density(wanted) => Ok(Output::Density(Box::new(wanted.run(backend, control)?))),
-            Self::Segment(work) => work.run(backend, control),
             Self::Commit(wanted) => {
                 let done = wanted.run(backend, control)?;
                 Ok(Output::Committed(Box::new(done)))
@@ -456,143 +258,12 @@ impl Request {
                 Ok(Output::Selected(kept, selection))
             }
             Self::Bundle(work) => work.run(backend, control),
-            Self::SaveTractogram {
-                tractogram,
-                path,
-                command,
-                values,
-            } => {
-                let all = Whole::from(&tractogram);
-                let (what, whole) = save_tractogram(tractogram, &values, &path, &command, control)
-                    .map_err(|e| e.to_string())?;
-                saved(path, what, whole.then_some(all))
-            }
-            Self::SaveWithValues {
-                tractogram,
-                only,
-                path,
-                command,
-                replace,
-            } => {
-                let all = only.is_none().then(|| Whole::from(&tractogram));
-                let tractogram = match only {
-                    Some(marks) => selection::copied(&tractogram, &marks, memory_for_curves())?,
-                    None => tractogram,
-                };
-                // The document names the grid; it is none of the streamlines' own data.
-                let grid = Format::named(&path).and_then(|f| f.grid_loss(&tractogram));
-                let done = save_with_values(tractogram, &path, &command, replace, control);
-                let done = done.map_err(|e| e.to_string())?;
-                let lost = done.losses.iter().any(|l| Some(l) != grid.as_ref());
-                let whole = all.filter(|_| !lost);
-                Ok(Output::Converted(done, whole))
-            }
-            Self::PlanToConvert {
-                input,
-                output,
-                reference,
-                told,
-            } => {
-                let plan = io::convert::plan(&input, &output, reference.as_deref(), &told, control);
-                Ok(Output::Planned(Box::new(plan.map_err(|e| e.to_string())?)))
-            }
-            Self::Convert {
-                plan,
-                command,
-                replace,
-            } => {
-                let converted = plan.write(replace, &command, control);
-                Ok(Output::Converted(
-                    converted.map_err(|e| e.to_string())?,
-                    None,
-                ))
-            }
-            Self::SaveValues {
-                tractogram,
-                name,
-                path,
-            } => {
-                io::scalars::save_weights(&path, &tractogram, &name).map_err(|e| e.to_string())?;
-                saved(path, io::words::counted(tractogram.len(), "weight"), None)
-            }
-            Self::SaveVolume {
-                volume,
-                from,
-                path,
-                command,
-            } => {
-                let losses =
-                    io::convert::save_volume(&path, &volume, from.as_deref(), &command, control)
-                        .map_err(|e| e.to_string())?;
-                let table = io::label_table::save_of(&path, volume.labels.as_deref());
-                let what = match table.map_err(|e| e.to_string())? {
-                    Some(_) => "label map, with its names beside it",
-                    None => "volume",
-                };
-                Ok(Output::Saved(Saved {
-                    path,
-                    what: what.to_owned(),
-                    whole: Some(volume.id().into()),
-                    losses,
-                }))
-            }
-            Self::SaveMask {
-                mask,
-                path,
-                command,
-            } => {
-                let id = mask.id();
-                let what = save_shape(&Shape::Mask(mask), &path, &command, control)?;
-                // A surface is not the mask's voxels.
-                let whole = what.is_none().then(|| id.into());
-                saved(path, what.unwrap_or("mask").to_owned(), whole)
-            }
-            Self::SavePathway {
-                found,
-                epsilon,
-                path,
-                command,
-            } => {
-                let shape = Shape::Mask(backend.install(|| found.mask(epsilon)));
-                let what = save_shape(&shape, &path, &command, control)?;
-                saved(path, what.unwrap_or("mask").to_owned(), None)
-            }
-            Self::SaveRegion {
-                shape,
-                grid,
-                path,
-                command,
-            } => {
-                let shape = match io::surface::is_named(&path) {
-                    true => shape,
-                    false => Arc::new(Shape::Mask(shape.mask_on(&grid).whole())),
-                };
-                let what = save_shape(&shape, &path, &command, control)?;
-                saved(path, what.unwrap_or("region").to_owned(), None)
-            }
             Self::Regions(work) => work.run(backend, control),
-            Self::SavePng {
-                size,
-                rgba,
-                metadata,
-                path,
-            } => {
-                io::png::save(&path, size, &rgba, &metadata).map_err(|e| e.to_string())?;
-                saved(path, "picture".to_owned(), None)
-            }
-            Self::SaveFilm {
-                path,
-                frames,
-                per_s,
-            } => {
-                super::film::save(&path, &frames, per_s, control).map_err(|e| e.to_string())?;
-                saved(path, "film".to_owned(), None)
-            }
         }
     }
 }
 
 /// Bytes; some is left for what follows: the file, the window.
-pub(super) fn memory_for_curves() -> Option<u64> {
+pub fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
 }

@@ -1,7 +1,7 @@
 //! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
 
 use super::Values;
-use super::fault::Fault;
+use super::error::JobError;
 use super::open::{with_lengths, with_target_names};
 use super::request::{Output, memory_for_curves};
 use crate::compute::{Backend, Control};
@@ -51,7 +51,11 @@ pub struct Shot {
     pub coarse: bool,
 }
 
-pub(super) fn shoot(wanted: Shoot, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+pub(super) fn shoot(
+    wanted: Shoot,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Output, JobError> {
     let Shoot {
         field,
         medium,

@@ -13,9 +13,9 @@ pub use beside::Beside;
 pub(super) use held::Memory;
 pub use near::{Met, Near, Thing};
 
-use super::Voice;
-use super::fault::Fault;
-use super::place::Place;
+use super::PartialSender;
+use super::Worker;
+use super::error::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::{BrickImage, Mask, Volume};
 use crate::solvers::level_set::{
@@ -24,6 +24,8 @@ use crate::solvers::level_set::{
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+pub(super) type PartialSteered<'a> = PartialSender<'a, Steered>;
 
 /// A sphere that a hand placed, by its number.
 pub type Hand = (u64, Sphere);
@@ -203,7 +205,7 @@ pub struct Leaked {
 
 impl Leaked {
     /// Where a run leaked, if it ended by that.
-    pub(super) fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
+    pub fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
             return None;
         };
@@ -234,14 +236,13 @@ pub struct Figures {
 impl Steer {
     pub(super) fn run(
         self,
-        place: &Place,
+        worker: &Worker,
         backend: &Backend,
         control: &Control,
-        voice: &Voice,
-    ) -> Result<Steered, Fault> {
+        partial: &PartialSteered,
+    ) -> Result<Steered, JobError> {
         control.begin("Steering the surface", 0);
-        place
-            .steered
-            .steer(self, place.lends.get(), backend, control, voice)
+        let memory = worker.memory::<Memory>();
+        memory.steer(self, worker.lends.get(), backend, control, partial)
     }
 }

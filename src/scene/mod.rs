@@ -315,7 +315,7 @@ fn lines(state: &State) -> Vec<Lines> {
     };
     // Around the chosen the others of their layer are faint, and never over them.
     let faint = state.chosen().and_then(|chosen| {
-        let known = state.session.bundle.extract.known().is_some();
+        let known = state.session.bundle.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
         let Content::Tractogram(all) = &layer.content else {
             return None;
@@ -385,7 +385,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
     let chosen = state.chosen()?;
     let layer = state.document.layer(chosen.layer)?;
-    let (_, some) = state.session.bundle.extract.known()?;
+    let (_, some) = state.session.bundle.extract.shown()?;
     let style = match layer.display.line_style {
         LineStyle::Lines { width_px } => LineStyle::Lines {
             width_px: width_px * 2.0 + 1.0,

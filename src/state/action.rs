@@ -19,7 +19,8 @@ use crate::data::region::RegionId;
 use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Told;
-use crate::jobs::{BackendKind, Event, Job, PathCheck, Request, Slot};
+use crate::jobs;
+use crate::jobs::{AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};
 use crate::solvers::curves::StopReason;
 use crate::solvers::region::Found;
 use crate::solvers::{curves, tensor_fit};
@@ -306,13 +307,17 @@ pub enum Action {
     StartGuide,
     LeaveGuide,
     // From the jobs
-    JobStarted(Job),
+    JobStarted(JobHandle),
     Event(Event),
     /// A picture is drawn, and the job of another ticket writes it; or it could not be drawn: a sentence.
     ShotTaken {
         ticket: u64,
         path: PathBuf,
         writing: Result<u64, String>,
+    },
+    /// A picture was not drawn to its end, because the user stopped it.
+    ShotCancelled {
+        ticket: u64,
     },
 }
 
@@ -342,8 +347,10 @@ impl BeforeDrag {
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Effect {
-    Submit(Request),
+    Submit(Box<dyn AnyJob<super::State>>),
     Cancel(Slot),
+    /// All jobs about the document.
+    CancelOfDocument,
     /// Jobs refuse to take more memory, bytes.
     LimitMemory(Option<u64>),
     CopyText(String),
@@ -353,6 +360,27 @@ pub enum Effect {
     Close,
     /// The list of recent files or a setting changed: remember it.
     Store,
+}
+
+impl Effect {
+    pub fn submit(job: impl Receive<super::State>) -> Self {
+        Self::Submit(Box::new(job))
+    }
+
+    /// The job that is submitted, where it is of this type.
+    pub fn job<J: Job>(&self) -> Option<&J> {
+        match self {
+            Self::Submit(job) => job.job(),
+            _ => None,
+        }
+    }
+}
+
+/// What came of a job, for the state.
+pub type Event = jobs::Event<super::State>;
+
+impl JobState for super::State {
+    type Effect = Effect;
 }
 
 /// What is done with several regions at once.

@@ -4,7 +4,7 @@
 mod reach;
 mod working;
 
-pub use super::derived::{ByPtr, Derived};
+pub use super::core::live::{ByPtr, Live, LiveKey};
 pub use reach::lines_of;
 pub use working::{
     Chosen, ColumnKey, ConnectKey, Connected, OrderKey, Origin, ProfileKey, Profiled, Same,

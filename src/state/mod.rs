@@ -5,15 +5,19 @@
 //! [`Session`] is what happens meanwhile.
 
 pub mod action;
+pub mod alignment;
 pub mod bundle;
 pub mod camera;
 mod changes;
 pub mod comparing;
+pub mod core;
 pub mod defaults;
-mod derived;
+pub mod density;
+pub mod device;
 pub mod document;
 pub mod drawing;
 pub mod edits;
+pub mod files;
 pub mod filter;
 pub mod glyph_look;
 pub mod history;
@@ -27,6 +31,7 @@ pub mod pathways;
 pub mod pictures;
 pub mod recipe;
 pub mod recipes;
+pub mod regions;
 pub mod report;
 pub mod sampling;
 pub mod saved;
@@ -35,6 +40,7 @@ pub mod segment;
 pub mod session;
 pub mod settings;
 pub mod space;
+pub mod tensors;
 pub mod unsaved;
 pub mod update;
 pub mod view;
@@ -50,11 +56,11 @@ use std::path::PathBuf;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
-    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, Job, Leaked, Met, Near, NoFfmpeg,
-    PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced,
-    Values, Visit, Which,
+    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near,
+    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
+    Surfaced, Values, Visit, Which,
 };
-pub use action::{Action, Effect, Phase, RegionsChange};
+pub use action::{Action, Effect, Event, Phase, RegionsChange};
 pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
@@ -139,7 +145,7 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &Job| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
@@ -162,7 +168,7 @@ impl State {
     /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
-        let known = self.session.bundle.stopped.known();
+        let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 

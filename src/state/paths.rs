@@ -1,55 +1,72 @@
 //! What is known about the path that is typed: kept by the question, so that an answer holds for exactly this path.
 
-use super::Effect;
-use super::derived::Derived;
+use super::core::live::{Live, LiveKey, Order, Pace};
 use super::session::Exports;
-use crate::jobs::{PathAnswer, PathCheck};
+use super::update::ended;
+use super::{Effect, State};
+use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive};
 
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     /// The places before the present export: a place that took no file is not remembered.
     pub exports_before: Option<Exports>,
-    answer: Derived<PathCheck, PathAnswer>,
+    answer: Live<PathCheck, PathAnswer>,
     /// The number of the question that failed.
     failed: Option<u64>,
 }
 
 impl Paths {
     /// Puts a question in place of the one before.
-    pub(super) fn ask(&mut self, check: PathCheck) -> Effect {
+    pub(super) fn ask(&mut self, check: PathCheck, effects: &mut Vec<Effect>) {
         self.failed = None;
-        self.answer.ask(None);
-        self.answer.ask(Some(check.clone()));
-        Effect::Submit(crate::jobs::Request::Path(check))
+        // Questions have numbers: each is another key.
+        if let Order::Start(check, _) = self.answer.follow(Some(&check), false, Pace::Newest) {
+            effects.push(Effect::submit(check));
+        }
     }
 
-    pub(super) fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
+    fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
         if self.is_open(check) {
-            self.answer.done(answer);
+            self.answer.finish(answer);
         }
     }
 
     /// The disk was not asked, or the user did not wait for it.
     pub(super) fn fail(&mut self) {
-        self.failed = self.answer.asked().map(|check| check.number);
+        self.failed = self.answer.running().map(|check| check.number);
         self.answer.fail();
     }
 
     /// The answer to exactly this question; `None`: there is none yet.
     pub fn answer(&self, check: &PathCheck) -> Option<&PathAnswer> {
-        self.answer
-            .known()
+        let shown = self.answer.shown();
+        shown
             .filter(|(known, _)| *known == check)
             .map(|(_, answer)| answer)
     }
 
     /// Whether this question is on its way.
     pub fn is_open(&self, check: &PathCheck) -> bool {
-        self.answer.asked() == Some(check)
+        self.answer.running() == Some(check)
     }
 
     /// Whether this question gets no answer.
     pub fn has_failed(&self, check: &PathCheck) -> bool {
         self.failed == Some(check.number)
+    }
+}
+
+impl LiveKey for PathCheck {}
+
+impl Receive<State> for PathCheck {
+    fn receive(
+        &self,
+        delivery: Delivery<PathAnswer>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, answer, _, _| {
+            state.session.paths.done(self, answer);
+        });
     }
 }

@@ -1,8 +1,10 @@
 //! Pathways: what is asked of the live one, and those that were kept.
 
+pub mod jobs;
+
 use super::Phase;
+use super::core::live::{Live, LiveKey};
 use super::defaults::CATEGORIES;
-use super::derived::Derived;
 use super::document::{Basis, Document, LayerId};
 use super::session::Exports;
 use super::volume_look::Cut;
@@ -10,7 +12,7 @@ use super::words::{counted, fixed, with_unit};
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
 pub use crate::jobs::Weakest;
-use crate::jobs::{Compared, FoundPathway, Job, KnownPairs, KnownPathway, Slot, TracedPath};
+use crate::jobs::{Compared, FoundPathway, JobHandle, KnownPairs, KnownPathway, Slot, TracedPath};
 use crate::solvers::pathway::{Params, Path};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -289,6 +291,17 @@ pub struct Asked {
     pub params: Params,
 }
 
+impl LiveKey for Asked {}
+
+/// A voxel under the pointer, with the image that it is of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HoverKey {
+    pub of: DataId,
+    pub voxel: [usize; 3],
+}
+
+impl LiveKey for HoverKey {}
+
 impl PartialEq for Asked {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| a.role == b.role && Arc::ptr_eq(&a.shape, &b.shape);
@@ -327,7 +340,7 @@ pub struct Working {
     /// The live one is coarse.
     pub unsettled: bool,
     /// The live one beside random pairs, and why it could not be compared.
-    pub compared: Derived<Asked, Arc<Compared>>,
+    pub compared: Live<Asked, Arc<Compared>>,
     pub not_compared: Option<String>,
     /// For the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
@@ -335,9 +348,8 @@ pub struct Working {
     pub known: [Option<Arc<KnownPathway>>; 2],
     /// How long the last full ones took: on a metric that was there, and on one made for it.
     pub full_ms: [Option<f64>; 2],
-    /// The voxel under the pointer, with the image that it is of, and the best path through it.
-    pub pointed: Option<(DataId, [usize; 3])>,
-    pub hovered: Option<TracedPath>,
+    /// The best path through the voxel under the pointer; `None`: no path leads through it.
+    pub hover: Live<HoverKey, Option<TracedPath>>,
     /// A kept one.
     pub selected: Option<LayerId>,
     /// A kept one that is being solved again, and those that could not be.
@@ -434,7 +446,7 @@ impl super::State {
             Some(Standing::Coarse) => {
                 let live = self.session.pathways.live.as_ref().map(|l| Asked::of(l));
                 let mut jobs = self.session.jobs.iter();
-                let late = |j: &Job| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
+                let late = |j: &JobHandle| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
                 live != self.document.wanted_pathway() && jobs.any(late)
             }
         }
@@ -445,7 +457,7 @@ impl super::State {
         // The figures of random pairs belong to the full result of the same regions and parameters.
         let live = self.session.pathways.live.as_ref();
         let live = live.filter(|live| !live.coarse)?;
-        let known = self.session.pathways.compared.known();
+        let known = self.session.pathways.compared.shown();
         known
             .filter(|(asked, _)| **asked == Asked::of(live))
             .map(|(_, compared)| compared)
@@ -457,11 +469,16 @@ impl super::State {
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
+    /// The best path through the voxel that was under the pointer last.
+    pub fn path_hovered(&self) -> Option<&TracedPath> {
+        self.session.pathways.hover.shown()?.1.as_ref()
+    }
+
     /// The best path through the voxel under the pointer.
     pub fn path_pointed(&self) -> Option<&TracedPath> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
-        let hovered = working.hovered.as_ref();
+        let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
 

@@ -1,5 +1,7 @@
 //! Pictures to take: one, or the frames of a whole turn.
 
+pub mod jobs;
+
 use super::{Camera, Pane, State};
 use std::path::{Path, PathBuf};
 

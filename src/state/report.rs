@@ -106,7 +106,7 @@ fn filter(state: &State) -> Value {
         "weighing": working.running.is_some(),
         "refused": state.cannot_filter(),
         "failed": working.failed,
-        "counted": working.needs.known().map(|(_, needs)| needs.demand.segments),
+        "counted": working.needs.shown().map(|(_, needs)| needs.demand.segments),
         "weights": weighed,
     })
 }

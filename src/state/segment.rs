@@ -1,5 +1,6 @@
 //! Segmentation: what the surface begins with and what steers it; what happens meanwhile.
 
+pub mod jobs;
 mod measured;
 
 use super::document::{Content, Document, Layer, LayerId};

@@ -2,6 +2,7 @@
 
 use super::bundle::Working;
 pub use super::comparing::{Comparing, Snapshot};
+use super::core::live::LiveKey;
 use super::document::LayerId;
 use super::filter;
 use super::making::{Labels, Making};
@@ -19,7 +20,7 @@ use super::{Document, Recipe};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
-use crate::jobs::{BackendKind, CardFailure, FitKey, Folder, Job, Request, Slot};
+use crate::jobs::{AnyJob, BackendKind, DeviceFailure, FitKey, Folder, JobHandle, Slot};
 use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::{gradient_check, tensor_check};
@@ -78,7 +79,7 @@ pub enum Topic {
 #[derive(Clone, Debug, Default)]
 pub struct Stranded {
     /// The last of each slot.
-    pub requests: Vec<Request>,
+    pub requests: Vec<Box<dyn AnyJob<super::State>>>,
     /// The live curves.
     pub live: bool,
     /// The CPU was asked for: it does all this as soon as it is open.
@@ -109,6 +110,8 @@ pub struct StopKey {
     pub of: [DataId; 2],
     pub reason: curves::StopReason,
 }
+
+impl LiveKey for StopKey {}
 
 /// Live curves through the crosshair's voxel.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -296,7 +299,7 @@ pub struct Session {
     /// Names of the graphics cards, or why there are none; `None` while nobody has looked.
     pub cards: Option<Result<Arc<[String]>, String>>,
     pub stranded: Stranded,
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobHandle>,
     pub snapshots: Vec<Arc<Snapshot>>,
     pub comparing: Option<Comparing>,
     /// Pictures of a whole turn.
@@ -522,9 +525,14 @@ impl Session {
     }
 
     /// A job failed on a graphics card; it may run on the CPU.
-    pub fn failed_on_card(&mut self, slot: Slot, failure: CardFailure) {
+    pub fn failed_on_card(
+        &mut self,
+        slot: Slot,
+        failure: DeviceFailure,
+        job: Box<dyn AnyJob<super::State>>,
+    ) {
         self.forget_failures(slot);
-        self.stranded.requests.push(*failure.request);
+        self.stranded.requests.push(job);
         self.add(Message {
             severity: Severity::Error,
             text: failure.found,

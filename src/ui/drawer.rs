@@ -104,9 +104,9 @@ fn head(
     }
     let right = paint::inset(inner, 0.0, 32.0);
     let ready = match drawer {
-        Drawer::Table => state.session.bundle.order.known().is_some(),
-        Drawer::Profile => state.session.bundle.profile.known().is_some(),
-        Drawer::Matrix => state.session.bundle.connect.known().is_some(),
+        Drawer::Table => state.session.bundle.order.shown().is_some(),
+        Drawer::Profile => state.session.bundle.profile.shown().is_some(),
+        Drawer::Matrix => state.session.bundle.connect.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
@@ -162,7 +162,7 @@ fn facts(state: &State, drawer: Drawer) -> String {
             let Some((_, lines)) = state.bundle() else {
                 return String::new();
             };
-            let known = working.order.known();
+            let known = working.order.shown();
             let Some((_, rows)) = known.filter(|(key, _)| key.of == lines.id()) else {
                 return String::new();
             };
@@ -177,12 +177,12 @@ fn facts(state: &State, drawer: Drawer) -> String {
             }
             words
         }
-        Drawer::Profile => working.profile.known().map_or(String::new(), |(_, found)| {
+        Drawer::Profile => working.profile.shown().map_or(String::new(), |(_, found)| {
             let lines = streamlines(found.profile.lines as u64);
             let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
             format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),
-        Drawer::Matrix => working.connect.known().map_or(String::new(), |(_, found)| {
+        Drawer::Matrix => working.connect.shown().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;
             let both = c.looked_at - c.one_end - c.no_end;
             let all = streamlines(c.looked_at as u64);

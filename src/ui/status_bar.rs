@@ -5,7 +5,7 @@ use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
 use crate::state::pictures::Turning;
-use crate::state::{Action, Job, Slot, State};
+use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::{Duration, Instant};
 
@@ -180,7 +180,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
 }
 
 /// The job that has run longest, once it is worth showing.
-fn slowest(state: &State) -> Option<&Job> {
+fn slowest(state: &State) -> Option<&JobHandle> {
     let jobs = state.session.jobs.iter();
     // A graphics card takes as long as it takes: nothing to cancel.
     let jobs = jobs.filter(|j| j.slot != Slot::Device);
@@ -206,7 +206,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     })
 }
 
-fn running<'a>(ui: &Ui, state: &State, job: &'a Job) -> Shown<'a> {
+fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let mut progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
     let open = job.slot == Slot::Commit && progress.stage == job.label;

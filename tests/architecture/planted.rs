@@ -131,6 +131,12 @@ fn planted_imports() {
             "use crate::solvers::tracking as t;\nfn f() { t::track() }",
             2,
         ),
+        (
+            "src/state/alignment/jobs.rs",
+            "use crate::io::affine;\nuse crate::ui::Memory;",
+            2,
+        ),
+        ("src/state/alignment/mod.rs", "use crate::io::affine;", 1),
         ("src/ui/theme.rs", "use crate::jobs::Jobs;", 1),
         ("src/ui/files.rs", "use crate::compute::thread;", 1),
         ("src/ui/files.rs", "fn f() { std::thread::spawn(g) }", 1),

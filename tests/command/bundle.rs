@@ -276,7 +276,7 @@ fn table() {
             .session
             .bundle
             .order
-            .known()
+            .shown()
             .unwrap()
             .1
             .to_vec()
@@ -309,7 +309,7 @@ fn table() {
     let marks = desk.window.state.chosen().unwrap().marks.0.clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
-    let (_, drawn) = desk.window.state.session.bundle.extract.known().unwrap();
+    let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
     // All means all that the filter leaves.
     desk.act(BundleAction::ChooseAll);
@@ -331,7 +331,7 @@ fn table() {
     }));
     let before = order(&desk);
     desk.window.act(Action::DeleteLayer(all));
-    assert!(desk.window.state.session.bundle.order.known().is_none());
+    assert!(desk.window.state.session.bundle.order.shown().is_none());
     desk.window.act(Action::Undo);
     assert_eq!(order(&desk), before);
     desk.act(BundleAction::Sort(TableView {
@@ -477,7 +477,7 @@ fn looks() {
     }));
     desk.act(BundleAction::Open(Some(Drawer::Profile)));
     let mean = |desk: &Desk| {
-        let (_, found) = desk.window.state.session.bundle.profile.known().unwrap();
+        let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
     };
@@ -499,7 +499,7 @@ fn looks() {
         shown: Shown::Value,
     }));
     desk.act(BundleAction::Open(Some(Drawer::Matrix)));
-    let (_, found) = desk.window.state.session.bundle.connect.known().unwrap();
+    let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
     assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);

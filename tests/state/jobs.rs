@@ -1,5 +1,6 @@
 //! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
 
+mod any;
 mod film;
 
 use crate::support::{test, wait_for};
@@ -9,12 +10,16 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, CompletePath, Event, Job, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
-    PathQuestion, Request, Slot, Values, Which,
+    BackendKind, CompletePath, JobHandle, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
+    PathQuestion, Receive, Request, Slot, Values, Which,
 };
-use arcuate::solvers::curves::{self, Params, Seeding};
+use arcuate::solvers::curves;
+use arcuate::solvers::curves::{Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::Rules;
+use arcuate::state::device::jobs::{FindCards, UseBackend};
+use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -48,10 +53,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("jobs::the window frees no streamlines", freed_by_a_worker),
     ];
-    own.into_iter().chain(film::tests()).collect()
+    let all = own.into_iter().chain(any::tests());
+    all.chain(film::tests()).collect()
 }
 
-fn jobs() -> Jobs {
+fn jobs() -> Jobs<State> {
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     Jobs::new(backend, Arc::new(|| {}))
 }
@@ -90,31 +96,29 @@ fn slow_disk() {
         Ok(())
     });
     let watch = io::disk::watch(slow.path(), watcher);
-    let complete = |number: u64, folder: &Path| {
-        Request::Path(PathCheck {
-            number,
-            question: PathQuestion::Complete(CompletePath {
-                text: String::new(),
-                kept: String::new(),
-                path: folder.to_owned(),
-                within: true,
-            }),
-        })
+    let complete = |number: u64, folder: &Path| PathCheck {
+        number,
+        question: PathQuestion::Complete(CompletePath {
+            text: String::new(),
+            kept: String::new(),
+            path: folder.to_owned(),
+            within: true,
+        }),
     };
     let mut jobs = jobs();
     jobs.submit(complete(1, slow.path()));
     let second = jobs.submit(complete(2, quick.path()));
     let event = jobs.wait(&second, |_| {});
-    let Outcome::Done(Output::Path(check, PathAnswer::Complete(found))) = event.outcome else {
-        panic!("{:?}", event.outcome);
+    let Some(Outcome::Done(PathAnswer::Complete(found))) = event.outcome::<PathCheck>() else {
+        panic!("{event:?}");
     };
-    assert_eq!((check.number, &*found.text), (2, "a.tck"));
+    assert_eq!(found.text, "a.tck");
     drop(release);
     drop(watch);
 }
 
 /// Polls as a window does until `done`.
-fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+fn poll(jobs: &mut Jobs<State>, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     let mut events = Vec::new();
     wait_for("an answer", || {
         events.extend(jobs.poll());
@@ -123,8 +127,15 @@ fn poll(jobs: &mut Jobs, mut done: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     events
 }
 
+/// What came of a job that is waited for.
+fn outcome<J: Receive<State>>(jobs: &mut Jobs<State>, job: J) -> Outcome<J::Output> {
+    let job = jobs.submit(job);
+    let event = jobs.wait(&job, |_| {});
+    event.into_outcome::<J>().expect("an outcome")
+}
+
 /// Waits until a job has begun its work.
-fn wait_until_started(job: &Job) {
+fn wait_until_started(job: &JobHandle) {
     wait_for("a beginning", || {
         (job.control.progress().total > 0).then_some(())
     });
@@ -147,8 +158,8 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Outcome::Done(Output::Tracked { output, .. }) = &events[0].outcome else {
-        panic!("{:?}", events[0].outcome)
+    let Some(Outcome::Done(Output::Tracked { output, .. })) = events[0].outcome::<Request>() else {
+        panic!("{:?}", events[0])
     };
     assert_eq!(output.fates.iter().sum::<u64>(), 50);
 }
@@ -161,9 +172,9 @@ fn cancelled() {
     jobs.cancel(Slot::Live);
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(
-        matches!(events[0].outcome, Outcome::Cancelled),
+        matches!(events[0].ending(), Outcome::Cancelled),
         "{:?}",
-        events[0].outcome
+        events[0]
     );
     let progress = job.control.progress();
     assert!(progress.done < progress.total, "{progress:?}");
@@ -190,7 +201,7 @@ fn saves_finish_on_closing() {
     for path in &paths {
         let path = path.clone();
         let command = "test".to_owned();
-        jobs.submit(Request::SaveTractogram {
+        jobs.submit(SaveTractogram {
             tractogram: tractogram.clone(),
             path,
             command,
@@ -228,7 +239,7 @@ fn tables_stop() {
     let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
     jobs.cancel(Slot::Save);
     for job in all {
-        let outcome = jobs.wait(&job, |_| {}).outcome;
+        let outcome = jobs.wait(&job, |_| {}).ending();
         assert!(
             matches!(outcome, Outcome::Cancelled),
             "{}: {outcome:?}",
@@ -247,8 +258,8 @@ fn failures_are_sentences() {
         gradients: Vec::new(),
     });
     let events = poll(&mut jobs, |events| !events.is_empty());
-    let Outcome::Failed(sentence) = &events[0].outcome else {
-        panic!("{:?}", events[0].outcome)
+    let Outcome::Failed(sentence) = events[0].ending() else {
+        panic!("{:?}", events[0])
     };
     assert!(
         sentence.contains("/no/such/scan.nii.gz") && sentence.lines().count() == 1,
@@ -256,11 +267,10 @@ fn failures_are_sentences() {
     );
 }
 
-fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome {
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Output> {
     let mut jobs = jobs();
     let path = path.to_owned();
-    let job = jobs.submit(Request::Open { path, gradients });
-    jobs.wait(&job, |_| {}).outcome
+    outcome(&mut jobs, Request::Open { path, gradients })
 }
 
 /// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
@@ -344,21 +354,17 @@ fn gradients_beside_and_named() {
 /// One that cannot be opened leaves the jobs where they are.
 fn backends_change() {
     let mut jobs = jobs();
-    let mut open = |kind| {
-        let job = jobs.submit(Request::UseBackend { kind });
-        jobs.wait(&job, |_| {}).outcome
-    };
+    let mut open = |kind| outcome(&mut jobs, UseBackend { kind });
     let Outcome::Failed(sentence) = open(BackendKind::Cuda(Which::Number(4_000))) else {
         panic!("no machine has so many cards")
     };
     assert!(!sentence.contains("--"), "{sentence}");
-    let Outcome::Done(Output::Placed(placed)) = open(BackendKind::Cpu) else {
+    let Outcome::Done(placed) = open(BackendKind::Cpu) else {
         panic!("there is a CPU")
     };
     assert_eq!(placed.kind, BackendKind::Cpu);
     assert!(placed.label.starts_with("CPU 2 threads"), "{placed:?}");
-    let job = jobs.submit(Request::FindCards);
-    let Outcome::Done(Output::Cards(cards)) = jobs.wait(&job, |_| {}).outcome else {
+    let Outcome::Done(cards) = outcome(&mut jobs, FindCards) else {
         panic!("having none is no failure")
     };
     match cards {
@@ -447,7 +453,7 @@ fn freed_by_a_worker() {
         jobs.submit(Request::Bundle(Box::new(filter)));
     }
     let shown = poll(&mut jobs, |events| {
-        let done = |e: &Event| matches!(e.outcome, Outcome::Done(_));
+        let done = |e: &Event| matches!(e.ending(), Outcome::Done(_));
         events.iter().any(done)
     });
     drop(shown);

@@ -6,9 +6,15 @@
 use arcuate_tests as support;
 
 mod jobs;
+mod live;
 mod space;
 mod update;
 
 fn main() {
-    support::run([jobs::tests(), space::tests(), update::tests()])
+    support::run([
+        jobs::tests(),
+        live::tests(),
+        space::tests(),
+        update::tests(),
+    ])
 }

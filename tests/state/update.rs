@@ -22,13 +22,15 @@ mod undone;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, start_of_new_job, test};
+use crate::support::{Random, event_of, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{AnyJob, Delivery, Job, Jobs, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
+use arcuate::state::Event;
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -151,18 +153,28 @@ fn file(path: &str, loaded: Loaded) -> Event {
         mask_beside: None,
         gradients_refused: None,
     };
-    Event {
+    event_of(Delivery {
         slot: Slot::Load,
         ticket: 1,
         wall_ms: 1.0,
         outcome: Outcome::Done(output),
+    })
+}
+
+/// The job of an only effect.
+fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
+    match effects {
+        [effect] => effect.job(),
+        _ => None,
     }
 }
 
 /// Carries effects out at once, as the command line does; gives the requests that were made.
 struct Window {
     state: State,
-    jobs: Jobs,
+    jobs: Jobs<State>,
+    /// The jobs that were submitted, and those of them that are requests still.
+    submitted: Vec<Box<dyn AnyJob<State>>>,
     requests: Vec<Request>,
     /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
     /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
@@ -170,6 +182,7 @@ struct Window {
     holding: bool,
     held: Vec<Event>,
     cancelled: Vec<Slot>,
+    cancelled_of_document: bool,
     copied: Vec<String>,
 }
 
@@ -180,7 +193,9 @@ impl Window {
         Self {
             state: State::new(String::new()),
             jobs,
+            submitted: Vec::new(),
             requests: Vec::new(),
+            cancelled_of_document: false,
             holding: false,
             held: Vec::new(),
             cancelled: Vec::new(),
@@ -209,13 +224,18 @@ impl Window {
                     self.cancelled.push(slot);
                     continue;
                 }
+                Effect::CancelOfDocument => {
+                    self.cancelled_of_document = true;
+                    continue;
+                }
                 Effect::CopyText(text) => {
                     self.copied.push(text);
                     continue;
                 }
                 _ => continue,
             };
-            self.requests.push(request.clone());
+            self.requests.extend(request.job::<Request>().cloned());
+            self.submitted.push(request.clone());
             let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
             if self.holding {
@@ -282,7 +302,7 @@ fn opening_asks_for_a_fit() {
     assert!(
         effects
             .iter()
-            .any(|e| matches!(e, Effect::Submit(Request::Fit { .. }))),
+            .any(|e| matches!(e.job(), Some(Request::Fit { .. }))),
         "{effects:?}"
     );
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
@@ -482,9 +502,9 @@ fn dragging_is_coarse() {
         path: PathBuf::from("/nowhere/t.tck"),
     });
     let saves = window
-        .requests
+        .submitted
         .iter()
-        .filter(|r| matches!(r, Request::SaveTractogram { .. }))
+        .filter(|job| job.job::<SaveTractogram>().is_some())
         .count();
     assert_eq!(saves, 0);
     window.act(Action::Settle);
@@ -533,7 +553,7 @@ fn gradients_join_the_scan() {
     );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
     let effects = update(&mut state, Action::Open(with_scan));
-    let [Effect::Submit(Request::Open { path, gradients })] = effects.as_slice() else {
+    let Some(Request::Open { path, gradients }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
     assert_eq!(path, &PathBuf::from("/d/scan.nii"));

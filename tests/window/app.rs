@@ -1,13 +1,13 @@
 //! What outlives a window, and when it saves for recovery.
 
-use crate::support::{Random, Window, test};
+use crate::support::{Random, Window, event_of, test};
 use arcuate::app::autosave::Clock;
 use arcuate::app::autosave::look::Look;
 use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{LeftBehind, SessionOutput};
-use arcuate::jobs::{Event, Outcome, Output, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Slot};
 use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Settings, State, update};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
@@ -215,12 +215,12 @@ fn again() {
     };
     let looked = |state: &mut State, found: Vec<LeftBehind>, held: bool| {
         let output = Output::Session(SessionOutput::LeftBehind { found, held });
-        let event = Event {
+        let event = event_of(Delivery {
             slot: Slot::Recovery,
             ticket: 0,
             wall_ms: 1.0,
             outcome: Outcome::Done(output),
-        };
+        });
         update(state, Action::Event(event));
     };
     let ctx = Context::default();

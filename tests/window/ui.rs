@@ -29,8 +29,9 @@ mod volume;
 mod words;
 
 use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
-use arcuate::jobs::Request;
+use arcuate::jobs::Job;
 use arcuate::solvers::curves;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
 use arcuate::ui::{self, Memory};
@@ -122,14 +123,16 @@ fn click_with(window: &mut Window, pos: egui::Pos2, modifiers: egui::Modifiers) 
     window.run();
 }
 
-fn submitted(window: &Window) -> Vec<&Request> {
+/// How many jobs of any type were submitted.
+fn count_submitted(window: &Window) -> usize {
     let effects = window.state().effects.iter();
-    effects
-        .filter_map(|e| match e {
-            Effect::Submit(request) => Some(request),
-            _ => None,
-        })
-        .collect()
+    effects.filter(|e| matches!(e, Effect::Submit(_))).count()
+}
+
+/// The submitted jobs of one type.
+fn submitted<J: Job>(window: &Window) -> Vec<&J> {
+    let effects = window.state().effects.iter();
+    effects.filter_map(|e| e.job()).collect()
 }
 
 /// Types into the focused field, in place of what it holds, and presses Enter.
@@ -518,11 +521,10 @@ fn overwriting() {
         window.run();
         window.query_by_label("Replace").map(|_| ())
     });
-    assert!(submitted(&window).is_empty(), "nothing is written unasked");
+    assert!(count_submitted(&window) == 0, "nothing is written unasked");
     window.get_by_label("tracks.tck exists. Saving replaces it");
     click(&mut window, "Replace");
-    let requests = submitted(&window);
-    assert!(matches!(requests[..], [Request::SaveTractogram { path: p, .. }] if *p == path));
+    assert!(matches!(submitted(&window)[..], [SaveTractogram { path: p, .. }] if *p == path));
 }
 
 fn guide() {
@@ -578,7 +580,7 @@ fn running_job() {
     let control = arcuate::compute::Control::new();
     control.begin("voxels", 200);
     control.advance(50);
-    let job = arcuate::jobs::Job {
+    let job = arcuate::jobs::JobHandle {
         slot: arcuate::jobs::Slot::Fit,
         ticket: 7,
         label: "Fitting tensors".to_owned(),

@@ -3,8 +3,9 @@
 use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::data::words::{counted, plural};
-use crate::jobs::{Leaked, Segmented};
+use crate::jobs::Leaked;
 use crate::solvers::level_set::Ended;
+use crate::state::segment::jobs::Segmented;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

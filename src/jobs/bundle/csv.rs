@@ -1,6 +1,6 @@
 //! Tables as text, values parted by commas.
 
-use super::super::fault::Fault;
+use super::super::error::JobError;
 use super::super::{Output, Saved};
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
@@ -96,8 +96,8 @@ fn saved(
     what: String,
     control: &Control,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
-) -> Result<Output, Fault> {
-    write_rows(&path, control, write).map_err(|e| Fault::Said(e.to_string()))?;
+) -> Result<Output, JobError> {
+    write_rows(&path, control, write).map_err(|e| JobError::Sentence(e.to_string()))?;
     Ok(Output::Saved(Saved {
         path,
         what,
@@ -107,7 +107,7 @@ fn saved(
 }
 
 impl SaveTable {
-    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
         let what = format!("table of {}", counted(self.order.len(), "streamline"));
         saved(self.path, what, control, |to| {
             write!(to, "streamline")?;
@@ -138,7 +138,7 @@ impl SaveTable {
 }
 
 impl SaveProfile {
-    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
         let profile = &self.profile;
         let what = format!("profile of {}", counted(profile.lines, "streamline"));
         saved(self.path, what, control, |to| {
@@ -167,11 +167,11 @@ impl SaveProfile {
 }
 
 impl SaveConnectome {
-    pub(super) fn run(self, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
         let n = self.connectome.nodes.len();
         if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
             let sentence = "No value was asked for, expected one whose mean to write";
-            return Err(Fault::Said(sentence.to_owned()));
+            return Err(JobError::Sentence(sentence.to_owned()));
         }
         let what = format!("connections of {n} labels");
         saved(self.path.clone(), what, control, |to| {

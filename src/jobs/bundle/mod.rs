@@ -4,7 +4,7 @@ mod csv;
 
 pub use csv::{ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable};
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::request::memory_for_curves;
 use super::{Output, Slot};
 use crate::compute::{Backend, Control, DataId};
@@ -174,7 +174,7 @@ impl ForBundle {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         Ok(Output::Bundle(match self {
             Self::Filter {
                 tractogram,
@@ -193,7 +193,7 @@ impl ForBundle {
             }
             Self::Columns { tractogram, wanted } => {
                 let one = |measure: &Measure| measure.values(&tractogram, backend, control);
-                let columns: Result<_, Fault> = wanted.iter().map(one).collect();
+                let columns: Result<_, JobError> = wanted.iter().map(one).collect();
                 OfBundle::Columns(columns?)
             }
             Self::Order {
@@ -306,7 +306,7 @@ impl Measure {
         tractogram: &Tractogram,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Arc<[f32]>, Fault> {
+    ) -> Result<Arc<[f32]>, JobError> {
         Ok(match self {
             Self::Value(name) => column(tractogram, name, backend, control)?,
             Self::Image(volume, frame) => means(tractogram, volume, *frame, backend, control)?,
@@ -320,7 +320,7 @@ fn thinned(
     tractogram: &Tractogram,
     marks: &[bool],
     most: usize,
-) -> Result<(Tractogram, usize), Fault> {
+) -> Result<(Tractogram, usize), JobError> {
     let kept = marks.iter().filter(|m| **m).count();
     let every = kept.div_ceil(most.max(1)).max(1);
     if every == 1 {

@@ -7,11 +7,9 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. }
-            | Self::OpenTold { .. }
-            | Self::PlanToConvert { .. }
-            | Self::Demo { .. }
-            | Self::ReadScheme(_) => Slot::Load,
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
+                Slot::Load
+            }
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -19,16 +17,6 @@ impl Request {
             Self::Track {
                 whole_brain: true, ..
             } => Slot::Track,
-            Self::SaveTractogram { .. }
-            | Self::SaveWithValues { .. }
-            | Self::SaveValues { .. }
-            | Self::SaveVolume { .. }
-            | Self::SaveMask { .. }
-            | Self::SavePathway { .. }
-            | Self::SaveRegion { .. }
-            | Self::Convert { .. }
-            | Self::SavePng { .. }
-            | Self::SaveFilm { .. } => Slot::Save,
             Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
             Self::Pathway(wanted) => match wanted.kept {
@@ -36,21 +24,14 @@ impl Request {
                 Some(_) => Slot::Pathways,
             },
             Self::Compare(_) => Slot::Compare,
-            Self::Trace(_) => Slot::Trace,
             Self::Rank { .. } => Slot::Rank,
-            Self::CheckGradients { .. } | Self::CompareTensors { .. } => Slot::Check,
             Self::Select { .. } => Slot::Select,
-            Self::Density(_) => Slot::Density,
-            Self::Segment(work) => work.slot(),
             Self::Commit(_) => Slot::Commit,
             Self::CommitNeeds(_) => Slot::Needs,
             Self::SumBundles(_) => Slot::Sums,
             Self::Steer(_) => Slot::Segment,
-            Self::Align(_) | Self::ReadAffine(_) => Slot::Align,
             Self::Bundle(work) => work.slot(),
-            Self::FindCards | Self::UseBackend { .. } | Self::LoadKernels => Slot::Device,
             Self::Session(request) => request.slot(),
-            Self::Path(_) => Slot::Path,
         }
     }
 
@@ -73,38 +54,16 @@ impl Request {
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Compare(_) => "Comparing with random pairs".to_owned(),
-            Self::Trace(_) => "Tracing a path".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
-            Self::CheckGradients { .. } => "Comparing gradient axes".to_owned(),
-            Self::CompareTensors { .. } => "Comparing tensor orders".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
-            Self::Density(_) => "Mapping density".to_owned(),
-            Self::Segment(work) => work.label(),
             Self::Commit(_) => "Fitting weights".to_owned(),
             Self::CommitNeeds(_) => "Counting segments".to_owned(),
             Self::SumBundles(_) => "Summing weights".to_owned(),
             Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Steer(_) => "Segmenting".to_owned(),
-            Self::Align(_) => "Aligning".to_owned(),
-            Self::ReadAffine(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Bundle(work) => work.label(),
-            Self::FindCards => "Looking for graphics cards".to_owned(),
-            Self::UseBackend { kind } => format!("Opening backend {kind}"),
-            Self::LoadKernels => "Loading kernels".to_owned(),
             Self::Regions(work) => work.label(),
-            Self::PlanToConvert { input, .. } => format!("Opening {}", file(input)),
-            Self::Convert { plan, .. } => format!("Converting {}", file(plan.input())),
             Self::Session(request) => request.label(),
-            Self::Path(check) => check.label(),
-            Self::SaveTractogram { path, .. }
-            | Self::SaveWithValues { path, .. }
-            | Self::SaveValues { path, .. }
-            | Self::SaveVolume { path, .. }
-            | Self::SaveMask { path, .. }
-            | Self::SavePathway { path, .. }
-            | Self::SaveRegion { path, .. }
-            | Self::SavePng { path, .. }
-            | Self::SaveFilm { path, .. } => format!("Saving {}", file(path)),
         }
     }
 }

@@ -451,7 +451,7 @@ impl SessionRequest {
         memory: &Memory,
         backend: &Backend,
         control: &Control,
-    ) -> Result<SessionOutput, super::fault::Fault> {
+    ) -> Result<SessionOutput, super::error::JobError> {
         Ok(match self {
             Self::Save { path, draft, known } => {
                 match work::write(&path, &draft, known.as_deref(), memory, control)? {

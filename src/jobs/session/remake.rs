@@ -1,6 +1,6 @@
 //! Kept streamlines and rays that are made again.
 
-use super::super::fault::Fault;
+use super::super::error::JobError;
 use super::super::fitting::fitted;
 use super::super::open::{with_lengths, with_target_names};
 use super::super::request::memory_for_curves;
@@ -63,7 +63,7 @@ impl Tensors {
         self,
         backend: &Backend,
         control: &Control,
-    ) -> Result<(TensorField, Volume, Option<Box<Resample>>), Fault> {
+    ) -> Result<(TensorField, Volume, Option<Box<Resample>>), JobError> {
         Ok(match self {
             Self::Here {
                 field,
@@ -95,7 +95,7 @@ impl Tensors {
 }
 
 impl Remake {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, Fault> {
+    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, JobError> {
         let (field, fa, resample) = self.tensors.fitted(backend, control)?;
         let regions = self.regions.clone();
         let request = match self.curves {

@@ -16,8 +16,10 @@ use crate::io::session::{
     self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
 };
 use crate::phantom;
+use crate::solvers::density;
 use crate::solvers::density::{On, Params};
-use crate::solvers::tractogram::selection::{self, Edit, apply};
+use crate::solvers::tractogram::selection;
+use crate::solvers::tractogram::selection::{Edit, apply};
 use glam::DAffine3;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -563,7 +565,7 @@ fn density(
 ) -> Result<Restored, String> {
     let of = of.ok_or("The streamlines that it maps are not here")?;
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
-    let made = super::super::density::map(of, &grid, params, backend, control);
+    let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();
     picture.usual_windows();
     Ok(Restored::Density(picture))

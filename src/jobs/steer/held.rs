@@ -5,9 +5,8 @@ use super::run::Run;
 use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
 use crate::data::{LendImage, Mask, Volume};
-use crate::jobs::Voice;
-use crate::jobs::fault::Fault;
-use crate::jobs::request::Output;
+use crate::jobs::error::JobError;
+use crate::jobs::steer::PartialSteered;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
@@ -72,8 +71,8 @@ impl Memory {
         lend: Option<&LendImage>,
         backend: &Backend,
         control: &Control,
-        voice: &Voice,
-    ) -> Result<Steered, Fault> {
+        partial: &PartialSteered,
+    ) -> Result<Steered, JobError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let label = backend.label();
         let held = match memory.take() {
@@ -84,7 +83,7 @@ impl Memory {
         let held = memory.insert(held);
         let refused = held.follow(wanted, backend, control)?;
         held.lend = lend.cloned();
-        held.go(refused, backend, control, voice)
+        held.go(refused, backend, control, partial)
     }
 }
 
@@ -95,7 +94,7 @@ impl Held {
         old: Option<Self>,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, JobError> {
         let known = old.filter(|old| old.of.same_image(wanted));
         let (image, frame) = (&wanted.image, wanted.frame);
         let (of_image, inputs) = match known {
@@ -140,7 +139,7 @@ impl Held {
         wanted: Steer,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Vec<(u64, String)>, Fault> {
+    ) -> Result<Vec<(u64, String)>, JobError> {
         let before = std::mem::replace(&mut self.of, wanted);
         self.again = before == self.of;
         self.played = self.again || before.play != self.of.play;
@@ -301,8 +300,8 @@ impl Held {
         refused: Vec<(u64, String)>,
         backend: &Backend,
         control: &Control,
-        voice: &Voice,
-    ) -> Result<Steered, Fault> {
+        partial: &PartialSteered,
+    ) -> Result<Steered, JobError> {
         self.see_speed(backend)?;
         if let Some(run) = &self.run
             && self.of.play != Play::Rest
@@ -365,13 +364,13 @@ impl Held {
                 return Err(Error::Cancelled.into());
             }
             let due = run.evolution.step() >= shown.saturating_add(pace);
-            while due && !voice.is_heard() && !control.is_cancelled() {
+            while due && !partial.is_taken() && !control.is_cancelled() {
                 std::thread::sleep(GLANCE);
             }
-            if voice.is_heard() && (due || self.of.pace.is_none()) {
+            if partial.is_taken() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
                 let steered = self.shown(&refused, With::Figures, backend)?;
-                voice.tell(Output::Steered(Box::new(steered)));
+                partial.send(steered);
             }
         }
         // That it rests is said before it is measured, and a large one is drawn before.
@@ -382,15 +381,15 @@ impl Held {
             }
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
-        if self.run.as_ref().is_some_and(first) && voice.is_heard() {
+        if self.run.as_ref().is_some_and(first) && partial.is_taken() {
             let steered = self.shown(&refused, With::Nothing, backend)?;
-            voice.tell(Output::Steered(Box::new(steered)));
+            partial.send(steered);
         }
         self.shown(&refused, With::All, backend)
     }
 
     /// The speeds as they are wanted now.
-    fn see_speed(&mut self, backend: &Backend) -> Result<(), Fault> {
+    fn see_speed(&mut self, backend: &Backend) -> Result<(), JobError> {
         if !self.of.speed {
             self.speed = None;
             return Ok(());
@@ -414,7 +413,7 @@ impl Held {
         refused: &[(u64, String)],
         with: With,
         backend: &Backend,
-    ) -> Result<Steered, Fault> {
+    ) -> Result<Steered, JobError> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
@@ -440,7 +439,7 @@ impl Held {
         run: &mut Run,
         with: With,
         backend: &Backend,
-    ) -> Result<Surfaced, Fault> {
+    ) -> Result<Surfaced, JobError> {
         let rests = with == With::All;
         let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;

@@ -59,7 +59,7 @@ impl State {
 
     /// What the filter leaves of a layer; that of a moment ago while a new one is being found.
     pub fn sifted(&self, layer: LayerId) -> Option<&Sifted> {
-        let (key, sifted) = self.session.bundle.sift.known()?;
+        let (key, sifted) = self.session.bundle.sift.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
         let sieve = self.document.bundle.sieve.as_ref()?;
         (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
@@ -74,7 +74,7 @@ impl State {
     /// What the filter leaves as it is now; `None` where that is not known.
     pub fn passing(&self, layer: LayerId) -> Option<&Sifted> {
         let sift = &self.session.bundle.sift;
-        let at_rest = sift.asked().is_none() && !sift.failed();
+        let at_rest = sift.running().is_none() && !sift.has_failed();
         self.sifted(layer).filter(|_| at_rest)
     }
 

@@ -1,6 +1,6 @@
 //! What is known of streamlines that are asked about, and what each answer depends on.
 
-use super::{ByPtr, Derived, How, Sieve, Use};
+use super::{ByPtr, How, Live, LiveKey, Sieve, Use};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
@@ -106,21 +106,27 @@ pub struct Connected {
     pub names: Arc<[String]>,
 }
 
+impl LiveKey for SiftKey {}
+impl LiveKey for ColumnKey {}
+impl LiveKey for OrderKey {}
+impl LiveKey for ProfileKey {}
+impl LiveKey for ConnectKey {}
+
 /// What is known, and what is on its way. Not undone and not saved.
 #[derive(Clone, Debug, Default)]
 pub struct Working {
     /// The layer of streamlines that was selected last.
     pub subject: Option<LayerId>,
-    pub sift: Derived<SiftKey, Sifted>,
-    pub columns: Derived<Vec<ColumnKey>, ()>,
+    pub sift: Live<SiftKey, Sifted>,
+    pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The stopped ends of the kept and of the missed live curves.
-    pub stopped: Derived<StopKey, [Tractogram; 2]>,
-    pub order: Derived<OrderKey, Arc<[u32]>>,
+    pub stopped: Live<StopKey, [Tractogram; 2]>,
+    pub order: Live<OrderKey, Arc<[u32]>>,
     pub chosen: Option<Chosen>,
-    pub extract: Derived<ByPtr<bool>, Tractogram>,
+    pub extract: Live<ByPtr<bool>, Tractogram>,
     /// What is to become of what is looked for, and in which layer.
     pub picking: Option<(LayerId, DataId, How)>,
-    pub profile: Derived<ProfileKey, Profiled>,
-    pub connect: Derived<ConnectKey, Connected>,
+    pub profile: Live<ProfileKey, Profiled>,
+    pub connect: Live<ConnectKey, Connected>,
 }

@@ -283,7 +283,7 @@ impl State {
         let working = &self.session.filter;
         let held = working.held.as_ref();
         let held = held.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
-        let summed = working.sums.known().filter(|(key, _)| key.of == lines.id());
+        let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
         let course = held.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }

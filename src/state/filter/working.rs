@@ -10,8 +10,11 @@ use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
 use crate::state::bundle::{Same, Sieve, Use};
-use crate::state::derived::Derived;
+use crate::state::core::live::{Live, LiveKey};
 use std::sync::Arc;
+
+impl LiveKey for FilterKey {}
+impl LiveKey for SumKey {}
 
 /// All that what is built before a fit depends on.
 #[derive(Clone, Debug)]
@@ -125,8 +128,8 @@ pub struct SumKey {
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Working {
-    pub needs: Derived<FilterKey, CommitNeeds>,
-    pub sums: Derived<SumKey, BundleSums>,
+    pub needs: Live<FilterKey, CommitNeeds>,
+    pub sums: Live<SumKey, BundleSums>,
     /// Why it cannot run as asked.
     pub refused: Option<(FilterKey, String)>,
     pub running: Option<Running>,

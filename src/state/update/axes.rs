@@ -3,10 +3,10 @@
 use super::{edit, fitting};
 use crate::data::turn::Turn;
 use crate::data::{DataId, Volume};
-use crate::jobs::Request;
 use crate::solvers::gradient_check;
 use crate::state::document::Content;
 use crate::state::session::Severity;
+use crate::state::tensors::jobs::CheckGradients;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
     let tensors = document.tensors.as_ref();
     match (scan, tensors) {
         (Some(dwi), Some(tensors)) if tensors.key.scan == dwi.id() => {
-            effects.push(Effect::Submit(Request::CheckGradients {
+            effects.push(Effect::submit(CheckGradients {
                 scan: dwi.id(),
                 field: tensors.field.clone(),
                 params: gradient_check::Params::defaults(),

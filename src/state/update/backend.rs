@@ -1,19 +1,20 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
 use super::{pathways, segment, tracks};
-use crate::jobs::{BackendKind, CardFailure, Placed, Request, Slot};
+use crate::jobs::{AnyJob, BackendKind, BackendOpened, DeviceFailure, Slot};
+use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
 use crate::state::{Effect, OpenBackend, State};
 
 /// Looks for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
     if !matches!(state.session.cards, Some(Ok(_))) {
-        effects.push(Effect::Submit(Request::FindCards));
+        effects.push(Effect::submit(FindCards));
     }
 }
 
 /// Lets nobody wait for them at the first drag.
 pub fn load_kernels(effects: &mut Vec<Effect>) {
-    effects.push(Effect::Submit(Request::LoadKernels));
+    effects.push(Effect::submit(LoadKernels));
 }
 
 /// Opens a backend for the next jobs and, once it is open, for the next start.
@@ -32,11 +33,11 @@ pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Device);
     "Opening where to compute".clone_into(&mut state.session.status);
-    effects.push(Effect::Submit(Request::UseBackend { kind }));
+    effects.push(Effect::submit(UseBackend { kind }));
 }
 
 /// A backend is open: what is asked for from now on runs there.
-pub fn opened(state: &mut State, placed: Placed, effects: &mut Vec<Effect>) {
+pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.status = format!("Computing on {}", placed.label);
     session.backend = OpenBackend {
@@ -79,7 +80,13 @@ pub fn not_opened(state: &mut State) {
 
 /// A job failed on a graphics card. Live curves are those of the document as it is when they are
 /// tried again; other requests are kept as they were.
-pub fn card_failed(state: &mut State, slot: Slot, failure: CardFailure, effects: &mut Vec<Effect>) {
+pub fn card_failed(
+    state: &mut State,
+    slot: Slot,
+    failure: DeviceFailure,
+    job: Box<dyn AnyJob<State>>,
+    effects: &mut Vec<Effect>,
+) {
     if slot == Slot::Live && state.session.backend_kind == BackendKind::Cpu {
         // The last that was under way when the CPU was chosen.
         tracks::retrack(state, false, effects);
@@ -88,6 +95,6 @@ pub fn card_failed(state: &mut State, slot: Slot, failure: CardFailure, effects:
         state.session.live_error = Some(failure.found);
         state.session.stranded.live = true;
     } else {
-        state.session.failed_on_card(slot, failure);
+        state.session.failed_on_card(slot, failure, job);
     }
 }

@@ -49,7 +49,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(request) = request(document) else {
         return;
     };
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
     state.session.fitting = wanted;
 }
 
@@ -62,7 +62,7 @@ pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };
-    effects.extend(request(&comparing.with.document).map(Effect::Submit));
+    effects.extend(request(&comparing.with.document).map(Effect::submit));
 }
 
 /// The fit of a document's scan.

@@ -32,10 +32,11 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
         let work = ForBundle::Stopped { curves, reason };
-        return effects.push(Effect::Submit(crate::jobs::Request::Bundle(Box::new(work))));
+        let work = crate::jobs::Request::Bundle(Box::new(work));
+        return effects.push(Effect::submit(work));
     }
     let found = curves.map(|curves| reason.only(&curves));
-    state.session.bundle.stopped.done(found);
+    state.session.bundle.stopped.finish(found);
 }
 
 fn passing(state: &mut State) {

@@ -9,6 +9,7 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::bundle::Column;
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
+use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::recipes;
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::words::{THIN, count};
@@ -66,7 +67,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         false => Vec::new(),
     };
     regions.retain(|r| r.role != Role::Seed);
-    effects.push(Effect::Submit(Request::Track {
+    effects.push(Effect::submit(Request::Track {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
@@ -191,7 +192,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     let Content::Tractogram(tractogram) = &layer.content else {
         return;
     };
-    effects.push(Effect::Submit(Request::SaveWithValues {
+    effects.push(Effect::submit(SaveWithValues {
         tractogram: with_grid(state, tractogram.clone()),
         only: Some(marks),
         path,
@@ -241,7 +242,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
 /// Writes a streamline file, and beside a TCK the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
     let values = Values::of(&tractogram);
-    effects.push(Effect::Submit(Request::SaveTractogram {
+    effects.push(Effect::submit(SaveTractogram {
         tractogram,
         path,
         command,

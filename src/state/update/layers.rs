@@ -1,8 +1,8 @@
 //! Layers: order, visibility, saving.
 
 use super::{edit, fitting, kept};
-use crate::jobs::Request;
 use crate::state::document::{Content, LayerId};
+use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
@@ -74,20 +74,20 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
         return;
     };
     let command = layer.recipe.command();
-    effects.push(Effect::Submit(match layer.content.clone() {
-        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Request::SaveVolume {
+    effects.push(match layer.content.clone() {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Effect::submit(SaveVolume {
             from: image_file(&layer.recipe).map(Path::to_owned),
             volume,
             path,
             command,
-        },
-        Content::Mask(mask) => Request::SaveMask {
+        }),
+        Content::Mask(mask) => Effect::submit(SaveMask {
             mask,
             path,
             command,
-        },
+        }),
         Content::Tractogram(tractogram) => {
             return kept::write(tractogram, path, command, effects);
         }
-    }));
+    });
 }

@@ -159,7 +159,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     making.running = true;
     let serial = making.serial;
     let work = ForRegions::Make(Make { what, serial });
-    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
 }
 
 /// Its job ended without a result.
@@ -267,7 +267,7 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
         numbers: None,
     });
     let work = ForRegions::Number { volume, frame };
-    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
 }
 
 /// Makes regions of labels that were counted.
@@ -286,7 +286,7 @@ pub fn from_labels(state: &mut State, wanted: Vec<Found>, role: Role, effects: &
         layer: layer.0,
         role,
     };
-    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
 }
 
 fn labelled(

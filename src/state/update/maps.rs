@@ -3,9 +3,9 @@
 use super::{edit, kept};
 use crate::data::appearance::ColourMap;
 use crate::data::words::counted;
-use crate::jobs::{MapDensity, Mapped, Request};
 use crate::solvers::curves::Seeding;
 use crate::solvers::density::{Measure, On, Params};
+use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
 use crate::state::maps::{Value, Wanted, words};
 use crate::state::session::{Curves, Severity};
@@ -68,7 +68,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         (Some(grid), Some(mm)) => On::Within(grid, mm),
         (None, mm) => On::Around(mm.unwrap_or(1.0)),
     };
-    effects.push(Effect::Submit(Request::Density(Box::new(MapDensity {
+    effects.push(Effect::submit(MapDensity {
         tractogram: tractogram.clone(),
         on,
         params: Params {
@@ -78,7 +78,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         },
         layer: layer.id.0,
         by: state.document.moved_by(layer.id),
-    }))));
+    }));
 }
 
 /// The voxels of the scan, else of the first image, and their file.

@@ -1,7 +1,7 @@
 //! The one place that changes the state.
 
-mod axes;
-mod backend;
+pub(super) mod axes;
+pub(super) mod backend;
 mod basis;
 mod bundle;
 mod drawing;
@@ -11,22 +11,22 @@ mod follow;
 mod kept;
 mod layers;
 mod making;
-mod maps;
-mod moved;
+pub(super) mod maps;
+pub(super) mod moved;
 mod opening;
 mod pathways;
-mod pictures;
+pub(super) mod pictures;
 mod rays;
 mod regions;
 mod results;
 mod sampling;
-mod segment;
+pub(super) mod segment;
 mod sessions;
 mod settings;
 mod steps;
 mod stopping;
-mod tensors;
-mod tracks;
+pub(super) mod tensors;
+pub(super) mod tracks;
 
 pub use basis::remake;
 pub use bundle::{asked as asked_recipe, sifted as sifted_recipe};
@@ -46,10 +46,11 @@ use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::{Grid, Role};
-use crate::jobs::{Request, Slot};
+use crate::jobs::{JobHandle, Request, Slot};
 use glam::DVec3;
 use opening::exported;
 use regions::change_all;
+pub(super) use results::ended;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stopping::{escape, stop};
@@ -89,7 +90,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Open(paths) => open(state, paths, effects),
         Action::OpenAs { path, told } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(Request::OpenTold { path, told }));
         }
         Action::OpenDemo { guide } => {
             sessions::leave(state, Leaving::Demo { guide }, effects);
@@ -343,7 +344,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
-        Action::CheckPath(check) => effects.push(state.session.paths.ask(check)),
+        Action::CheckPath(check) => state.session.paths.ask(check, effects),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
             if index < state.session.messages.len() {
@@ -359,21 +360,22 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
         // Nobody needs to know about a save for recovery as long as it goes well.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
-        Action::JobStarted(job) => {
-            // The newest request of a slot stands for those it replaced.
-            state
-                .session
-                .jobs
-                .retain(|j| j.slot != job.slot || job.slot.queues());
-            state.session.jobs.push(job);
-        }
-        Action::Event(event) => results::event(state, event, effects),
+        Action::JobStarted(job) => job_started(state, job),
+        Action::Event(event) => event.receive(state, effects),
         Action::ShotTaken {
             ticket,
             path,
             writing,
         } => pictures::taken(state, ticket, &path, writing),
+        Action::ShotCancelled { ticket } => pictures::drawing_cancelled(state, ticket),
     }
+}
+
+fn job_started(state: &mut State, job: JobHandle) {
+    // The newest job of a slot stands for those it replaced.
+    let jobs = &mut state.session.jobs;
+    jobs.retain(|j| j.slot != job.slot || job.slot.queues());
+    jobs.push(job);
 }
 
 /// Changes the document as one undoable step.
@@ -401,7 +403,7 @@ fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
         true => state.session.start_guide(),
         false => state.session.guide = None,
     }
-    effects.push(Effect::Submit(Request::Demo { seed: 1 }));
+    effects.push(Effect::submit(Request::Demo { seed: 1 }));
 }
 
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
@@ -449,7 +451,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         match waiting.or_else(|| scans().next()) {
             Some((_, path)) => {
                 let path = path.clone();
-                effects.push(Effect::Submit(Request::Open { path, gradients }));
+                effects.push(Effect::submit(Request::Open { path, gradients }));
             }
             None => state.session.say(
                 Severity::Error,
@@ -464,7 +466,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     }
     state.session.together.clone_from(&files);
     for path in files {
-        effects.push(Effect::Submit(Request::Open {
+        effects.push(Effect::submit(Request::Open {
             path,
             gradients: gradients.clone(),
         }));
@@ -491,7 +493,7 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
                 colours: Some(table),
                 ..Told::default()
             };
-            effects.push(Effect::Submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(Request::OpenTold { path, told }));
         }
         None => state.session.say(
             Severity::Error,

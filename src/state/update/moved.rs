@@ -3,9 +3,10 @@
 use super::{edit, fitting};
 use crate::data::{DataId, Tractogram, Volume};
 use crate::jobs::bundle::ForBundle;
-use crate::jobs::{AffineRead, AlignImages, Aligned, Fixed, ReadAffine, Request, Slot};
+use crate::jobs::{Request, Slot};
 use crate::solvers::alignment::Params;
 use crate::state::action::Phase;
+use crate::state::alignment::jobs::{ALIGN, AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
 use crate::state::document::{Content, LayerId};
 use crate::state::moved::{How, Shifting};
 use crate::state::session::Severity;
@@ -89,7 +90,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         tractogram: lines.clone(),
         by: shifting.by,
     }));
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
 }
 
 /// Streamlines of this layer are not to be moved any more; without one, none are.
@@ -165,7 +166,7 @@ pub fn fixed_name(document: &Document, layer: LayerId) -> Option<String> {
 }
 
 pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Align);
+    state.session.forget_failures(ALIGN);
     let document = &state.document;
     if !document.can_move(layer) {
         return refuse(state);
@@ -189,7 +190,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             None => return,
         },
     };
-    effects.push(Effect::Submit(Request::Align(Box::new(AlignImages {
+    effects.push(Effect::submit(AlignImages {
         moving: moving.clone(),
         fixed,
         params: Params {
@@ -197,7 +198,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
             wide: true,
         },
         layer: layer.0,
-    }))));
+    }));
 }
 
 pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) {
@@ -222,7 +223,7 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
 }
 
 pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
-    state.session.forget_failures(Slot::Align);
+    state.session.forget_failures(ALIGN);
     let document = &state.document;
     if !document.can_move(layer) {
         return refuse(state);
@@ -234,12 +235,12 @@ pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec
         content => content.volume().map(grid),
     });
     let fixed = fixed(document, layer).and_then(|l| l.content.volume().map(grid));
-    effects.push(Effect::Submit(Request::ReadAffine(ReadAffine {
+    effects.push(Effect::submit(ReadAffine {
         path,
         moving,
         fixed,
         layer: layer.0,
-    })));
+    }));
 }
 
 pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {

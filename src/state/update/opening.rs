@@ -173,7 +173,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let scan = state.document.scan().and_then(|l| l.path.clone());
     state.session.together = scan.into_iter().chain([path.clone()]).collect();
-    effects.push(Effect::Submit(Request::Open {
+    effects.push(Effect::submit(Request::Open {
         path,
         gradients: Vec::new(),
     }));
@@ -223,7 +223,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
         // Those beside it are found anyway, and the recipe stays short.
         let own = file.path.parent();
         let inherited = file.gradients.iter().any(|g| g.parent() != own);
-        effects.push(Effect::Submit(Request::Open {
+        effects.push(Effect::submit(Request::Open {
             path: file.path.clone(),
             gradients: if inherited {
                 file.gradients.clone()

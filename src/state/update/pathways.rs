@@ -11,13 +11,16 @@ pub use kept::{find, kept_failed};
 use super::{edit, exported, tracks};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, TracedPath, Values};
+use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, Values};
+use crate::state::core::live::{Live, Order, Pace};
 use crate::state::document::LayerId;
 use crate::state::document::Unfiled;
+use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::{
-    AmongPairs, Asked, KeptPathway, PathwayAction, PathwayFile, Settings, Standing, Working,
-    percent_joined,
+    AmongPairs, Asked, HoverKey, KeptPathway, PathwayAction, PathwayFile, Settings, Standing,
+    Working, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
@@ -84,7 +87,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                     name,
                     role,
                 };
-                effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+                effects.push(Effect::submit(Request::Regions(Box::new(work))));
             }
         }
         PathwayAction::SwapEnds => {
@@ -170,7 +173,7 @@ pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
     state.session.status_about.task = Some((Task::Pathways, said));
     let working = &mut state.session.pathways;
     (working.live, working.wall_ms) = (Some(found), wall_ms);
-    (working.hovered, working.pointed) = (None, None);
+    working.hover = Live::default();
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -371,23 +374,16 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
     let live = working.live.as_ref();
-    let Some((found, voxel)) = live.and_then(|l| Some((l.clone(), voxel(l)?))) else {
-        (working.pointed, working.hovered) = (None, None);
-        return;
-    };
-    let pointed = Some((found.excess.id(), voxel));
-    if working.pointed != pointed {
-        working.pointed = pointed;
-        let trace = TracePath { found, voxel };
-        effects.push(Effect::Submit(Request::Trace(trace)));
+    let wanted = live.and_then(|l| Some((l.clone(), voxel(l)?)));
+    let key = wanted.as_ref().map(|(found, voxel)| HoverKey {
+        of: found.excess.id(),
+        voxel: *voxel,
+    });
+    let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
+    // One that nobody waits for any more ends within milliseconds.
+    if let (Order::Start(..), Some((found, voxel))) = (order, wanted) {
+        effects.push(Effect::submit(TracePath { found, voxel }));
     }
-}
-
-/// Takes it in; `None`: no path leads through the voxel.
-pub fn traced(state: &mut State, path: Option<TracedPath>) {
-    let working = &mut state.session.pathways;
-    let pointed = working.pointed;
-    working.hovered = path.filter(|p| pointed == Some((p.of, p.voxel)));
 }
 
 /// The pathway, the width and the name of a kept one, or of the live one.
@@ -431,7 +427,7 @@ fn save(
     let command = told(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
-            return effects.push(Effect::Submit(Request::SavePathway {
+            return effects.push(Effect::submit(SavePathway {
                 found,
                 epsilon,
                 path,
@@ -439,7 +435,7 @@ fn save(
             }));
         }
         PathwayFile::Path => {
-            return effects.push(Effect::Submit(Request::SaveTractogram {
+            return effects.push(Effect::submit(SaveTractogram {
                 tractogram: found.line.clone(),
                 path,
                 command,
@@ -450,7 +446,7 @@ fn save(
         PathwayFile::First => found.sides[0].clone(),
         PathwayFile::Second => found.sides[1].clone(),
     };
-    effects.push(Effect::Submit(Request::SaveVolume {
+    effects.push(Effect::submit(SaveVolume {
         from: None,
         volume,
         path,

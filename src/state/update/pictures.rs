@@ -1,7 +1,8 @@
 //! Screenshots, and pictures of a whole turn.
 
-use crate::jobs::{Request, Slot};
+use crate::jobs::Slot;
 use crate::state::action::Effect;
+use crate::state::pictures::jobs::SaveFilm;
 use crate::state::pictures::{Look, Shot, Turn, Turning};
 use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
@@ -83,7 +84,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     );
     if turn.film {
         let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
-        effects.push(Effect::Submit(Request::SaveFilm {
+        effects.push(Effect::submit(SaveFilm {
             path: Turn::film_path(path),
             frames,
             per_s: Turn::FRAMES_PER_S,
@@ -108,6 +109,16 @@ pub fn cancelled(state: &mut State) {
         stop_before(state);
     } else {
         stop(state);
+    }
+}
+
+/// The picture that was being drawn does not come.
+pub fn drawing_cancelled(state: &mut State, ticket: u64) {
+    let jobs = &mut state.session.jobs;
+    let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
+    // The status may already say that the turn was stopped.
+    if let Some(job) = job.filter(|_| !turn_was_stopped(state)) {
+        state.session.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }
 

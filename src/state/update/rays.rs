@@ -151,7 +151,7 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
         }
         state.session.cut_running = true;
         let all = rays.all.clone();
-        effects.push(Effect::Submit(Request::Rank { all, cut }));
+        effects.push(Effect::submit(Request::Rank { all, cut }));
         return;
     }
     let coarse = state.session.live.as_ref().is_some_and(|l| l.coarse);

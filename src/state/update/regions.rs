@@ -8,6 +8,7 @@ use crate::state::action::Phase;
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, LayerId};
 use crate::state::drawing::{canvas, grid_of};
+use crate::state::regions::jobs::SaveRegion;
 use crate::state::session::{GuideStep, Severity};
 use crate::state::words::count;
 use crate::state::{Effect, RegionsChange, State, Task, Tool};
@@ -201,7 +202,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     if let Shape::Mask(mask) = &*region.shape {
         state.session.exporting.push((mask.id(), path.clone()));
     }
-    effects.push(Effect::Submit(Request::SaveRegion {
+    effects.push(Effect::submit(SaveRegion {
         shape: region.shape.clone(),
         grid,
         path,
@@ -249,5 +250,5 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
             grid,
         })
     };
-    effects.push(Effect::Submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
 }

@@ -1,23 +1,34 @@
 //! What the jobs bring back.
 
-use super::moved;
 use super::{
-    axes, backend, bundle, filter, fitting, kept, making, maps, opening, pathways, pictures, rays,
-    segment, sessions, tensors, tracks,
+    backend, bundle, filter, fitting, kept, making, opening, pathways, pictures, rays, segment,
+    sessions, tracks,
 };
 use crate::data::words::counted;
-use crate::jobs::{Event, Outcome, Output, Saved, Slot};
+use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::session::{Asked, Curves, Severity};
-use crate::state::{Effect, State};
-use std::path::Path;
+use crate::state::{Effect, State, files};
 use std::sync::Arc;
 
-pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
-    // The job goes on.
-    if let Outcome::Partial(output) = event.outcome {
-        if let Output::Steered(steered) = output {
-            segment::done(state, *steered, false);
+impl Receive<State> for Request {
+    fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
+        match delivery.outcome {
+            Outcome::Partial(Output::Steered(steered)) => segment::done(state, *steered, false),
+            _ => ended(state, self, delivery, effects, take_in),
         }
+    }
+}
+
+/// A job has ended: what that means for jobs of every type, and what `receive` makes of its output.
+pub fn ended<J: Receive<State>>(
+    state: &mut State,
+    job: &J,
+    event: Delivery<J::Output>,
+    effects: &mut Vec<Effect>,
+    receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
+) {
+    // The job goes on.
+    if matches!(event.outcome, Outcome::Partial(_)) {
         return;
     }
     let label = state
@@ -60,7 +71,7 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Commit => filter::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
-        Outcome::Cancelled | Outcome::Failed(_) | Outcome::CardFailed(_)
+        Outcome::Cancelled | Outcome::Failed(_) | Outcome::DeviceFailed(_)
             if event.slot == Slot::Sums =>
         {
             state.session.filter.sums.fail();
@@ -69,8 +80,6 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
         Outcome::Failed(why) if event.slot == Slot::Compare => {
             pathways::not_compared(state, Some(why));
         }
-        // The status already says that the turn was stopped.
-        Outcome::Cancelled if event.slot == Slot::Picture && pictures::turn_was_stopped(state) => {}
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(
@@ -100,17 +109,8 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             state.session.live = None;
             state.session.live_error = Some(why);
         }
-        Outcome::Failed(why) => {
-            if event.slot == Slot::Device {
-                backend::not_opened(state);
-            }
-            if event.slot == Slot::Save {
-                opening::export_failed(state, &why, effects);
-                pictures::not_saved(state, event.ticket);
-            }
-            state.session.failed(event.slot, why);
-        }
-        Outcome::CardFailed(failure) => {
+        Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
+        Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::failed(state, failure.found.clone());
             }
@@ -123,14 +123,15 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
             if event.slot == Slot::Commit {
                 filter::failed(state, failure.found.clone());
             }
-            backend::card_failed(state, event.slot, failure, effects);
+            let job = Box::new(job.clone());
+            backend::card_failed(state, event.slot, failure, job, effects);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
             if !matches!(event.slot, Slot::Load | Slot::Save | Slot::Remake) {
                 state.session.forget_failures(event.slot);
             }
-            take_in(state, output, event.wall_ms, effects);
+            receive(state, output, event.wall_ms, effects);
         }
     }
     if again && state.session.unsettled {
@@ -143,9 +144,16 @@ pub fn event(state: &mut State, event: Event, effects: &mut Vec<Effect>) {
     }
 }
 
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
+/// What a failure means where no feature has its own message for it.
+fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: &mut Vec<Effect>) {
+    if slot == Slot::Device {
+        backend::not_opened(state);
+    }
+    if slot == Slot::Save {
+        opening::export_failed(state, &why, effects);
+        pictures::not_saved(state, ticket);
+    }
+    state.session.failed(slot, why);
 }
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
@@ -212,7 +220,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::done(state, *found, wall_ms),
         Output::Compared(compared) => pathways::compared(state, *compared),
-        Output::Traced(path) => pathways::traced(state, path.map(|p| *p)),
         Output::Ranked {
             all,
             cut,
@@ -220,67 +227,18 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             least,
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::event(state, output, wall_ms, effects),
-        Output::GradientsChecked { scan, output } => axes::checked(state, scan, output),
-        Output::TensorsCompared { of, output } => tensors::compared(state, of, output),
-        Output::Aligned(aligned) => moved::aligned(state, &aligned, effects),
-        Output::AffineRead(read) => moved::read(state, read, effects),
-        Output::Density(mapped) => maps::done(state, *mapped),
         Output::Steered(steered) => segment::done(state, *steered, true),
-        Output::Begun(name, mask) => segment::begun(state, name, mask),
-        Output::Probed(of, probe) => segment::probed(state, of, &probe),
         Output::Committed(committed) => filter::done(state, *committed),
         Output::CommitNeeds(needs) => filter::needs(state, needs),
         Output::BundleSums(sums) => {
-            state.session.filter.sums.done(sums);
+            state.session.filter.sums.finish(sums);
         }
         Output::Scheme(scheme) => filter::scheme(state, scheme),
-        // Asked for by the command line alone.
-        Output::Segmented(_) | Output::Planned(_) | Output::KernelsLoaded => {}
-        Output::Converted(done, whole) => {
-            state.session.paths.exports_before = None;
-            // The first is the streamlines' own file; the others hold values of theirs.
-            for (i, path) in done.written.iter().enumerate() {
-                let whole = whole.clone().filter(|_| i == 0);
-                state.session.saving.in_files.written(path, whole);
-            }
-            let path = done.written.first().map(|p| p.display().to_string());
-            let path = path.unwrap_or_default();
-            let names: Vec<String> = done.written.iter().skip(1).map(|p| file_name(p)).collect();
-            let beside = match names.is_empty() {
-                true => String::new(),
-                false => format!(" with {}", names.join(", ")),
-            };
-            state.session.status =
-                format!("Saved {}{beside}, read back and equal: {path}", done.what);
-        }
         Output::Regions(done) => making::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }
         Output::Bundle(done) => bundle::done(state, done),
-        Output::Cards(cards) => state.session.cards = Some(cards),
-        Output::Placed(placed) => backend::opened(state, placed, effects),
-        Output::Path(check, answer) => state.session.paths.done(&check, answer),
-        Output::Saved(Saved {
-            path,
-            what,
-            whole,
-            losses,
-        }) => {
-            state.session.paths.exports_before = None;
-            tracks::exported(state, &path);
-            state.session.saving.in_files.written(&path, whole);
-            // The last picture of a turn that has ended.
-            let of_turn =
-                pictures::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
-            if !of_turn {
-                state.session.status =
-                    format!("Saved {what}, read back and equal: {}", path.display());
-            }
-            if !losses.is_empty() {
-                let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
-                state.session.warned(Slot::Save, sentence);
-            }
-        }
+        Output::Saved(saved) => files::update::saved(state, saved),
     }
 }

@@ -107,7 +107,7 @@ fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effe
 }
 
 fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
-    effects.push(Effect::Submit(Request::Session(request)));
+    effects.push(Effect::submit(Request::Session(request)));
 }
 
 /// What a note says of kept results that are not here is true as long as they are not.
@@ -148,7 +148,7 @@ fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
 
 /// Takes everything away that belongs to the document.
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
-    effects.extend(Slot::of_document().map(Effect::Cancel));
+    effects.push(Effect::CancelOfDocument);
     // That they stop is no news about what comes.
     state.session.jobs.retain(|j| !j.slot.is_of_document());
     super::pathways::leave(state);

@@ -2,9 +2,9 @@
 
 use super::{edit, fitting};
 use crate::data::{DataId, TensorLayout};
-use crate::jobs::Request;
 use crate::solvers::tensor_check;
 use crate::state::document::{Content, LayerId};
+use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{Effect, Recipe, State, Told};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     let Some(Content::Scan { dwi, .. }) = state.document.layer(layer).map(|l| &l.content) else {
         return;
     };
-    effects.push(Effect::Submit(Request::CompareTensors {
+    effects.push(Effect::submit(CompareTensors {
         volume: dwi.clone(),
         params: tensor_check::Params::defaults(),
     }));

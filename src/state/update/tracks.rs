@@ -323,7 +323,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     state.session.unsettled = fewer && coarse;
     state.session.full_next = fewer && first;
     state.session.coarse_running = fewer;
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
 }
 
 /// The user stopped it: says what that leaves.

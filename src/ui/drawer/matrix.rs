@@ -42,8 +42,8 @@ pub fn show(
 ) {
     let place = beside_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
     let working = &state.session.bundle.connect;
-    let Some((_, found)) = working.known() else {
-        let words = match (state.label_map().is_some(), working.failed()) {
+    let Some((_, found)) = working.shown() else {
+        let words = match (state.label_map().is_some(), working.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
             (true, true) => "There is no matrix: the message says why",

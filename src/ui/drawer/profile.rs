@@ -26,8 +26,8 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         );
     }
     let working = &state.session.bundle.profile;
-    let Some((_, found)) = working.known() else {
-        let words = match working.failed() {
+    let Some((_, found)) = working.shown() else {
+        let words = match working.has_failed() {
             true => "There is no profile: the message says why",
             false => "Looking along the streamlines…",
         };

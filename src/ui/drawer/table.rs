@@ -37,7 +37,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let all = ui.max_rect();
-    let Some((key, order)) = state.session.bundle.order.known() else {
+    let Some((key, order)) = state.session.bundle.order.shown() else {
         return empty(ui, all, "Sorting…");
     };
     if key.of != lines.id() {

@@ -1,8 +1,9 @@
 //! Where a layer lies: by numbers, by a file, by aligning it to the scan.
 
+use crate::state::alignment::jobs::ALIGN;
 use crate::state::moved::Nudge;
 use crate::state::update::fixed_name;
-use crate::state::{Action, Content, Display, Layer, Phase, Severity, Slot, State};
+use crate::state::{Action, Content, Display, Layer, Phase, Severity, State};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -73,7 +74,7 @@ pub fn show(
             "Moved by an affine that also scales: set it back to move it by hand",
         ),
     }
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Align);
+    let running = state.session.jobs.iter().any(|j| j.slot == ALIGN);
     let to = fixed_name(&state.document, layer.id);
     let why = match (&layer.content, &to) {
         (Content::Image(_), Some(_)) if running => Some("It is being aligned"),

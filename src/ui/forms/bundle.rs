@@ -60,7 +60,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is nothing newer.
-            let old = match state.session.bundle.sift.failed() {
+            let old = match state.session.bundle.sift.has_failed() {
                 true => ", as before",
                 false => "",
             };

@@ -1,9 +1,10 @@
 //! Density maps of the streamlines that a panel is about.
 
 use super::display::{segment_row, segment_row_but};
+use crate::state::density::jobs::DENSITY;
 use crate::state::maps::{Value, Wanted};
 use crate::state::update::sent;
-use crate::state::{Action, LayerId, Slot, State};
+use crate::state::{Action, LayerId, State};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::slider::{Change, SliderRow};
@@ -69,7 +70,7 @@ pub fn show(
         wanted.by_direction = i == 1;
     }
     let wanted = *wanted;
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Density);
+    let running = state.session.jobs.iter().any(|j| j.slot == DENSITY);
     let why = why.or(running.then_some("A map is being made"));
     let button = Button::plain("Map density")
         .icon(icons::PLUS)

@@ -171,7 +171,7 @@ impl Views {
             self.brush = None;
         }
         let off_slices = hovered.is_none_or(|pane| pane == Pane::Scene);
-        if off_slices && !self.still && state.session.pathways.hovered.is_some() {
+        if off_slices && !self.still && state.path_hovered().is_some() {
             actions.push(Action::Pathway(PathwayAction::Hover(None)));
         }
         if !self.still {

@@ -21,7 +21,7 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
         return;
     };
     let voxel = found.pathway.metric().grid.nearest(at);
-    let known = slice.state.session.pathways.hovered.as_ref();
+    let known = slice.state.path_hovered();
     if voxel.is_none() || known.map(|h| h.voxel) != voxel {
         actions.push(Action::Pathway(PathwayAction::Hover(Some(at))));
     }

@@ -194,10 +194,11 @@ fn copies_of_work() {
     let copies = |window: &mut Window| {
         let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
         let is = |e: &Effect| {
-            let Effect::Submit(Request::Session(request)) = e else {
-                return false;
-            };
-            matches!(request, SessionRequest::Autosave { .. })
+            let request = e.job::<Request>();
+            matches!(
+                request,
+                Some(Request::Session(SessionRequest::Autosave { .. }))
+            )
         };
         window.state.session.saving.autosaving = false;
         effects.iter().any(is)
@@ -221,6 +222,11 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The copy of before is taken away.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| matches!(e, Effect::Submit(Request::Session(SessionRequest::Leave)));
+    let leaves = |e: &Effect| {
+        matches!(
+            e.job::<Request>(),
+            Some(Request::Session(SessionRequest::Leave))
+        )
+    };
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

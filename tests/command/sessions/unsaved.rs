@@ -190,7 +190,7 @@ fn exports() {
         let autosave = Action::Session(SessionAction::Autosave);
         let effects = update(&mut window.state, autosave);
         let copies = |e: &Effect| {
-            let Effect::Submit(request) = e else {
+            let Some(request) = e.job() else {
                 return false;
             };
             matches!(request, Request::Session(SessionRequest::Autosave { .. }))

@@ -1,8 +1,8 @@
 //! Strokes in the history: each can be taken back, and a long day of them fits into memory.
 
-use crate::support::{Random, test};
+use crate::support::{Random, event_of, test};
 use arcuate::data::{Grid, Mask, Shape, Stroke, Volume};
-use arcuate::jobs::{Event, Loaded, Outcome, Output, Slot};
+use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Slot};
 use arcuate::state::{Action, Phase, State, Tool, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -42,12 +42,12 @@ fn with_image(shape: [usize; 3]) -> State {
         mask_beside: None,
         gradients_refused: None,
     };
-    let event = Event {
+    let event = event_of(Delivery {
         slot: Slot::Load,
         ticket: 1,
         wall_ms: 1.0,
         outcome: Outcome::Done(output),
-    };
+    });
     update(&mut state, Action::Event(event));
     update(&mut state, Action::SetTool(Tool::Brush));
     state

@@ -1,8 +1,8 @@
 //! Regions that follow their controls, and files of them.
 
-use crate::support::{Random, Window, test};
+use crate::support::{Random, Window, event_of, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{Event, Loaded, Outcome, Output, Slot};
+use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Slot};
 use arcuate::solvers::region::{Change, Combine, Found};
 use arcuate::state::drawing::measured;
 use arcuate::state::making::Source;
@@ -63,12 +63,12 @@ impl MakesRegions for Window {
             gradients_refused: None,
         };
         let outcome = Outcome::Done(output);
-        let event = Event {
+        let event = event_of(Delivery {
             slot: Slot::Load,
             ticket: 0,
             wall_ms: 1.0,
             outcome,
-        };
+        });
         self.act(Action::Event(event));
         self.state.document.layers.last().unwrap().id
     }

@@ -1,11 +1,12 @@
 //! Another backend by hand, and the CPU for what a graphics card failed to do.
 
-use super::Window;
+use super::{Window, only_job};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{CardFailure, Event, Outcome, Output, Placed, Request, Slot};
+use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Outcome, Request, Slot};
 use arcuate::solvers::curves::Params;
-use arcuate::state::{Action, BackendKind, Effect, Phase, State, Which, update};
+use arcuate::state::device::jobs::{LoadKernels, UseBackend};
+use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -24,30 +25,31 @@ const LOST: &str =
 
 /// A request as if a card had failed it.
 fn failure(request: &Request) -> Action {
-    Action::Event(Event {
+    let delivery = Delivery {
         slot: request.slot(),
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::CardFailed(CardFailure {
+        outcome: Outcome::DeviceFailed(DeviceFailure {
             found: LOST.to_owned(),
             sentence: format!("{LOST}; start again"),
-            request: Box::new(request.clone()),
         }),
-    })
+    };
+    Action::Event(Event::new(request.clone(), delivery))
 }
 
 fn opened(kind: BackendKind, label: &str) -> Action {
-    Action::Event(Event {
+    let delivery = Delivery {
         slot: Slot::Device,
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Placed(Placed {
+        outcome: Outcome::Done(BackendOpened {
             kind,
             label: label.to_owned(),
             reason: "for a reason".to_owned(),
             on_card: kind != BackendKind::Cpu,
-        })),
-    })
+        }),
+    };
+    Action::Event(Event::new(UseBackend { kind }, delivery))
 }
 
 fn on_two_cards() -> State {
@@ -62,7 +64,7 @@ fn by_hand() {
     state.session.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(Which::Number(1));
     let effects = update(&mut state, Action::ChooseBackend(kind));
-    let [Effect::Submit(Request::UseBackend { kind: asked })] = &effects[..] else {
+    let Some(UseBackend { kind: asked }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
     assert_eq!(*asked, kind);
@@ -72,10 +74,8 @@ fn by_hand() {
     );
     let effects = update(&mut state, opened(kind, "other card"));
     assert!(
-        matches!(
-            effects[..],
-            [Effect::Submit(Request::LoadKernels), Effect::Store]
-        ),
+        matches!(&effects[..], [load, Effect::Store]
+            if load.job::<LoadKernels>().is_some()),
         "{effects:?}"
     );
     assert_eq!(state.session.backend.label, "other card");
@@ -133,20 +133,22 @@ fn stranded() {
         layers,
         "all is still there"
     );
-    let before = window.requests.len();
+    let before = window.submitted.len();
     window.act(Action::RunOnCpu);
-    let [
-        Request::UseBackend {
-            kind: BackendKind::Cpu,
-        },
-        Request::Track {
-            whole_brain: true,
-            params,
-            ..
-        },
-    ] = &window.requests[before..]
+    let [first, second] = &window.submitted[before..] else {
+        panic!("{:?}", &window.submitted[before..])
+    };
+    assert_eq!(
+        first.job::<UseBackend>().map(|j| j.kind),
+        Some(BackendKind::Cpu)
+    );
+    let Some(Request::Track {
+        whole_brain: true,
+        params,
+        ..
+    }) = second.job()
     else {
-        panic!("{:?}", &window.requests[before..])
+        panic!("{second:?}")
     };
     assert_eq!(params.step_mm, 0.5, "as it was asked for");
     let session = &window.state.session;

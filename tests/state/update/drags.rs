@@ -5,10 +5,11 @@ use super::pathways::{A, change, drag, live, looking};
 use super::rays;
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ComparePathway, Event, Outcome, Output, Request};
+use arcuate::jobs::{ComparePathway, Outcome, Output, Request};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
+use arcuate::state::Event;
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
 use glam::{DVec2, DVec3};
@@ -112,7 +113,7 @@ fn first() {
     window.holding = true;
     to_alpha(&mut window, 2.5, Phase::Done);
     let failed = Outcome::Failed("No path".to_owned());
-    window.deliver(|events| events[0].outcome = failed);
+    window.deliver(|events| *events[0].outcome_mut::<Request>().expect("a request") = failed);
     assert_eq!(coarse(&window, from), [true, false]);
     window.deliver(|_| {});
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -295,7 +296,8 @@ fn interrupted() {
         window.deliver(|events| {
             let of_compare = |e: &&mut Event| e.slot == Slot::Compare;
             let events = events.iter_mut().filter(of_compare);
-            events.for_each(|e| e.outcome = Outcome::Cancelled);
+            events
+                .for_each(|e| *e.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled);
         });
     };
     window.holding = true;
@@ -312,7 +314,7 @@ fn interrupted() {
     ends(&mut window);
     assert!(window.state.session.pathways.not_compared.is_none());
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
-    while window.state.session.pathways.compared.asked().is_none() {
+    while window.state.session.pathways.compared.running().is_none() {
         window.deliver(|_| {});
     }
     // Whoever stops it is not shown it again unless they ask.
@@ -433,7 +435,8 @@ fn kept_among() {
     assert_eq!(of(&window, 0), None);
     window.deliver(|events| {
         for event in events {
-            if let Outcome::Done(Output::Compared(compared)) = &mut event.outcome {
+            if let Some(Outcome::Done(Output::Compared(compared))) = event.outcome_mut::<Request>()
+            {
                 let (weakest, mean) = (0.25, 0.5);
                 compared.shares = Some(Rates { mean, weakest });
             }

@@ -112,7 +112,7 @@ fn map(window: &Window, map: &WeightMap) -> Option<Vec<f32>> {
 
 fn weights() {
     let mut window = opened();
-    let (_, needs) = window.state.session.filter.needs.known().expect("counted");
+    let (_, needs) = window.state.session.filter.needs.shown().expect("counted");
     assert!(needs.demand.segments > 300, "{needs:?}");
     assert!(window.state.document.weighed.is_empty());
     act(&mut window, FilterAction::Run);
@@ -467,7 +467,7 @@ fn edited() {
 
 /// Of the bundles that are no groups: what they are of, their streamlines and sums.
 fn apart(window: &Window) -> Vec<(Apart, u64, f64)> {
-    let known = window.state.session.filter.sums.known();
+    let known = window.state.session.filter.sums.shown();
     let (key, sums) = known.expect("sums");
     assert_eq!(key.of, lines_of(layer(window)).expect("lines").id());
     let each = key.rows.iter().zip(&sums.bundles);
@@ -478,7 +478,7 @@ fn sums_apart() {
     let mut window = fitted();
     let figures = weighed(&window).figures.clone();
     assert!(apart(&window).is_empty());
-    let (_, sums) = window.state.session.filter.sums.known().expect("sums");
+    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
     for (name, sum) in &figures.bundles {
         assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
     }
@@ -543,7 +543,7 @@ fn sums_apart() {
     assert_eq!(values, before[..12]);
     let above = values.iter().filter(|w| **w > 0.0).count();
     assert_eq!(kept.sorted.len(), above);
-    let (_, sums) = window.state.session.filter.sums.known().expect("sums");
+    let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
     let own = sums.groups.values().sum::<f64>() + sums.rest;
     assert!(own > 0.0 && own < whole, "{own} {whole}");
     let methods = arcuate::state::methods::methods(&window.state);

@@ -5,7 +5,7 @@ use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::{Loaded, Outcome, Output, Request};
 use arcuate::solvers::tensor_fit;
-use arcuate::state::{Action, Effect, LayerId, Severity, State, update, words};
+use arcuate::state::{Action, LayerId, Severity, State, update, words};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -234,8 +234,8 @@ fn gradients_to_scans() {
     let asked = |state: &mut State| {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
         let effects = update(state, Action::Open(files));
-        effects.into_iter().find_map(|e| match e {
-            Effect::Submit(Request::Open { path, .. }) => Some(path),
+        effects.iter().find_map(|e| match e.job() {
+            Some(Request::Open { path, .. }) => Some(path.clone()),
             _ => None,
         })
     };
@@ -324,7 +324,8 @@ fn beside() {
     };
     let path = PathBuf::from("/data/scan_brain_mask.nii.gz");
     let mut event = file("/data/scan.nii.gz", loaded);
-    let Outcome::Done(Output::Opened { mask_beside, .. }) = &mut event.outcome else {
+    let Some(Outcome::Done(Output::Opened { mask_beside, .. })) = event.outcome_mut::<Request>()
+    else {
         panic!("a file")
     };
     *mask_beside = Some(path.clone());
@@ -335,7 +336,7 @@ fn beside() {
     let effects = update(&mut window.state, Action::TakeOfferedMask);
     let asked = effects
         .iter()
-        .any(|e| matches!(e, Effect::Submit(Request::Open { path: asked, .. }) if *asked == path));
+        .any(|e| matches!(e.job(), Some(Request::Open { path: asked, .. }) if *asked == path));
     assert!(asked, "{effects:?}");
     window.act(Action::Event(file(
         "/data/scan_brain_mask.nii.gz",

@@ -3,8 +3,9 @@
 use super::{file, opened};
 use crate::support::test;
 use arcuate::data::{Grid, Mask};
-use arcuate::jobs::{Event, Loaded};
+use arcuate::jobs::Loaded;
 use arcuate::scene;
+use arcuate::state::Event;
 use arcuate::state::{Action, Pane, Phase, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;

@@ -200,13 +200,7 @@ fn hovered() {
     let mut window = looking();
     let at = dvec3(6.0, 0.0, 0.0);
     window.act(Action::Pathway(PathwayAction::Hover(Some(at))));
-    let hovered = window
-        .state
-        .session
-        .pathways
-        .hovered
-        .clone()
-        .expect("a path");
+    let hovered = window.state.path_hovered().cloned().expect("a path");
     let nearest = hovered.path.points.iter().map(|p| p.distance(at));
     assert!(
         nearest.fold(f64::INFINITY, f64::min) < 2.0,
@@ -293,11 +287,11 @@ fn hovered() {
     assert_eq!(words(&window, at + DVec3::Y * 6.0), None, "not traced yet");
     assert_eq!(words(&window, DVec3::splat(400.0)), None);
     window.act(Action::Pathway(PathwayAction::Hover(None)));
-    assert!(window.state.session.pathways.hovered.is_none());
+    assert!(window.state.path_hovered().is_none());
     window.act(Action::Pathway(PathwayAction::Hover(Some(DVec3::splat(
         400.0,
     )))));
-    assert!(window.state.session.pathways.hovered.is_none());
+    assert!(window.state.path_hovered().is_none());
     // What is told of the crosshair's voxel adds up.
     window.act(Action::MoveCrosshair(at));
     let readings = probe::readings(&window.state);

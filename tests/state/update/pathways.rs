@@ -398,7 +398,7 @@ fn quick() {
     );
     let before = Asked::of(live(&window));
     // However long it takes here.
-    let at_once = |events: &mut Vec<arcuate::jobs::Event>| {
+    let at_once = |events: &mut Vec<arcuate::state::Event>| {
         events.iter_mut().for_each(|e| e.wall_ms = 5.0);
     };
     window.deliver(at_once);
@@ -456,7 +456,7 @@ fn another() {
     let working = &window.state.session.pathways;
     assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
     for slot in [Slot::Pathway, Slot::Pathways] {
-        assert!(window.cancelled.contains(&slot));
+        assert!(window.cancelled_of_document && slot.is_of_document());
     }
     window.state.document = other;
     window.act(Action::MoveCrosshair(DVec3::ONE));

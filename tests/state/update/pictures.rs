@@ -1,8 +1,10 @@
 //! Pictures of a turn: one after the other, evenly, stopped by Escape.
 
 use super::*;
+use crate::support::event_of;
 use arcuate::compute::Control;
-use arcuate::jobs::{Job, Output, Saved};
+use arcuate::jobs::{Delivery, JobHandle, Output, Saved};
+use arcuate::state::pictures::jobs::SaveFilm;
 use arcuate::state::{Layout, Look, Shot, Turn};
 use std::f64::consts::TAU;
 use std::time::Instant;
@@ -50,12 +52,12 @@ fn turn() {
             assert_eq!(path, PathBuf::from(format!("/tmp/t-{:03}.png", i + 1)));
             let off = (azimuth - began - TAU * f64::from(i) / 12.0).rem_euclid(TAU);
             assert!(off.min(TAU - off) < 1e-9, "{i}: {off}");
-            let film = |e: &Effect| matches!(e, Effect::Submit(Request::SaveFilm { .. }));
+            let film = |e: &Effect| e.job::<SaveFilm>().is_some();
             assert!(!effects.iter().any(film), "the last is not written yet");
         }
         let effects = update(&mut state, Action::NextFrame);
         let films = effects.iter().filter(|e| {
-            matches!(e, Effect::Submit(Request::SaveFilm { path, frames, .. })
+            matches!(e.job(), Some(SaveFilm { path, frames, .. })
                 if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
         });
         assert_eq!(films.count(), usize::from(film));
@@ -94,12 +96,12 @@ fn not_saved() {
     update(&mut state, Action::NextFrame);
     update(&mut state, drawn(3, "/tmp/t-002.png", Ok(4)));
     let failed = |ticket, path: &str| {
-        Action::Event(Event {
+        Action::Event(event_of(Delivery {
             slot: Slot::Save,
             ticket,
             wall_ms: 1.0,
             outcome: Outcome::Failed(format!("The disk is full: {path}")),
-        })
+        }))
     };
     // Other files that are not written, and another picture that is not drawn, do not end it.
     update(&mut state, failed(9, "/tmp/labels.nii.gz"));
@@ -129,7 +131,7 @@ fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
 
 /// The last picture of a turn is in its file.
 fn picture_saved() -> Action {
-    Action::Event(Event {
+    Action::Event(event_of(Delivery {
         slot: Slot::Save,
         ticket: 99,
         wall_ms: 1.0,
@@ -139,7 +141,7 @@ fn picture_saved() -> Action {
             whole: None,
             losses: Vec::new(),
         })),
-    })
+    }))
 }
 
 /// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
@@ -150,7 +152,7 @@ fn stopped() {
         update(&mut state, Action::NextFrame);
         update(
             &mut state,
-            Action::JobStarted(Job {
+            Action::JobStarted(JobHandle {
                 slot: Slot::Picture,
                 ticket,
                 label: "Drawing t-001.png".to_owned(),
@@ -170,15 +172,8 @@ fn stopped() {
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     // The event of the cancelled picture changes no status.
-    update(
-        &mut state,
-        Action::Event(Event {
-            slot: Slot::Picture,
-            ticket: 1,
-            wall_ms: 1.0,
-            outcome: Outcome::Cancelled,
-        }),
-    );
+    update(&mut state, Action::ShotCancelled { ticket: 1 });
+    assert!(state.session.jobs.is_empty());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = begun(2);
     // First the turn, whose present picture is finished, then that.

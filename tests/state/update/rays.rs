@@ -3,7 +3,7 @@
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{Event, Outcome, Output, Request, Shoot};
+use arcuate::jobs::{Outcome, Output, Request, Shoot};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
@@ -407,7 +407,10 @@ fn late() {
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
     // The older of two results comes last.
     window.deliver(|events| {
-        assert!(matches!(events[0].outcome, Outcome::Done(Output::Shot(_))));
+        assert!(matches!(
+            events[0].outcome::<Request>(),
+            Some(Outcome::Done(Output::Shot(_)))
+        ));
         events.reverse();
     });
     let step = |w: &Window| match &live(w).recipe {
@@ -501,11 +504,9 @@ fn out_of_date() {
         said,
         "Stopped: the rays shown are from before the last change"
     );
-    let ticket = window.held.pop().expect("a result that came too late");
-    window.act(Action::Event(Event {
-        outcome: Outcome::Cancelled,
-        ..ticket
-    }));
+    let mut late = window.held.pop().expect("a result that came too late");
+    *late.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled;
+    window.act(Action::Event(late));
     assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
     assert!(window.state.final_live().is_none());
     assert_eq!(

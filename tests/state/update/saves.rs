@@ -1,13 +1,16 @@
 //! What counts as saved, and what is said in the status and on the badge.
 
 use super::{Window, opened};
-use crate::support::{test, thread_time};
+use crate::support::{event_of, test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Saved, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
+use arcuate::state::Event;
 use arcuate::state::bundle::How;
+use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
+use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::unsaved::Thing;
 use arcuate::state::{
     Action, BundleAction, Content, Layer, LayerId, Method, Phase, Recipe, State, Task, defaults,
@@ -50,12 +53,12 @@ fn saved() -> Action {
         whole: None,
         losses: Vec::new(),
     });
-    Action::Event(Event {
+    Action::Event(event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(output),
-    })
+    }))
 }
 
 fn pictures() {
@@ -202,8 +205,11 @@ fn after_a_failure() {
         "{found:?}"
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
-    // All of one export is one request.
-    let saves = window.requests.iter().filter(|r| r.slot() == Slot::Save);
+    // All of one export is one job.
+    let saves = window
+        .submitted
+        .iter()
+        .filter(|job| job.slot() == Slot::Save);
     assert_eq!(saves.count(), 3);
 }
 
@@ -235,11 +241,10 @@ fn regions_by_a_job() {
     let path = PathBuf::from("/data/r.nii");
     let effects = update(&mut state, Action::SaveRegion { region, path });
     use arcuate::state::Effect;
-    let [
-        Effect::Store,
-        Effect::Submit(Request::SaveRegion { shape, grid, .. }),
-    ] = &effects[..]
-    else {
+    let [Effect::Store, save] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    let Some(SaveRegion { shape, grid, .. }) = save.job() else {
         panic!("{effects:?}")
     };
     let mask = shape.mask_on(grid);
@@ -355,12 +360,23 @@ fn beside() {
         notes: Vec::new(),
         losses: Vec::new(),
     };
-    window.act(Action::Event(Event {
+    let job = SaveWithValues {
+        tractogram: Tractogram::new(Vec::<[f32; 3]>::new(), vec![0]),
+        only: None,
+        path: PathBuf::from("/data/a.tck"),
+        command: String::new(),
+        replace: true,
+    };
+    let delivery = Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Converted(done, None)),
-    }));
+        outcome: Outcome::Done(ConvertedFiles {
+            converted: done,
+            whole: None,
+        }),
+    };
+    window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
         window.state.session.status,
         "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"

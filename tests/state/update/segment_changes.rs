@@ -6,9 +6,10 @@ use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{ForSegment, Outcome, Request, Slot};
+use arcuate::jobs::{Outcome, Request, Slot};
 use arcuate::solvers::level_set::{Sphere, What};
 use arcuate::state::recipe::segment::SegmentScript;
+use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
 use arcuate::state::{Action, Effect, Phase, Play};
 use glam::{DVec3, dvec3};
@@ -107,10 +108,8 @@ fn regions() {
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let what = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { what, path });
-    let text = window.requests.iter().rev().find_map(|r| match r {
-        Request::Segment(ForSegment::SaveScript { text, .. }) => Some(text.clone()),
-        _ => None,
-    });
+    let mut jobs = window.submitted.iter().rev();
+    let text = jobs.find_map(|job| Some(job.job::<SaveScript>()?.text.clone()));
     let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
     assert_eq!((written.run.clone(), written.later.len()), (script, 3));
     assert!(written.grow_here.is_empty() && written.layer.is_none());
@@ -155,7 +154,7 @@ fn stopped() {
         let left = window.state.session.segment.left.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
-        let steers = |e: &Effect| matches!(e, Effect::Submit(Request::Steer(_)));
+        let steers = |e: &Effect| matches!(e.job(), Some(Request::Steer(_)));
         assert!(effects.iter().any(steers), "{effects:?}");
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(Slot::Segment));
@@ -188,10 +187,7 @@ fn counted() {
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
     let action = Action::Segment(SegmentAction::StartFromRegion(region));
     let effects = arcuate::state::update(&mut window.state, action);
-    let work = effects.iter().find_map(|effect| match effect {
-        Effect::Submit(work @ Request::Segment(_)) => Some(work.clone()),
-        _ => None,
-    });
+    let work = effects.iter().find_map(|e| e.job::<CountVoxels>().cloned());
     let job = window.jobs.submit(work.expect("work for a worker"));
     let counted = window.jobs.wait(&job, |_| {});
     let (low, high) = (80.0, 120.0);
@@ -449,7 +445,7 @@ fn measured() {
     let mut seen: Vec<(Option<f64>, bool)> = Vec::new();
     while seen.last().is_none_or(|(_, done)| !done) {
         for event in window.jobs.poll() {
-            let done = !matches!(event.outcome, Outcome::Partial(_));
+            let done = !matches!(event.ending(), Outcome::Partial(_));
             arcuate::state::update(&mut window.state, Action::Event(event));
             seen.push((volume(&window).map(|v| v.0), done));
         }

@@ -3,10 +3,13 @@
 use super::{Window, file, opened, picture, scan};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{AffineRead, Event, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
 use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
-use arcuate::state::{Action, Content, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain};
+use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
+use arcuate::state::{
+    Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
+};
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -50,28 +53,34 @@ fn left() {
     window.holding = true;
     window.act(Action::AlignLayer(first));
     let jobs = &window.state.session.jobs;
-    let running = jobs.iter().find(|j| j.slot == Slot::Align).cloned();
+    let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
     window.held.clear();
     window.cancelled.clear();
     window.holding = false;
     window.act(Action::Session(SessionAction::Leave(Leaving::New)));
     assert!(window.state.document.is_empty());
-    for slot in Slot::of_document() {
-        assert!(window.cancelled.contains(&slot), "{slot:?}");
-    }
+    assert!(window.cancelled_of_document && ALIGN.is_of_document());
     // A file that is being written is written, and one that is being opened is opened.
     for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
+        assert!(!slot.is_of_document(), "{slot:?}");
         assert!(!window.cancelled.contains(&slot), "{slot:?}");
     }
     window.act(image());
     let ends = |outcome| {
-        Action::Event(Event {
-            slot: Slot::Align,
+        let job = ReadAffine {
+            path: "/data/a.txt".into(),
+            moving: None,
+            fixed: None,
+            layer: 0,
+        };
+        let delivery = Delivery {
+            slot: ALIGN,
             ticket,
             wall_ms: 1.0,
             outcome,
-        })
+        };
+        Action::Event(Event::new(job, delivery))
     };
     let status = window.state.session.status.clone();
     window.act(ends(Outcome::Cancelled));
@@ -79,7 +88,7 @@ fn left() {
     let by = DAffine3::from_translation(DVec3::X);
     let moves = |LayerId(layer)| {
         let read = AffineRead { layer, by };
-        ends(Outcome::Done(Output::AffineRead(read)))
+        ends(Outcome::Done(read))
     };
     window.act(moves(first));
     assert!(window.state.document.moved.is_empty());
@@ -88,7 +97,7 @@ fn left() {
     assert!(window.state.document.moved.contains_key(&now));
 }
 
-fn in_order(_: &mut Vec<arcuate::jobs::Event>) {}
+fn in_order(_: &mut Vec<Event>) {}
 
 fn undone_fit() {
     let mut window = Window::fitted();
@@ -269,8 +278,8 @@ fn live_without_seed() {
     // The older of two results comes last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome,
-            Outcome::Done(Output::Tracked { .. })
+            events[0].outcome::<Request>(),
+            Some(Outcome::Done(Output::Tracked { .. }))
         ));
         events.reverse();
     });

@@ -1,13 +1,14 @@
 //! What the user says about opened files: axes of gradients, the space of points, colours of labels,
 //! and which files of a folder are opened.
 
-use super::{Window, file, scan};
-use crate::support::test;
+use super::{Window, file, only_job, scan};
+use crate::support::{event_of, test};
 use arcuate::data::turn::Turn;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
-use arcuate::jobs::{Event, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
+use arcuate::state::Event;
 use arcuate::state::document::Content;
-use arcuate::state::{Action, Effect, Recipe, Space, State, Told, update};
+use arcuate::state::{Action, Recipe, Space, State, Told, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ fn turned() {
 }
 
 fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
-    Event {
+    event_of(Delivery {
         slot: Slot::Load,
         ticket: 1,
         wall_ms: 1.0,
@@ -84,7 +85,7 @@ fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
             mask_beside: None,
             gradients_refused: None,
         }),
-    }
+    })
 }
 
 fn told(space: Space) -> Told {
@@ -114,7 +115,7 @@ fn spaces() {
         },
     );
     assert!(
-        matches!(&effects[..], [Effect::Submit(Request::OpenTold { told: t, .. })] if *t == told(Space::Lps))
+        matches!(only_job(&effects), Some(Request::OpenTold { told: t, .. }) if *t == told(Space::Lps))
     );
     update(
         &mut state,
@@ -150,7 +151,7 @@ fn colours() {
         Action::Event(opened_as("/data/dseg.nii.gz", loaded, Told::default())),
     );
     let effects = update(&mut state, Action::Open(vec![table.clone()]));
-    let [Effect::Submit(Request::OpenTold { path, told })] = &effects[..] else {
+    let Some(Request::OpenTold { path, told }) = only_job(&effects) else {
         panic!("{effects:?}");
     };
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));

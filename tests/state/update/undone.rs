@@ -7,7 +7,6 @@ use arcuate::data::{Role, Shape};
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::curves::Seeding;
-use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;
@@ -230,10 +229,10 @@ fn pathways() -> Vec<Row> {
             pathway(s, |p| p.epsilon = 0.125)
         }),
         row("Sharpening α", ["", "2.0"], |s| {
-            pathway(s, |p| p.params.cost = Cost::Sharpened { alpha: 2.0 })
+            pathway(s, |p| p.params.metric.alpha = 2.0)
         }),
         row("Metric", ["Sharpened", "Inverse"], |s| {
-            pathway(s, |p| p.params.cost = Cost::Inverse)
+            pathway(s, |p| p.params.metric.cost = Cost::Inverse)
         }),
         row("Show cost", ["u₁ + u₂", "u₁"], |s| {
             pathway(s, |p| p.shown = Shown::First)

@@ -2,7 +2,8 @@
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
-use arcuate::jobs::{CardFailure, Request, Slot};
+use arcuate::jobs::{DeviceFailure, Slot};
+use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::{Action, BackendKind, Which};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -25,7 +26,7 @@ fn menu() {
     state.session.backend_kind = BackendKind::Cpu;
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
-    assert!(matches!(submitted(&window)[..], [Request::FindCards]));
+    assert!(matches!(submitted(&window)[..], [FindCards]));
     window.get_by_label("CPU: chosen by hand");
     window.get_by_label("Looking for graphics cards");
     let names = ["NVIDIA A", "NVIDIA B"].map(str::to_owned);
@@ -48,9 +49,7 @@ fn menu() {
         open(&mut window);
     }
     // Known cards are not looked for again.
-    let looked = submitted(&window);
-    let looked = looked.iter().filter(|r| matches!(r, Request::FindCards));
-    assert_eq!(looked.count(), 1);
+    assert_eq!(submitted::<FindCards>(&window).len(), 1);
 }
 
 fn without_cards() {
@@ -64,24 +63,24 @@ fn without_cards() {
 
 fn offers() {
     let mut state = tracking();
-    let request = Request::FindCards;
     let found = "The graphics card stopped working".to_owned();
-    let failure = CardFailure {
+    let failure = DeviceFailure {
         found: found.clone(),
         sentence: found.clone(),
-        request: Box::new(request),
     };
-    state.session.failed_on_card(Slot::Track, failure);
+    state
+        .session
+        .failed_on_card(Slot::Track, failure, Box::new(FindCards));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label(&found);
     click(&mut window, "Run on the CPU");
     let [
-        Request::UseBackend {
+        UseBackend {
             kind: BackendKind::Cpu,
         },
     ] = submitted(&window)[..]
     else {
-        panic!("{:?}", submitted(&window))
+        panic!("{:?}", submitted::<UseBackend>(&window))
     };
     // Of live curves beside their results.
     let mut state = tracking();
@@ -94,8 +93,5 @@ fn offers() {
     window.state_mut().state = state;
     window.run();
     click(&mut window, "Run on the CPU");
-    assert!(matches!(
-        submitted(&window)[..],
-        [Request::UseBackend { .. }]
-    ));
+    assert!(matches!(submitted(&window)[..], [UseBackend { .. }]));
 }

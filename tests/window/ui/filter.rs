@@ -13,6 +13,7 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::bundle::lines_of;
 use arcuate::state::document::LineColouring;
+use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
 use arcuate::state::words::{counted, significant};
 use arcuate::state::{
@@ -298,9 +299,9 @@ fn run() {
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
     // The second click of a double click on Stop runs nothing.
-    let asked = submitted(&window).len();
+    let asked = submitted::<Request>(&window).len();
     double_click(&mut window, stop.center());
-    assert_eq!(submitted(&window).len(), asked);
+    assert_eq!(submitted::<Request>(&window).len(), asked);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
@@ -452,10 +453,8 @@ fn results() {
         &mut window,
         Action::Filter(FilterAction::Save { what, path }),
     );
-    let saved = submitted(&window).into_iter().rev().find_map(|r| match r {
-        Request::SaveWithValues { only, .. } => only.clone(),
-        _ => None,
-    });
+    let saved = submitted::<SaveWithValues>(&window);
+    let saved = saved.last().and_then(|save| save.only.clone());
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);

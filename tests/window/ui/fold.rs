@@ -6,7 +6,7 @@ use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, Job, Phase, Severity, Slot, State, Task, update};
+use arcuate::state::{Action, JobHandle, Phase, Severity, Slot, State, Task, update};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -130,7 +130,7 @@ fn first_page() {
     let control = Control::new();
     control.begin("Making the head", 10);
     control.advance(4);
-    state.session.jobs.push(Job {
+    state.session.jobs.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
         label: "Making the demo head".to_owned(),

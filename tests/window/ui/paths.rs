@@ -1,8 +1,12 @@
 //! Paths that are typed where the desktop has no file dialog.
 
-use super::{App, Window, click, sample, small_scan, submitted, tracking, type_over, window};
+use super::{
+    App, Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
+};
 use crate::support::{test, wait_for};
-use arcuate::jobs::{Event, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Event, Outcome, Request, Slot};
+use arcuate::state::PathCheck;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::{Action, Effect, State, update};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -32,19 +36,16 @@ impl App {
         if !now {
             return;
         }
-        let is_check = |e: &mut Effect| matches!(e, Effect::Submit(Request::Path(_)));
+        let is_check = |e: &mut Effect| e.job::<PathCheck>().is_some();
         let checks: Vec<Effect> = self.effects.extract_if(.., is_check).collect();
-        for check in checks {
-            let Effect::Submit(Request::Path(check)) = check else {
-                continue;
-            };
-            let answer = check.question.answer();
-            let event = Event {
+        for check in checks.iter().filter_map(|e| e.job::<PathCheck>()) {
+            let delivery = Delivery {
                 slot: Slot::Path,
                 ticket: 0,
                 wall_ms: 0.0,
-                outcome: Outcome::Done(Output::Path(check, answer)),
+                outcome: Outcome::Done(check.question.answer()),
             };
+            let event = Event::new(check.clone(), delivery);
             update(&mut self.state, Action::Event(event));
         }
     }
@@ -85,9 +86,9 @@ fn opened() {
     typed(&mut page, &format!("{a}; '{b}'"));
     page.key_press(egui::Key::Enter);
     page.run();
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
-        panic!("{:?}", submitted(&page));
+        panic!("{:?}", submitted::<Request>(&page));
     };
     assert_eq!(path.to_str(), Some(&*a));
     assert_eq!(gradients[0].to_str(), Some(&*b));
@@ -121,7 +122,7 @@ fn at_once() {
     let enter = key(egui::Key::Enter, egui::Modifiers::NONE);
     page.input_mut().events.extend([letters, enter]);
     page.step();
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label("Path").is_none(), "the field closes");
     // What was typed then is not what undo brings back now.
     click(&mut page, "Enter a path");
@@ -139,12 +140,12 @@ fn mistyped() {
     let sentence = format!("There is no file of this name: {}", wrong.display());
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
-    assert!(submitted(&page).is_empty());
+    assert!(count_submitted(&page) == 0);
     // One letter is mended, and it opens.
     let right = folder.path().join("dwi.nii.gz");
     std::fs::write(&right, "").unwrap();
     type_over(&mut page, right.to_str().unwrap());
-    wait(&mut page, |w| !submitted(w).is_empty());
+    wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label(&sentence).is_none());
 }
 
@@ -173,7 +174,7 @@ fn completed() {
     page.key_press(egui::Key::Tab);
     page.run();
     wait(&mut page, |w| text(w) == format!("{before}; {here}/scans/"));
-    assert!(submitted(&page).is_empty());
+    assert!(count_submitted(&page) == 0);
 }
 
 /// A slow disk: the window and typing go on, and nothing is saved before the answer about exactly the typed path.
@@ -185,11 +186,9 @@ fn slow() {
     window.state_mut().disk_answers = false;
     click(&mut window, "Export…");
     let saved = |window: &Window| {
-        let paths = submitted(window).into_iter().filter_map(|r| match r {
-            Request::SaveTractogram { path, .. } => Some(path.clone()),
-            _ => None,
-        });
-        paths.collect::<Vec<_>>()
+        let effects = window.state().effects.iter();
+        let jobs = effects.filter_map(|e| e.job::<SaveTractogram>());
+        jobs.map(|job| job.path.clone()).collect::<Vec<_>>()
     };
     let answer = |window: &mut Window| {
         window.state_mut().answer_paths(true);

@@ -519,7 +519,7 @@ fn early() {
     let mut state = State::new(sample::BACKEND.to_owned());
     let mut idle = window(state.clone(), [1280.0, 800.0]);
     assert_eq!(command(&mut idle), Task::View);
-    state.session.jobs.push(arcuate::state::Job {
+    state.session.jobs.push(arcuate::state::JobHandle {
         slot: arcuate::state::Slot::Load,
         ticket: 1,
         label: "Opening".to_owned(),

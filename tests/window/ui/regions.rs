@@ -321,8 +321,8 @@ fn region_chooser() {
 
 fn asked(window: &Window) -> usize {
     let effects = window.state().effects.iter();
-    let made = |e: &&Effect| match e {
-        Effect::Submit(Request::Regions(work)) => matches!(**work, ForRegions::Make(_)),
+    let made = |e: &&Effect| match e.job() {
+        Some(Request::Regions(work)) => matches!(**work, ForRegions::Make(_)),
         _ => false,
     };
     effects.filter(made).count()

@@ -9,8 +9,8 @@ use arcuate::jobs::Jobs;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{
-    Action, Content, Display, Effect, Job, Layer, LayerId, Recipe, Slot, State, Task, defaults,
-    update,
+    Action, Content, Display, Effect, JobHandle, Layer, LayerId, Recipe, Slot, State, Task,
+    defaults, update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -66,7 +66,7 @@ fn status() {
         let control = Control::new();
         control.begin("Reweighting 197 046 voxels of the scan", 200);
         control.advance(50);
-        state.session.jobs = vec![Job {
+        state.session.jobs = vec![JobHandle {
             slot: Slot::Fit,
             ticket: 7,
             label: "Fitting tensors to sub-01_dwi".to_owned(),

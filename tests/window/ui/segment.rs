@@ -1,10 +1,10 @@
 //! The task Segment as a user drives it.
 
 use super::{Window, click, click_with, small_scan, submitted, type_over, window};
-use crate::support::{self, lines, test};
+use crate::support::{self, event_of, lines, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
-use arcuate::jobs::{Event, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
+use arcuate::jobs::{Delivery, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
@@ -248,12 +248,12 @@ pub fn leaked() -> support::Window {
         gradients_refused: None,
         notes: Vec::new(),
     };
-    window.act(Action::Event(Event {
+    window.act(Action::Event(event_of(Delivery {
         slot: Slot::Load,
         ticket: 1,
         wall_ms: 1.0,
         outcome: Outcome::Done(opened),
-    }));
+    })));
     window.act(Action::SelectTask(Task::Segment));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [

@@ -1,12 +1,12 @@
 //! Sessions in the window: what is asked, offered and named.
 
 use super::{Window, click, small_scan, submitted, tracking, window};
-use crate::support::test;
+use crate::support::{event_of, test};
 use arcuate::jobs::session::{
     Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
     SessionRequest, Standing, Store,
 };
-use arcuate::jobs::{Event, Outcome, Output, Request, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Request, Saved, Slot};
 use arcuate::state::saving::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
 use egui::{Key, Modifiers};
@@ -99,12 +99,12 @@ fn named() {
         whole: None,
         losses: Vec::new(),
     });
-    let event = Event {
+    let event = event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(saved),
-    };
+    });
     update(&mut state, Action::Event(event));
     assert!(arcuate::ui::quit::title(&state).starts_with('•'));
     asked(&mut state);
@@ -130,12 +130,12 @@ fn store_too() {
         sha256: String::new(),
         numbers_left_out: 0,
     });
-    let event = Event {
+    let event = event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Done(output),
-    };
+    });
     update(&mut state, Action::Event(event));
     assert!(!state.is_dirty(), "{:?}", state.unsaved());
     let mut window = window(state, [1280.0, 800.0]);
@@ -177,12 +177,12 @@ fn recovery() {
         // What is being recovered can be discarded no more, unless it cannot be read.
         assert!(!is_said(&window, banner));
         let mut state = window.state().state.clone();
-        let event = Event {
+        let event = event_of(Delivery {
             slot: Slot::Load,
             ticket: 0,
             wall_ms: 1.0,
             outcome: Outcome::Failed("damaged".to_owned()),
-        };
+        });
         update(&mut state, Action::Event(event));
         assert_eq!(state.session.saving.offered().count(), usize::from(read));
     }

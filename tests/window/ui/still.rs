@@ -12,7 +12,7 @@ use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::filter::{FilterAction, Weighed};
 use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, Job, Method, Severity, Slot, State, Task, update};
+use arcuate::state::{Action, JobHandle, Method, Severity, Slot, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
@@ -126,7 +126,7 @@ fn streamlines() {
         live.coarse = coarse;
         if coarse {
             // The full result is on its way.
-            state.session.jobs.push(Job {
+            state.session.jobs.push(JobHandle {
                 slot: Slot::Live,
                 ticket: 1,
                 label: "Tracking".to_owned(),
@@ -178,7 +178,7 @@ fn fit() {
     });
     let mut runs = ended.clone();
     runs.document.tensors = None;
-    runs.session.jobs.push(Job {
+    runs.session.jobs.push(JobHandle {
         slot: Slot::Fit,
         ticket: 1,
         label: "Fitting tensors".to_owned(),

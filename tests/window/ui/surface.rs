@@ -3,11 +3,11 @@
 
 use super::segment::leaked;
 use super::{Window, click, click_with, small_scan, submitted, window};
-use crate::support::test;
+use crate::support::{event_of, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::session::LeftBehind;
-use arcuate::jobs::{Event, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
+use arcuate::jobs::{Delivery, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
@@ -98,12 +98,12 @@ fn partly(window: &mut Window, surface: Surfaced) {
         refused: Vec::new(),
         surface: Some(surface),
     };
-    let event = Event {
+    let event = event_of(Delivery {
         slot: Slot::Segment,
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::Partial(Output::Steered(Box::new(steered))),
-    };
+    });
     act(window, Action::Event(event));
 }
 

@@ -126,7 +126,7 @@ fn tabled() -> Window {
         app.effects.extend(update(&mut app.state, action));
     }
     let rows: Vec<u32> = (0..60).collect();
-    app.state.session.bundle.order.done(rows.into());
+    app.state.session.bundle.order.finish(rows.into());
     window.run();
     window
 }
@@ -168,7 +168,7 @@ fn refused() {
         update(&mut app.state, Action::Bundle(action));
     };
     filter(app, 5);
-    app.state.session.bundle.sift.done(Sifted {
+    app.state.session.bundle.sift.finish(Sifted {
         marks: ByPtr(marks.into()),
         kept: 5,
         shown,

@@ -1,7 +1,7 @@
 //! What a user's trial of the rays found: lost digits, rows that jump, a guide and a dialog that forget.
 
 use super::rays::{measured, rays, shot};
-use super::{App, Window, click, small_scan, submitted, tracking, type_over, window};
+use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
@@ -233,7 +233,7 @@ fn guided() {
 fn asked(window: &mut Window) {
     wait_for("a save", || {
         window.run();
-        (!submitted(window).is_empty()).then_some(())
+        (count_submitted(window) > 0).then_some(())
     });
 }
 

@@ -318,8 +318,7 @@ fn places_regions() {
                 clamped(&hands, expected),
                 POINT_MM,
             );
-            let tracks =
-                |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: false, .. }));
+            let tracks = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: false, .. }));
             assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
@@ -369,8 +368,8 @@ fn drags_regions() {
         let coarse: Vec<bool> = hands
             .take_effects()
             .iter()
-            .filter_map(|e| match e {
-                Effect::Submit(Request::Track { coarse, .. }) => Some(*coarse),
+            .filter_map(|e| match e.job() {
+                Some(Request::Track { coarse, .. }) => Some(*coarse),
                 _ => None,
             })
             .collect();
@@ -499,7 +498,7 @@ fn settles() {
         "the pointer has hardly stopped"
     );
     hands.wait(0.06);
-    let full = |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: false, .. }));
+    let full = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: false, .. }));
     assert!(hands.take_effects().iter().any(full));
     assert!(!hands.state().session.unsettled);
     hands.wait(1.0);

@@ -162,7 +162,7 @@ fn scene_drags() {
         "in the plane that faces the camera: {depth}"
     );
     assert_eq!((radius, hands.state().view.camera), (9.0, camera));
-    let coarse = |e: &Effect| matches!(e, Effect::Submit(Request::Track { coarse: true, .. }));
+    let coarse = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: true, .. }));
     assert!(hands.take_effects().iter().any(coarse));
     // By the silhouette it grows.
     let mm = camera.axes().x_axis * 9.0;

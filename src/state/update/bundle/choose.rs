@@ -122,7 +122,7 @@ pub fn others(state: &mut State) {
 /// Those that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
-    let found = match state.session.bundle.connect.known() {
+    let found = match state.session.bundle.connect.shown() {
         Some((key, connected)) if Some(key.of) == subject => {
             let members = connected.connectome.members(row, column);
             let members = members.iter().enumerate().filter(|(_, m)| **m);

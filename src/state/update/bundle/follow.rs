@@ -154,7 +154,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     });
-    if let (Some(wanted), Some((known, sifted))) = (&wanted, state.session.bundle.sift.known()) {
+    if let (Some(wanted), Some((known, sifted))) = (&wanted, state.session.bundle.sift.shown()) {
         let alike = SiftKey {
             coarse: wanted.coarse,
             ..known.clone()
@@ -422,7 +422,12 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Names of the labels that were asked for.
 pub(super) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
-    let asked = state.session.bundle.connect.asked().map(|key| key.labels.0);
+    let asked = state
+        .session
+        .bundle
+        .connect
+        .running()
+        .map(|key| key.labels.0);
     let layer = asked.and_then(|id: LayerId| state.document.layer(id));
     match layer.and_then(|l| l.content.volume()) {
         Some(volume) => connectome.names(volume).into(),

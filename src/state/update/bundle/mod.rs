@@ -76,7 +76,7 @@ fn set(state: &mut State, label: &str, phase: Phase, change: impl FnOnce(&mut Bu
 
 fn submit(effects: &mut Vec<Effect>, work: ForBundle) {
     let request = crate::jobs::Request::Bundle(Box::new(work));
-    effects.push(Effect::Submit(request));
+    effects.push(Effect::submit(request));
 }
 
 /// What the jobs bring back.
@@ -89,7 +89,7 @@ pub fn done(state: &mut State, done: OfBundle) {
             every,
         } => {
             let kept = selection.kept();
-            working.sift.done(Sifted {
+            working.sift.finish(Sifted {
                 marks: ByPtr(selection.marks.into()),
                 kept,
                 shown,
@@ -97,16 +97,16 @@ pub fn done(state: &mut State, done: OfBundle) {
             });
         }
         OfBundle::Columns(values) => {
-            if let Some(keys) = working.columns.done(()) {
+            if let Some(keys) = working.columns.finish(()) {
                 working.values.extend(keys.into_iter().zip(values));
             }
         }
         OfBundle::Ordered(order) => {
-            working.order.done(order);
+            working.order.finish(order);
         }
         OfBundle::Picked(lines) => choose::picked(state, &lines),
         OfBundle::Extracted(some) => {
-            working.extract.done(some);
+            working.extract.finish(some);
         }
         OfBundle::Edited {
             layer,
@@ -116,7 +116,7 @@ pub fn done(state: &mut State, done: OfBundle) {
             fresh,
         } => edits::done(state, layer, of, (edit, tractogram), fresh),
         OfBundle::Stopped(found) => {
-            state.session.bundle.stopped.done(found);
+            state.session.bundle.stopped.finish(found);
         }
         OfBundle::Shifted {
             layer,
@@ -130,7 +130,7 @@ pub fn done(state: &mut State, done: OfBundle) {
                 .session
                 .bundle
                 .profile
-                .done(Profiled { profile, names });
+                .finish(Profiled { profile, names });
         }
         OfBundle::Connected(connectome) => {
             let names = follow::node_names(state, &connectome);
@@ -138,7 +138,7 @@ pub fn done(state: &mut State, done: OfBundle) {
                 .session
                 .bundle
                 .connect
-                .done(Connected { connectome, names });
+                .finish(Connected { connectome, names });
         }
     }
 }

@@ -17,8 +17,8 @@ const NOT_YET: &str = "It is still being computed: wait for it, then export agai
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let found = state.bundle().and_then(|(_, lines)| {
-        let (key, order) = state.session.bundle.order.known()?;
-        let current = key.of == lines.id() && state.session.bundle.order.asked().is_none();
+        let (key, order) = state.session.bundle.order.shown()?;
+        let current = key.of == lines.id() && state.session.bundle.order.running().is_none();
         let columns = state.columns(lines);
         let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
@@ -54,7 +54,7 @@ fn file_name(state: &State, column: &Column) -> String {
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let working = &state.session.bundle.profile;
-    match working.known().filter(|_| working.asked().is_none()) {
+    match working.shown().filter(|_| working.running().is_none()) {
         Some((_, found)) => submit(
             effects,
             ForBundle::SaveProfile(SaveProfile {
@@ -76,7 +76,7 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         Shown::Value => ConnectomeTable::Value,
     };
     let working = &state.session.bundle.connect;
-    match working.known().filter(|_| working.asked().is_none()) {
+    match working.shown().filter(|_| working.running().is_none()) {
         Some((_, found)) => submit(
             effects,
             ForBundle::SaveConnectome(SaveConnectome {

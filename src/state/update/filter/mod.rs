@@ -19,6 +19,7 @@ use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::bundle::lines_of;
 use crate::state::document::{Content, LayerId};
+use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
     WeightMap,
@@ -64,7 +65,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             let explained = state.document.explained();
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             let request = Request::ReadScheme(ReadScheme { path, gradients });
-            effects.push(Effect::Submit(request));
+            effects.push(Effect::submit(request));
         }
         FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),
         FilterAction::RunAnew => run(state, Aim::Weights, Without::Nobody, true, effects),
@@ -286,7 +287,7 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     });
     state.session.status.clear();
     state.session.forget_failures(Slot::Commit);
-    effects.push(Effect::Submit(Request::Commit(Box::new(request))));
+    effects.push(Effect::submit(Request::Commit(Box::new(request))));
 }
 
 /// Values that a curve has before its run.
@@ -366,20 +367,20 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
         FilterFile::Kept => Some(marks(state, layer.id).into()),
         _ => None,
     };
-    let request = match what {
-        FilterFile::Weights => Request::SaveValues {
+    let effect = match what {
+        FilterFile::Weights => Effect::submit(SaveValues {
             tractogram,
             name: WEIGHT.to_owned(),
             path,
-        },
-        FilterFile::Kept | FilterFile::All => Request::SaveWithValues {
+        }),
+        FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
             tractogram: super::kept::with_grid(state, tractogram),
             only,
             path,
             command,
             // The dialog has asked.
             replace: true,
-        },
+        }),
         FilterFile::Map(map) => {
             let Some(found) = state.document.weight_map(layer.id, map) else {
                 return;
@@ -387,15 +388,15 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
             let Some(volume) = found.content.volume().cloned() else {
                 return;
             };
-            Request::SaveVolume {
+            Effect::submit(SaveVolume {
                 from: None,
                 volume,
                 path,
                 command,
-            }
+            })
         }
     };
-    effects.push(Effect::Submit(request));
+    effects.push(effect);
     state.session.guide_done(GuideStep::Save);
 }
 
@@ -411,7 +412,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         let from = of(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
         let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
-        effects.extend(request.map(Effect::Submit));
+        effects.extend(request.map(Effect::submit));
     }
     if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
         again(state, &key, effects);
@@ -444,14 +445,14 @@ fn fitting(state: &State) -> bool {
 }
 
 pub fn needs(state: &mut State, needs: CommitNeeds) {
-    state.session.filter.needs.done(needs);
+    state.session.filter.needs.finish(needs);
     state.session.filter.refused = None;
 }
 
 /// It cannot run as asked, and why.
 pub fn refused(state: &mut State, why: String) {
     let working = &mut state.session.filter;
-    working.refused = working.needs.asked().map(|key| (key.clone(), why));
+    working.refused = working.needs.running().map(|key| (key.clone(), why));
     working.needs.fail();
 }
 
@@ -498,7 +499,7 @@ fn learn(state: &mut State, running: &Running, committed: &Committed) {
     /// Fewer say little.
     const ENOUGH: u32 = 5;
     let working = &mut state.session.filter;
-    let Some((key, needs)) = working.needs.known() else {
+    let Some((key, needs)) = working.needs.shown() else {
         return;
     };
     if *key == running.key && committed.fit.iterations >= ENOUGH {

@@ -31,7 +31,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let working = &mut state.session.filter;
     let held = working.held.as_ref();
     let held = held.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
-    let summed = working.sums.known();
+    let summed = working.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
     let course = held.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
@@ -42,7 +42,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             course,
             rules,
         };
-        effects.push(Effect::Submit(Request::SumBundles(Box::new(wanted))));
+        effects.push(Effect::submit(Request::SumBundles(Box::new(wanted))));
     }
 }
 

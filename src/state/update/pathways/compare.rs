@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
     let working = &mut state.session.pathways;
-    if let Some(asked) = working.compared.asked() {
+    if let Some(asked) = working.compared.running() {
         if key.as_ref() != Some(asked) {
             effects.push(Effect::Cancel(Slot::Compare));
         }
@@ -28,7 +28,7 @@ pub(super) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return working.compared.fail();
     };
     working.not_compared = None;
-    effects.push(Effect::Submit(Request::Compare(Box::new(ComparePathway {
+    effects.push(Effect::submit(Request::Compare(Box::new(ComparePathway {
         tensors: Tensors::Here {
             field: tensors.field.clone(),
             fa: tensors.fa.clone(),
@@ -69,12 +69,12 @@ pub fn compared(state: &mut State, compared: Compared) {
         regions: compared.regions.clone(),
         params: compared.params,
     };
-    if working.compared.asked() != Some(&asked) {
+    if working.compared.running() != Some(&asked) {
         return;
     }
     working.pairs = Some(compared.known.clone());
     let among = AmongPairs::of(&compared);
-    working.compared.done(Arc::new(compared));
+    working.compared.finish(Arc::new(compared));
     // One that was kept while the comparison ran.
     let live = working.live.as_ref().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
@@ -90,7 +90,7 @@ pub fn not_compared(state: &mut State, why: Option<String>) {
     let key = key(state);
     let working = &mut state.session.pathways;
     // It may be one of a document that was left.
-    let Some(asked) = working.compared.asked() else {
+    let Some(asked) = working.compared.running() else {
         return;
     };
     match key.as_ref() == Some(asked) {
@@ -99,6 +99,6 @@ pub fn not_compared(state: &mut State, why: Option<String>) {
             working.not_compared = Some(why.unwrap_or_else(|| "Stopped".to_owned()));
             working.compared.fail();
         }
-        false => working.compared.drop_asked(),
+        false => working.compared.stop(),
     }
 }

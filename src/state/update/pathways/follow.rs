@@ -2,6 +2,7 @@
 
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, Request, Slot};
+use crate::state::core::live::Live;
 use crate::state::pathways::{Asked, LAG, Working};
 use crate::state::words::mask;
 use crate::state::{Effect, State, Task};
@@ -32,7 +33,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
             effects.push(Effect::Cancel(Slot::Pathway));
         }
         let working = &mut state.session.pathways;
-        (working.live, working.hovered, working.pointed) = (None, None, None);
+        (working.live, working.hover) = (None, Live::default());
         (working.unsettled, working.failed) = (false, None);
         return;
     };
@@ -41,8 +42,8 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     // Without a window nobody waits for a first answer.
     let unseen = state.session.saving.strict;
     let working = &mut state.session.pathways;
-    let is_wanted = |(asked, _): &(Asked, String)| *asked == wanted;
-    if working.failed.as_ref().is_some_and(is_wanted) {
+    let failed = working.failed.as_ref();
+    if failed.is_some_and(|(key, _)| *key == wanted) {
         return;
     }
     working.failed = None;
@@ -88,7 +89,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         mask_name: mask::name_of(&state.document),
     };
     state.session.pathways.running = Some((wanted, coarse));
-    effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
+    effects.push(Effect::submit(Request::Pathway(Box::new(request))));
 }
 
 /// Whether a coarse or a full result comes next; `None`: nothing until the pointer rests.

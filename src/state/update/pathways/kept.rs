@@ -44,7 +44,7 @@ pub(super) fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
     match find(&state.document, &kept) {
         Ok(request) => {
             state.session.pathways.solving = Some(kept.id);
-            effects.push(Effect::Submit(Request::Pathway(Box::new(request))));
+            effects.push(Effect::submit(Request::Pathway(Box::new(request))));
         }
         Err(sentence) => {
             state.session.pathways.unsolved.push(kept.id);

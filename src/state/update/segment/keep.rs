@@ -3,9 +3,11 @@
 use super::{NONE_YET, anew};
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
-use crate::jobs::{ForRegions, ForSegment, Play, Request, SaveLabels, Surfaced};
+use crate::jobs::{ForRegions, Play, Request, SaveLabels, Surfaced};
 use crate::state::document::{Content, Layer, LayerId};
+use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
+use crate::state::segment::jobs::{SaveField, SaveScript};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
 use crate::state::update::edit;
@@ -160,7 +162,7 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
 }
 
 /// The run so far, and the masks that it names.
-fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<Request> {
+fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<SaveScript> {
     let made = made(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
@@ -172,30 +174,30 @@ fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<Reque
     }
     let text = serde_json::to_string_pretty(&script).ok()? + "\n";
     state.session.segment.written = Some((path.clone(), live.script.clone()));
-    Some(Request::Segment(ForSegment::SaveScript {
-        text,
-        path,
-        masks,
-    }))
+    Some(SaveScript { text, path, masks })
 }
 
 pub(super) fn save(state: &mut State, what: SegmentFile, path: PathBuf, effects: &mut Vec<Effect>) {
     let command = |state: &State| told(state).map_or_else(String::new, |r| r.command());
-    let request = match what {
-        SegmentFile::Structures => structures(state, path),
-        SegmentFile::Labels => rests(state).map(|(_, mask)| Request::SaveMask {
-            mask,
-            path,
-            command: command(state),
+    let effect = match what {
+        SegmentFile::Structures => structures(state, path).map(Effect::submit),
+        SegmentFile::Labels => rests(state).map(|(_, mask)| {
+            Effect::submit(SaveMask {
+                mask,
+                path,
+                command: command(state),
+            })
         }),
         SegmentFile::Surface => rests(state).map(|(live, _)| {
-            Request::Segment(ForSegment::SaveField {
+            Effect::submit(SaveField {
                 field: live.field.clone(),
                 path,
                 command: command(state),
             })
         }),
-        SegmentFile::Script => rests(state).and_then(|(live, _)| run_script(state, &live, path)),
+        SegmentFile::Script => rests(state)
+            .and_then(|(live, _)| run_script(state, &live, path))
+            .map(Effect::submit),
     };
-    effects.extend(request.map(Effect::Submit));
+    effects.extend(effect);
 }

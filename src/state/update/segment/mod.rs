@@ -9,12 +9,11 @@ use super::{edit, exported, layers, pathways, tracks};
 use crate::data::region::RegionId;
 use crate::data::words::counted;
 use crate::data::{DataId, Mask};
-use crate::jobs::{
-    Beside, Counted, ForSegment, Origin, Play, Request, Resume, Slot, Steer, Steered,
-};
+use crate::jobs::{Beside, Origin, Play, Request, Resume, Slot, Steer, Steered};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
+use crate::state::segment::jobs::{CountVoxels, Counted, ProbeSample};
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
 use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
@@ -177,8 +176,7 @@ pub fn entered(state: &mut State) {
 /// Begins with voxels that are yet to be counted: in a large image that takes a second.
 fn count_out(state: &mut State, name: String, with: Counted, effects: &mut Vec<Effect>) {
     state.session.segment.begins = true;
-    let work = ForSegment::Begin { name, with };
-    effects.push(Effect::Submit(Request::Segment(work)));
+    effects.push(Effect::submit(CountVoxels { name, with }));
 }
 
 /// They are counted; something else may have been chosen meanwhile.
@@ -273,12 +271,11 @@ pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.session.segment.sample = Some(sample.clone());
     state.session.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
-    let work = ForSegment::Probe {
+    effects.push(Effect::submit(ProbeSample {
         image: image.clone(),
         frame,
         voxels,
-    };
-    effects.push(Effect::Submit(Request::Segment(work)));
+    }));
 }
 
 /// Target and tolerance of a sample; another image may have been chosen meanwhile.
@@ -392,7 +389,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     working.running = true;
     working.dragged |= working.begins_change(&wanted, dragged) && drags;
     working.asked = Some(Box::new(wanted.clone()));
-    effects.push(Effect::Submit(Request::Steer(Box::new(wanted))));
+    effects.push(Effect::submit(Request::Steer(Box::new(wanted))));
 }
 
 /// How it stands; `rests`: the job has ended.

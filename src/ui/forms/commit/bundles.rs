@@ -60,7 +60,7 @@ pub fn show(
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
     let least = state.document.filter.least();
-    let known = state.session.filter.sums.known();
+    let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
     let counted = memory.weights.bundles(lines, least, lengths).to_vec();
@@ -107,7 +107,7 @@ enum Of {
 
 /// What passes regions, and what the filter leaves, as far as it is known.
 fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
-    let known = state.session.filter.sums.known();
+    let known = state.session.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
         return Vec::new();
     };

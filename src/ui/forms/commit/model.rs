@@ -291,10 +291,10 @@ fn needs(ui: &mut Ui, state: &State) {
     let working = &state.session.filter;
     let known = working
         .needs
-        .known()
-        .filter(|_| working.needs.asked().is_none());
+        .shown()
+        .filter(|_| working.needs.running().is_none());
     let Some((_, needs)) = known else {
-        let counting = working.needs.asked().is_some();
+        let counting = working.needs.running().is_some();
         if counting {
             rows::reading(ui, "Memory, time", "counting…");
         }

@@ -179,7 +179,7 @@ fn shown(
 fn narrowed(state: &State, layer: &Layer, wanted: usize) -> Option<usize> {
     let sieve = state.document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
-    let (key, sifted) = state.session.bundle.sift.known()?;
+    let (key, sifted) = state.session.bundle.sift.shown()?;
     (key.sieve == *sieve && sifted.kept != wanted).then_some(sifted.kept)
 }
 

@@ -49,7 +49,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Without a solve no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let busy = |j: &crate::state::Job| matches!(j.slot, Slot::Pathway | Slot::Fit | Slot::Load);
+        let busy =
+            |j: &crate::state::JobHandle| matches!(j.slot, Slot::Pathway | Slot::Fit | Slot::Load);
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {

@@ -3,7 +3,8 @@
 use crate::data::turn::Turn;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::gradient_check::{Candidate, Output, Verdict};
-use crate::state::{Action, Slot, State};
+use crate::state::tensors::jobs::CHECK;
+use crate::state::{Action, State};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows};
@@ -35,7 +36,7 @@ pub struct Pictures {
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let scan = state.document.scan().and_then(|l| l.content.volume());
     let Some(scan) = scan else { return };
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Check);
+    let running = state.session.jobs.iter().any(|j| j.slot == CHECK);
     let known = state.session.axes.as_ref();
     let output = known.filter(|(of, _)| *of == scan.id()).map(|(_, o)| o);
     let fitted = state.document.tensors.as_ref();

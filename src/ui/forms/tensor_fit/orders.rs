@@ -4,7 +4,8 @@ use super::axes;
 use super::checks::Check;
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check::{Candidate, Output, Slice};
-use crate::state::{Action, Content, Layer, Slot, State};
+use crate::state::tensors::jobs::CHECK;
+use crate::state::{Action, Content, Layer, State};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -83,7 +84,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, layout)) = layer(state) else {
         return;
     };
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Check);
+    let running = state.session.jobs.iter().any(|j| j.slot == CHECK);
     let output = compared(state, layer).cloned();
     let word = if output.is_some() {
         "Compare again"

@@ -3,7 +3,7 @@
 use super::super::{click, submitted, type_over, window};
 use super::measured;
 use crate::support::{test, wait_for};
-use arcuate::jobs::Request;
+use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::update::losses;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -39,7 +39,7 @@ fn overwriting() {
         for name in existing {
             std::fs::write(path(name), "there already").unwrap();
         }
-        let before = submitted(&window).len();
+        let before = submitted::<SaveTractogram>(&window).len();
         click(&mut window, "Export…");
         type_over(&mut window, path("a.tck").to_str().unwrap());
         wait_for("the question", || {
@@ -49,22 +49,24 @@ fn overwriting() {
         // The sheet has grown by what it says.
         window.run();
         assert_eq!(
-            submitted(&window).len(),
+            submitted::<SaveTractogram>(&window).len(),
             before,
             "nothing is written unasked"
         );
         window.get_by_label(sentence);
         click(&mut window, "Replace");
         // Other things may be asked for besides: what is unsaved is kept every so often.
-        let rays = |request: &Request| {
-            matches!(
-                request,
-                Request::SaveTractogram { values, path: tck, .. }
-                    if values.beside(tck).iter().any(|b| b.path == path("a.tsf"))
-                        && values.beside(tck).iter().any(|b| b.path == path("a.weights.txt"))
-            )
+        let rays = |save: &SaveTractogram| {
+            let beside = save.values.beside(&save.path);
+            let has = |name: &str| beside.iter().any(|b| b.path == path(name));
+            has("a.tsf") && has("a.weights.txt")
         };
-        assert!(submitted(&window)[before..].iter().copied().any(rays));
+        assert!(
+            submitted::<SaveTractogram>(&window)[before..]
+                .iter()
+                .copied()
+                .any(rays)
+        );
     };
     export(
         &["a.weights.txt"],

@@ -1,15 +1,20 @@
 //! Aligning images, and affines from files.
 
-use super::fault::Fault;
-use crate::compute::{Backend, Control};
+use crate::compute::Control;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Grid, Volume};
 use crate::io;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
+use crate::state::update::{ended, moved};
+use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Alignments and affines from files: the newest wins.
+pub const ALIGN: Slot = Slot::latest_wins("align");
 
 /// What is aligned to.
 #[derive(Clone, Debug)]
@@ -62,15 +67,45 @@ pub struct Aligned {
     pub output: alignment::Output,
 }
 
-impl AlignImages {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Aligned, Fault> {
+impl Job for AlignImages {
+    type Output = Aligned;
+
+    fn slot(&self) -> Slot {
+        ALIGN
+    }
+
+    fn label(&self) -> String {
+        "Aligning".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Aligned>,
+    ) -> Result<Aligned, JobError> {
         control.begin("Preparing images", 0);
+        let backend = worker.backend();
         let fixed = self.fixed.image(control)?;
-        let output = alignment::align(&self.moving, &fixed, &self.params, backend, control)?;
+        let output = alignment::align(&self.moving, &fixed, &self.params, &backend, control)?;
         Ok(Aligned {
             layer: self.layer,
             output,
         })
+    }
+}
+
+impl Receive<State> for AlignImages {
+    fn receive(&self, delivery: Delivery<Aligned>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, aligned, _, effects| {
+                moved::aligned(state, &aligned, effects);
+            },
+        );
     }
 }
 
@@ -91,12 +126,28 @@ pub struct AffineRead {
     pub by: DAffine3,
 }
 
-impl ReadAffine {
-    pub(super) fn run(self) -> Result<AffineRead, Fault> {
-        let affine = io::affine::read(&self.path).map_err(|e| Fault::Said(e.to_string()))?;
+impl Job for ReadAffine {
+    type Output = AffineRead;
+
+    fn slot(&self) -> Slot {
+        ALIGN
+    }
+
+    fn label(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("Opening {}", name.to_string_lossy())
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        _: &Control,
+        _: &PartialSender<AffineRead>,
+    ) -> Result<AffineRead, JobError> {
+        let affine = io::affine::read(&self.path).map_err(|e| JobError::Sentence(e.to_string()))?;
         let by = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
         let by = by.ok_or_else(|| {
-            Fault::Said(format!(
+            JobError::Sentence(format!(
                 "A FLIRT matrix counts in the voxels of two images, found a layer without a grid or no \
                  scan that it was aligned to; open that scan, or convert the matrix: {}",
                 self.path.display()
@@ -106,5 +157,18 @@ impl ReadAffine {
             layer: self.layer,
             by,
         })
+    }
+}
+
+impl Receive<State> for ReadAffine {
+    fn receive(
+        &self,
+        delivery: Delivery<AffineRead>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, read, _, effects| {
+            moved::read(state, read, effects);
+        });
     }
 }

@@ -1,24 +1,23 @@
-//! Where requests run: one backend for all workers, which may change between two jobs.
+//! Where jobs run: one backend for all of them, which may change between two jobs, and what they remember.
 
-use super::fault::Fault;
-use super::request::Output;
-use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, Control, cuda, kernels};
+use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use crate::data::LendImage;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The backend that the next job runs on, jobs that run keep theirs; and what is remembered of
-/// sessions and of the surface in the hand.
-pub(super) struct Place {
+/// What a job finds where it runs.
+pub struct Worker {
+    /// The next job runs on this one; jobs that run keep theirs.
     backend: Mutex<Backend>,
-    pub sessions: super::session::Memory,
-    pub steered: super::steer::Memory,
-    /// Of the window, once it is there.
-    pub lends: OnceLock<LendImage>,
+    memories: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    /// The window's, once it is there.
+    pub(super) lends: OnceLock<LendImage>,
 }
 
 /// A backend that was opened, in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Placed {
+pub struct BackendOpened {
     /// What was asked for.
     pub kind: BackendKind,
     /// `CPU 16 threads · AVX2`.
@@ -29,14 +28,25 @@ pub struct Placed {
     pub on_card: bool,
 }
 
-impl Place {
-    pub fn new(backend: Backend) -> Self {
+impl Worker {
+    pub(super) fn new(backend: Backend) -> Self {
         Self {
             backend: Mutex::new(backend),
-            sessions: super::session::Memory::default(),
-            steered: super::steer::Memory::default(),
+            memories: Mutex::default(),
             lends: OnceLock::new(),
         }
+    }
+
+    /// What jobs remember from one to the next: one value of each type.
+    pub fn memory<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        let memories = self.memories.lock();
+        let mut memories = memories.unwrap_or_else(PoisonError::into_inner);
+        let memory = memories
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Arc::new(T::default()));
+        let of_type = memory.clone().downcast::<T>();
+        // The key is the type of the value.
+        of_type.unwrap_or_default()
     }
 
     pub fn backend(&self) -> Backend {
@@ -46,14 +56,14 @@ impl Place {
 
     /// Opens another backend, with as many threads, and tests it; else all stays as it was. An error
     /// is a sentence.
-    pub fn change(&self, kind: BackendKind) -> Result<Placed, String> {
+    pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, String> {
         let threads = Some(self.backend().threads());
         let choice = BackendChoice { kind, threads };
         let backend = Backend::choose(&choice).map_err(|error| match error {
             BackendError::Cuda(error) => sentence(&error),
             error @ BackendError::Threads { .. } => error.to_string(),
         })?;
-        let placed = Placed {
+        let placed = BackendOpened {
             kind,
             label: backend.label(),
             reason: backend.reason(),
@@ -62,23 +72,6 @@ impl Place {
         *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = backend;
         Ok(placed)
     }
-}
-
-/// On every card in use.
-pub(super) fn load_kernels(backend: &Backend, control: &Control) -> Result<Output, Fault> {
-    let files = kernels::ALL.iter();
-    for (file, device) in files.flat_map(|file| backend.devices().iter().map(move |d| (file, d))) {
-        if control.is_cancelled() {
-            break;
-        }
-        device.load(*file).map_err(Fault::Card)?;
-    }
-    Ok(Output::KernelsLoaded)
-}
-
-/// The names of all cards, in the driver's order; an error says why there are none, to follow a colon.
-pub(super) fn cards() -> Result<Vec<String>, String> {
-    cuda::names().map_err(|error| error.found())
 }
 
 /// What went wrong on a card, for a window that offers the CPU by a button: without the options of

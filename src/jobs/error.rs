@@ -1,0 +1,55 @@
+//! Why a job failed, and whether it may run elsewhere.
+
+use super::Outcome;
+use super::worker::sentence;
+use crate::compute::cuda;
+use crate::solvers;
+
+/// What a graphics card failed to do; the same job may run on the CPU.
+#[derive(Clone, Debug)]
+pub struct DeviceFailure {
+    /// One sentence about what was found.
+    pub found: String,
+    /// The same with what to do on the command line.
+    pub sentence: String,
+}
+
+/// Why a job failed.
+pub enum JobError {
+    /// One sentence.
+    Sentence(String),
+    Device(cuda::Error),
+}
+
+impl JobError {
+    pub(super) fn outcome<T>(self) -> Outcome<T> {
+        match self {
+            Self::Sentence(sentence) => Outcome::Failed(sentence),
+            Self::Device(error) => Outcome::DeviceFailed(DeviceFailure {
+                found: sentence(&error),
+                sentence: error.to_string(),
+            }),
+        }
+    }
+}
+
+impl From<String> for JobError {
+    fn from(sentence: String) -> Self {
+        Self::Sentence(sentence)
+    }
+}
+
+impl From<solvers::Error> for JobError {
+    fn from(error: solvers::Error) -> Self {
+        match error {
+            solvers::Error::Card(error) => Self::Device(error),
+            error => Self::Sentence(error.to_string()),
+        }
+    }
+}
+
+impl From<crate::compute::Cancelled> for JobError {
+    fn from(cancelled: crate::compute::Cancelled) -> Self {
+        solvers::Error::from(cancelled).into()
+    }
+}

@@ -1,0 +1,397 @@
+//! What a job is, and how its result reaches the state: each job says both beside each other, so there is no list
+//! of jobs or of outputs.
+
+use super::error::{DeviceFailure, JobError};
+use super::slot::Slot;
+use super::worker::Worker;
+use crate::compute::Control;
+use crate::data::Tractogram;
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Sender;
+
+/// A unit of work for a thread.
+pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
+    type Output: Clone + fmt::Debug + Send + 'static;
+
+    fn slot(&self) -> Slot;
+
+    /// For the status line while it runs: `Fitting tensors`.
+    fn label(&self) -> String;
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        partial: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError>;
+
+    /// Streamlines of an output, whose memory a worker gives back once nobody has them any more.
+    fn curves(_: &Self::Output) -> Vec<&Tractogram> {
+        Vec::new()
+    }
+}
+
+/// A state that results of jobs change.
+pub trait JobState: Sized + 'static {
+    /// What is to be carried out on its behalf, other jobs among it.
+    type Effect;
+}
+
+/// What the result of a job changes.
+pub trait Receive<S: JobState>: Job {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut S,
+        effects: &mut Vec<S::Effect>,
+    );
+}
+
+/// What a job brings, and of which submission.
+#[derive(Clone, Debug)]
+pub struct Delivery<T> {
+    pub slot: Slot,
+    pub ticket: u64,
+    /// Time of the work itself, without waiting.
+    pub wall_ms: f64,
+    pub outcome: Outcome<T>,
+}
+
+// A handful of them exist at a time.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug)]
+pub enum Outcome<T> {
+    /// How it stands; the job goes on.
+    Partial(T),
+    Done(T),
+    Cancelled,
+    /// One sentence.
+    Failed(String),
+    /// Another backend may do it.
+    DeviceFailed(DeviceFailure),
+}
+
+impl<T> Outcome<T> {
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Partial(output) => Outcome::Partial(change(output)),
+            Self::Done(output) => Outcome::Done(change(output)),
+            Self::Cancelled => Outcome::Cancelled,
+            Self::Failed(sentence) => Outcome::Failed(sentence),
+            Self::DeviceFailed(failure) => Outcome::DeviceFailed(failure),
+        }
+    }
+
+    /// How the job ended, without the output.
+    fn ending(&self) -> Outcome<()> {
+        match self {
+            Self::Partial(_) => Outcome::Partial(()),
+            Self::Done(_) => Outcome::Done(()),
+            Self::Cancelled => Outcome::Cancelled,
+            Self::Failed(sentence) => Outcome::Failed(sentence.clone()),
+            Self::DeviceFailed(failure) => Outcome::DeviceFailed(failure.clone()),
+        }
+    }
+
+    fn output(&self) -> Option<&T> {
+        match self {
+            Self::Partial(output) | Self::Done(output) => Some(output),
+            Self::Cancelled | Self::Failed(_) | Self::DeviceFailed(_) => None,
+        }
+    }
+}
+
+/// Sends partial outputs of a running job.
+pub struct PartialSender<'a, T> {
+    pub(super) send: &'a dyn Fn(T),
+    pub(super) is_taken: &'a dyn Fn() -> bool,
+}
+
+impl<T> PartialSender<'_, T> {
+    /// Whether the last partial output was taken: until then nobody waits for another.
+    pub fn is_taken(&self) -> bool {
+        (self.is_taken)()
+    }
+
+    pub fn send(&self, output: T) {
+        (self.send)(output);
+    }
+}
+
+/// A job of any type, to be submitted.
+pub trait AnyJob<S: JobState>: Send + Sync {
+    fn slot(&self) -> Slot;
+    fn label(&self) -> String;
+    fn clone_box(&self) -> Box<dyn AnyJob<S>>;
+    fn as_any(&self) -> &dyn Any;
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    /// Does the work; partial outputs go to `run` meanwhile.
+    fn run(self: Box<Self>, run: &dyn Run<S>) -> Event<S>;
+    /// The event of a job that never ran.
+    fn not_started(self: Box<Self>, ticket: u64, sentence: String) -> Event<S>;
+}
+
+/// Where a job runs, for [`AnyJob::run`].
+pub trait Run<S: JobState> {
+    fn worker(&self) -> &Worker;
+    fn control(&self) -> &Control;
+    fn ticket(&self) -> u64;
+    /// Since the work began.
+    fn wall_ms(&self) -> f64;
+    fn send_partial(&self, event: Event<S>);
+    fn is_partial_taken(&self) -> bool;
+}
+
+impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
+    fn slot(&self) -> Slot {
+        Job::slot(self)
+    }
+
+    fn label(&self) -> String {
+        Job::label(self)
+    }
+
+    fn clone_box(&self) -> Box<dyn AnyJob<S>> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+
+    fn run(self: Box<Self>, run: &dyn Run<S>) -> Event<S> {
+        let (slot, label, job) = (Job::slot(&*self), Job::label(&*self), (*self).clone());
+        let delivery = |outcome| Delivery {
+            slot,
+            ticket: run.ticket(),
+            wall_ms: run.wall_ms(),
+            outcome,
+        };
+        let send = |output| {
+            let delivery = delivery(Outcome::Partial(output));
+            run.send_partial(Event::new(job.clone(), delivery));
+        };
+        let partial = PartialSender {
+            send: &send,
+            is_taken: &|| run.is_partial_taken(),
+        };
+        let control = run.control();
+        let work = || Job::run(*self, run.worker(), control, &partial);
+        // A panic is an error of ours; the document and the other jobs live on.
+        let outcome = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(output)) => Outcome::Done(output),
+            Ok(Err(error)) => error.outcome(),
+            Err(_) => Outcome::Failed(format!("{label} failed: a fault in the program")),
+        };
+        let outcome = match outcome {
+            Outcome::Done(output) if slot.keeps_result() => Outcome::Done(output),
+            _ if control.is_cancelled() => Outcome::Cancelled,
+            outcome => outcome,
+        };
+        let delivery = delivery(outcome);
+        Event::new(job, delivery)
+    }
+
+    fn not_started(self: Box<Self>, ticket: u64, sentence: String) -> Event<S> {
+        let delivery = Delivery {
+            slot: Job::slot(&*self),
+            ticket,
+            wall_ms: 0.0,
+            outcome: Outcome::Failed(sentence),
+        };
+        Event::new(*self, delivery)
+    }
+}
+
+impl<S: JobState, J: Receive<S>> From<J> for Box<dyn AnyJob<S>> {
+    fn from(job: J) -> Self {
+        Box::new(job)
+    }
+}
+
+impl<S: JobState> Clone for Box<dyn AnyJob<S>> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
+impl<S: JobState> fmt::Debug for dyn AnyJob<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        AnyJob::fmt(self, f)
+    }
+}
+
+impl<S: JobState> dyn AnyJob<S> {
+    /// The job itself, where it is of this type.
+    pub fn job<J: Job>(&self) -> Option<&J> {
+        self.as_any().downcast_ref()
+    }
+}
+
+/// What came of a job, until the state receives it.
+pub struct Event<S: JobState> {
+    pub slot: Slot,
+    pub ticket: u64,
+    /// Time of the work itself, without waiting.
+    pub wall_ms: f64,
+    content: Option<Box<dyn AnyContent<S>>>,
+    /// The thread that frees what is left of the job: its inputs may be large.
+    pub(super) disposal: Option<Sender<Box<dyn Any + Send>>>,
+}
+
+impl<S: JobState> Event<S> {
+    pub fn new<J: Receive<S>>(job: J, delivery: Delivery<J::Output>) -> Self {
+        let outcome = Some(delivery.outcome);
+        Self {
+            slot: delivery.slot,
+            ticket: delivery.ticket,
+            wall_ms: delivery.wall_ms,
+            content: Some(Box::new(Content { job, outcome })),
+            disposal: None,
+        }
+    }
+
+    /// Changes the state as the job says.
+    pub fn receive(mut self, state: &mut S, effects: &mut Vec<S::Effect>) {
+        let (slot, ticket, wall_ms) = (self.slot, self.ticket, self.wall_ms);
+        if let Some(content) = &mut self.content {
+            content.receive((slot, ticket, wall_ms), state, effects);
+        }
+    }
+
+    /// How the job ended, without the output.
+    pub fn ending(&self) -> Outcome<()> {
+        let content = self.content.as_ref();
+        content.map_or(Outcome::Cancelled, |content| content.ending())
+    }
+
+    /// What a job of this type brought.
+    pub fn outcome<J: Job>(&self) -> Option<&Outcome<J::Output>> {
+        let content = self.content.as_ref()?.as_any();
+        content.downcast_ref::<Content<J>>()?.outcome.as_ref()
+    }
+
+    pub fn outcome_mut<J: Job>(&mut self) -> Option<&mut Outcome<J::Output>> {
+        let content = self.content.as_mut()?.as_any_mut();
+        content.downcast_mut::<Content<J>>()?.outcome.as_mut()
+    }
+
+    /// The same, taken out of the event.
+    pub fn into_outcome<J: Job>(mut self) -> Option<Outcome<J::Output>> {
+        let content = self.content.as_mut()?.as_any_mut();
+        content.downcast_mut::<Content<J>>()?.outcome.take()
+    }
+
+    /// Streamlines that it brings.
+    pub(super) fn curves(&self) -> Vec<&Tractogram> {
+        let content = self.content.as_ref();
+        content.map_or_else(Vec::new, |content| content.curves())
+    }
+}
+
+impl<S: JobState> Clone for Event<S> {
+    fn clone(&self) -> Self {
+        Self {
+            slot: self.slot,
+            ticket: self.ticket,
+            wall_ms: self.wall_ms,
+            content: self.content.as_ref().map(|content| content.clone_box()),
+            disposal: self.disposal.clone(),
+        }
+    }
+}
+
+impl<S: JobState> Drop for Event<S> {
+    fn drop(&mut self) {
+        if let (Some(content), Some(disposal)) = (self.content.take(), &self.disposal) {
+            // Without the thread it is freed here.
+            let _ = disposal.send(content.into_any());
+        }
+    }
+}
+
+impl<S: JobState> fmt::Debug for Event<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Event");
+        shown
+            .field("slot", &self.slot)
+            .field("ticket", &self.ticket);
+        if let Some(content) = &self.content {
+            shown.field("outcome", &content.debug());
+        }
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// A job with what it brought, taken out once the state receives it.
+#[derive(Clone)]
+struct Content<J: Job> {
+    job: J,
+    outcome: Option<Outcome<J::Output>>,
+}
+
+trait AnyContent<S: JobState>: Send {
+    fn receive(&mut self, of: (Slot, u64, f64), state: &mut S, effects: &mut Vec<S::Effect>);
+    fn clone_box(&self) -> Box<dyn AnyContent<S>>;
+    fn ending(&self) -> Outcome<()>;
+    fn curves(&self) -> Vec<&Tractogram>;
+    fn debug(&self) -> &dyn fmt::Debug;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+impl<S: JobState, J: Receive<S>> AnyContent<S> for Content<J> {
+    fn receive(
+        &mut self,
+        (slot, ticket, wall_ms): (Slot, u64, f64),
+        state: &mut S,
+        effects: &mut Vec<S::Effect>,
+    ) {
+        if let Some(outcome) = self.outcome.take() {
+            let delivery = Delivery {
+                slot,
+                ticket,
+                wall_ms,
+                outcome,
+            };
+            self.job.receive(delivery, state, effects);
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn AnyContent<S>> {
+        Box::new(self.clone())
+    }
+
+    fn ending(&self) -> Outcome<()> {
+        let outcome = self.outcome.as_ref();
+        outcome.map_or(Outcome::Cancelled, Outcome::ending)
+    }
+
+    fn curves(&self) -> Vec<&Tractogram> {
+        let output = self.outcome.as_ref().and_then(Outcome::output);
+        output.map_or_else(Vec::new, J::curves)
+    }
+
+    fn debug(&self) -> &dyn fmt::Debug {
+        &self.outcome
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}

@@ -1,0 +1,170 @@
+//! Slots: where jobs of one kind wait for each other, and what becomes of those that wait.
+
+use std::fmt;
+
+/// Whether the jobs of a slot wait for those before them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+enum Policy {
+    /// The newest job cancels the running one and replaces those that wait.
+    LatestWins,
+    Queue,
+}
+
+/// A name with a policy; each slot that was ever used has a thread of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot {
+    key: &'static str,
+    /// Tells slots of one key apart that run side by side.
+    instance: u32,
+    policy: Policy,
+    /// The work is about the document: it is cancelled once another document takes its place.
+    of_document: bool,
+    /// The work is done even when the window closes.
+    finishes_on_exit: bool,
+    /// A result counts although the job was cancelled.
+    keeps_result: bool,
+}
+
+impl Slot {
+    const fn new(key: &'static str, policy: Policy) -> Self {
+        Self {
+            key,
+            instance: 0,
+            policy,
+            of_document: true,
+            finishes_on_exit: false,
+            keeps_result: false,
+        }
+    }
+
+    /// A slot in which the newest job wins.
+    pub const fn latest_wins(key: &'static str) -> Self {
+        Self::new(key, Policy::LatestWins)
+    }
+
+    /// A slot in which jobs queue.
+    pub const fn queue(key: &'static str) -> Self {
+        Self::new(key, Policy::Queue)
+    }
+
+    /// The same for work that outlives the document.
+    pub const fn beyond_document(mut self) -> Self {
+        self.of_document = false;
+        self
+    }
+
+    /// The same for work that writes files: it is finished on closing, and what it gives back although somebody
+    /// stopped it counts.
+    pub const fn writing(mut self) -> Self {
+        (self.of_document, self.finishes_on_exit) = (false, true);
+        self.keeping_result()
+    }
+
+    /// The same for work whose result counts although somebody stopped it: a backend, the last weights of a fit.
+    pub const fn keeping_result(mut self) -> Self {
+        self.keeps_result = true;
+        self
+    }
+
+    /// The slot of the same key with another number, whose jobs run beside this one's.
+    pub const fn instance(mut self, number: u32) -> Self {
+        self.instance = number;
+        self
+    }
+
+    /// Whether jobs wait for those before them; else the newest replaces all.
+    pub fn queues(self) -> bool {
+        self.policy == Policy::Queue
+    }
+
+    pub fn is_of_document(self) -> bool {
+        self.of_document
+    }
+
+    pub(super) fn finishes_on_exit(self) -> bool {
+        self.finishes_on_exit
+    }
+
+    pub(super) fn keeps_result(self) -> bool {
+        self.keeps_result
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.instance {
+            0 => f.write_str(self.key),
+            number => write!(f, "{} {number}", self.key),
+        }
+    }
+}
+
+/// Slots of the jobs that are still requests, and of those that several features use.
+#[allow(
+    non_upper_case_globals,
+    reason = "each takes upper case when it moves beside its job"
+)]
+impl Slot {
+    /// Opening files.
+    pub const Load: Self = Self::queue("load").beyond_document();
+    pub const Fit: Self = Self::latest_wins("fit");
+    /// Streamlines of the regions, while they are dragged.
+    pub const Live: Self = Self::latest_wins("live");
+    /// Whole-brain tracking.
+    pub const Track: Self = Self::latest_wins("track");
+    /// Rays that a cut leaves, where there are many.
+    pub const Rank: Self = Self::latest_wins("rank");
+    /// The pathway between the regions, while they are dragged.
+    pub const Pathway: Self = Self::latest_wins("pathway");
+    /// Pathways that were kept, solved again.
+    pub const Pathways: Self = Self::queue("pathways");
+    /// The pathway beside those of random pairs.
+    pub const Compare: Self = Self::latest_wins("compare");
+    /// The best path through the voxel under the pointer.
+    pub const Trace: Self = Self::latest_wins("trace");
+    /// A region by computation.
+    pub const Region: Self = Self::latest_wins("region");
+    /// Label maps, counted and taken apart.
+    pub const Labels: Self = Self::queue("labels");
+    /// Streamlines that rules leave.
+    pub const Select: Self = Self::latest_wins("select");
+    /// A level set.
+    pub const Segment: Self = Self::latest_wins("segment");
+    /// Weights of streamlines.
+    pub const Commit: Self = Self::latest_wins("commit").keeping_result();
+    /// What such a fit would take.
+    pub const Needs: Self = Self::latest_wins("needs");
+    /// What bundles of such streamlines explain.
+    pub const Sums: Self = Self::latest_wins("sums");
+    /// Values of streamlines.
+    pub const Columns: Self = Self::latest_wins("columns");
+    /// The rows of a table, sorted.
+    pub const Order: Self = Self::latest_wins("order");
+    /// Streamlines under the pointer.
+    pub const Pick: Self = Self::latest_wins("pick");
+    /// Streamlines that were chosen, to be drawn.
+    pub const Extract: Self = Self::latest_wins("extract");
+    /// Streamlines that are deleted or kept.
+    pub const Edit: Self = Self::queue("edit");
+    /// Live curves that stopped for one reason.
+    pub const Stopped: Self = Self::latest_wins("stopped");
+    /// Streamlines that are moved.
+    pub const Shift: Self = Self::latest_wins("shift");
+    /// Values along a bundle.
+    pub const Profile: Self = Self::latest_wins("profile");
+    /// Connections of a label map.
+    pub const Connect: Self = Self::latest_wins("connect");
+    /// Finding and opening graphics cards.
+    pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
+    pub const Save: Self = Self::queue("save").writing();
+    /// Kept streamlines of a session that are made again, one after the other.
+    pub const Remake: Self = Self::queue("remake");
+    /// Whether files are those of a session, byte by byte.
+    pub const Verify: Self = Self::queue("verify");
+    /// What a window leaves behind should it end without a word.
+    pub const Recovery: Self = Self::queue("recovery").writing();
+    /// Typed paths, before they are read or written.
+    pub const Path: Self = Self::latest_wins("path").beyond_document();
+    /// A picture: the window draws it itself, a piece a frame.
+    pub const Picture: Self = Self::queue("picture").beyond_document();
+}

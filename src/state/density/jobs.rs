@@ -1,0 +1,76 @@
+//! Density maps of streamlines.
+
+use crate::compute::Control;
+use crate::data::{Tractogram, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+};
+use crate::solvers::density::{self, On, Output, Params};
+use crate::state::update::{ended, maps};
+use crate::state::{Effect, State};
+use glam::DAffine3;
+
+pub const DENSITY: Slot = Slot::queue("density");
+
+#[derive(Clone, Debug)]
+pub struct MapDensity {
+    pub tractogram: Tractogram,
+    pub on: On,
+    pub params: Params,
+    /// The layer that the streamlines are of, and where it was moved; both come back with the map.
+    pub layer: u64,
+    pub by: DAffine3,
+}
+
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    pub layer: u64,
+    pub by: DAffine3,
+    pub on: On,
+    pub params: Params,
+    pub output: Output,
+    /// What is shown of it.
+    pub picture: Volume,
+}
+
+impl Job for MapDensity {
+    type Output = Mapped;
+
+    fn slot(&self) -> Slot {
+        DENSITY
+    }
+
+    fn label(&self) -> String {
+        "Mapping density".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Mapped>,
+    ) -> Result<Mapped, JobError> {
+        let grid = self.on.grid(self.tractogram.bounds())?;
+        let (memory, backend) = (memory_for_curves(), worker.backend());
+        let (of, params) = (&self.tractogram, &self.params);
+        let output = density::density(of, &grid, params, memory, &backend, control)?;
+        let picture = output.picture();
+        picture.usual_windows();
+        Ok(Mapped {
+            layer: self.layer,
+            by: self.by,
+            on: self.on,
+            params: self.params,
+            output,
+            picture,
+        })
+    }
+}
+
+impl Receive<State> for MapDensity {
+    fn receive(&self, delivery: Delivery<Mapped>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, mapped, _, _| {
+            maps::done(state, mapped);
+        });
+    }
+}

@@ -1,0 +1,3 @@
+//! Maps of where streamlines pass.
+
+pub mod jobs;

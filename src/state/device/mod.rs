@@ -1,0 +1,3 @@
+//! Where the program computes: the CPU or graphics cards.
+
+pub mod jobs;

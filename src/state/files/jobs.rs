@@ -1,0 +1,343 @@
+//! Jobs that write files, and those that convert them. Each file is read back and found equal.
+
+use crate::compute::{Control, memory};
+use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
+use crate::io::convert::{Converted, Plan};
+use crate::io::{self, Format};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Values, Whole, Worker,
+    memory_for_curves, save_tractogram, save_with_values,
+};
+use crate::solvers::tractogram::selection;
+use crate::state::files::update;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A job that writes one file, as [`Job`] and [`Receive`].
+pub trait WriteFile: Clone + Debug + Send + Sync + 'static {
+    fn path(&self) -> &Path;
+    fn write(self, worker: &Worker, control: &Control) -> Result<Saved, JobError>;
+}
+
+impl<W: WriteFile> Job for W {
+    type Output = Saved;
+
+    fn slot(&self) -> Slot {
+        Slot::Save
+    }
+
+    fn label(&self) -> String {
+        label("Saving", self.path())
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Saved>,
+    ) -> Result<Saved, JobError> {
+        self.write(worker, control)
+    }
+}
+
+impl<W: WriteFile> Receive<State> for W {
+    fn receive(&self, delivery: Delivery<Saved>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, saved, _, _| {
+            update::saved(state, saved);
+        });
+    }
+}
+
+/// `Saving a.tck`.
+pub fn label(what: &str, path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    format!("{what} {}", name.to_string_lossy())
+}
+
+/// A file that leaves nothing of its own out.
+pub fn saved(path: PathBuf, what: impl Into<String>, whole: Option<Whole>) -> Saved {
+    Saved {
+        path,
+        what: what.into(),
+        whole,
+        losses: Vec::new(),
+    }
+}
+
+/// As a surface, where the name says so, else as a mask; returns "surface" for one.
+pub fn save_shape(
+    shape: &Shape,
+    path: &Path,
+    command: &str,
+    control: &Control,
+) -> Result<Option<&'static str>, String> {
+    let (saved, what) = match shape {
+        Shape::Mask(mask) if !io::surface::is_named(path) => {
+            (io::nifti::save_mask(path, mask, command, control), None)
+        }
+        shape => {
+            let voxels = match shape {
+                Shape::Mask(mask) => mask.grid.voxel_count(),
+                Shape::Sphere { .. } | Shape::Box { .. } => 0,
+            };
+            let room = memory::claim_for::<u32>("The surface of the mask", voxels, 1);
+            room.map_err(|e| e.to_string())?;
+            let surface = Surface::of_shape(shape);
+            let saved = io::surface::save(path, &surface, command, control);
+            (saved, Some("surface"))
+        }
+    };
+    saved.map_err(|e| e.to_string())?;
+    Ok(what)
+}
+
+/// Streamlines, all files or none.
+#[derive(Clone, Debug)]
+pub struct SaveTractogram {
+    pub tractogram: Tractogram,
+    pub path: PathBuf,
+    pub command: String,
+    /// What is written beside a TCK.
+    pub values: Values,
+}
+
+impl WriteFile for SaveTractogram {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let all = Whole::from(&self.tractogram);
+        let (lines, values, path) = (self.tractogram, self.values, self.path);
+        let done = save_tractogram(lines, &values, &path, &self.command, control);
+        let (what, whole) = done.map_err(|e| e.to_string())?;
+        Ok(saved(path, what, whole.then_some(all)))
+    }
+}
+
+/// One value a streamline as text, in their order.
+#[derive(Clone, Debug)]
+pub struct SaveValues {
+    pub tractogram: Tractogram,
+    pub name: String,
+    pub path: PathBuf,
+}
+
+impl WriteFile for SaveValues {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, _: &Control) -> Result<Saved, JobError> {
+        let (path, tractogram) = (self.path, self.tractogram);
+        io::scalars::save_weights(&path, &tractogram, &self.name).map_err(|e| e.to_string())?;
+        let what = io::words::counted(tractogram.len(), "weight");
+        Ok(saved(path, what, None))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SaveVolume {
+    pub volume: Volume,
+    /// The file that it was opened from, whose type of values is kept.
+    pub from: Option<PathBuf>,
+    pub path: PathBuf,
+    pub command: String,
+}
+
+impl WriteFile for SaveVolume {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let (path, volume, from) = (self.path, self.volume, self.from.as_deref());
+        let losses = io::convert::save_volume(&path, &volume, from, &self.command, control)
+            .map_err(|e| e.to_string())?;
+        let table = io::label_table::save_of(&path, volume.labels.as_deref());
+        let what = match table.map_err(|e| e.to_string())? {
+            Some(_) => "label map, with its names beside it",
+            None => "volume",
+        };
+        Ok(Saved {
+            losses,
+            ..saved(path, what, Some(volume.id().into()))
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SaveMask {
+    pub mask: Mask,
+    pub path: PathBuf,
+    pub command: String,
+}
+
+impl WriteFile for SaveMask {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let (path, id) = (self.path, self.mask.id());
+        let what = save_shape(&Shape::Mask(self.mask), &path, &self.command, control)?;
+        // A surface is not the mask's voxels.
+        let whole = what.is_none().then(|| id.into());
+        Ok(saved(path, what.unwrap_or("mask"), whole))
+    }
+}
+
+/// Files that were written, and the data that the first of them holds in full.
+#[derive(Clone, Debug)]
+pub struct ConvertedFiles {
+    pub converted: Converted,
+    pub whole: Option<Whole>,
+}
+
+/// Streamlines with all their values, of which those that a TCK does not hold go beside it.
+#[derive(Clone, Debug)]
+pub struct SaveWithValues {
+    pub tractogram: Tractogram,
+    /// These alone.
+    pub only: Option<Arc<[bool]>>,
+    pub path: PathBuf,
+    pub command: String,
+    /// Files beside it may be replaced.
+    pub replace: bool,
+}
+
+impl Job for SaveWithValues {
+    type Output = ConvertedFiles;
+
+    fn slot(&self) -> Slot {
+        Slot::Save
+    }
+
+    fn label(&self) -> String {
+        label("Saving", &self.path)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<ConvertedFiles>,
+    ) -> Result<ConvertedFiles, JobError> {
+        let all = self.only.is_none().then(|| Whole::from(&self.tractogram));
+        let tractogram = match self.only {
+            Some(marks) => selection::copied(&self.tractogram, &marks, memory_for_curves())?,
+            None => self.tractogram,
+        };
+        // The document names the grid; it is none of the streamlines' own data.
+        let grid = Format::named(&self.path).and_then(|f| f.grid_loss(&tractogram));
+        let done = save_with_values(tractogram, &self.path, &self.command, self.replace, control);
+        let converted = done.map_err(|e| e.to_string())?;
+        let lost = converted.losses.iter().any(|l| Some(l) != grid.as_ref());
+        let whole = all.filter(|_| !lost);
+        Ok(ConvertedFiles { converted, whole })
+    }
+}
+
+impl Receive<State> for SaveWithValues {
+    fn receive(
+        &self,
+        delivery: Delivery<ConvertedFiles>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, done, _, _| {
+            update::converted(state, &done);
+        });
+    }
+}
+
+/// Reads what is to be written in another file format; the result says what would be left out.
+#[derive(Clone, Debug)]
+pub struct PlanToConvert {
+    pub input: PathBuf,
+    pub output: PathBuf,
+    /// The image whose grid the streamlines are from.
+    pub reference: Option<PathBuf>,
+    /// About the input.
+    pub told: io::Told,
+}
+
+impl Job for PlanToConvert {
+    type Output = Box<Plan>;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        label("Opening", &self.input)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<Plan>>,
+    ) -> Result<Box<Plan>, JobError> {
+        let reference = self.reference.as_deref();
+        let plan = io::convert::plan(&self.input, &self.output, reference, &self.told, control);
+        Ok(Box::new(plan.map_err(|e| e.to_string())?))
+    }
+}
+
+impl Receive<State> for PlanToConvert {
+    fn receive(&self, delivery: Delivery<Box<Plan>>, state: &mut State, effects: &mut Vec<Effect>) {
+        // The command line alone asks for it.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Convert {
+    pub plan: Box<Plan>,
+    pub command: String,
+    /// Files beside the output may be replaced.
+    pub replace: bool,
+}
+
+impl Job for Convert {
+    type Output = ConvertedFiles;
+
+    fn slot(&self) -> Slot {
+        Slot::Save
+    }
+
+    fn label(&self) -> String {
+        label("Converting", self.plan.input())
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<ConvertedFiles>,
+    ) -> Result<ConvertedFiles, JobError> {
+        let converted = self.plan.write(self.replace, &self.command, control);
+        let converted = converted.map_err(|e| e.to_string())?;
+        Ok(ConvertedFiles {
+            converted,
+            whole: None,
+        })
+    }
+}
+
+impl Receive<State> for Convert {
+    fn receive(
+        &self,
+        delivery: Delivery<ConvertedFiles>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, done, _, _| {
+            update::converted(state, &done);
+        });
+    }
+}

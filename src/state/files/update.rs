@@ -1,0 +1,56 @@
+//! What written files change: nothing of what they hold would be lost with the window.
+
+use super::jobs::ConvertedFiles;
+use crate::jobs::{Saved, Slot};
+use crate::state::State;
+use crate::state::update::{pictures, tracks};
+use std::path::Path;
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// A file was written, read back and found equal.
+pub fn saved(state: &mut State, saved: Saved) {
+    let Saved {
+        path,
+        what,
+        whole,
+        losses,
+    } = saved;
+    state.session.paths.exports_before = None;
+    tracks::exported(state, &path);
+    state.session.saving.in_files.written(&path, whole);
+    // The last picture of a turn that has ended.
+    let of_turn = pictures::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
+    if !of_turn {
+        state.session.status = format!("Saved {what}, read back and equal: {}", path.display());
+    }
+    if !losses.is_empty() {
+        let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
+        state.session.warned(Slot::Save, sentence);
+    }
+}
+
+/// Streamlines were written with their values.
+pub fn converted(state: &mut State, files: &ConvertedFiles) {
+    let ConvertedFiles {
+        converted: done,
+        whole,
+    } = files;
+    state.session.paths.exports_before = None;
+    // The first is the streamlines' own file; the others hold values of theirs.
+    for (i, path) in done.written.iter().enumerate() {
+        let whole = whole.clone().filter(|_| i == 0);
+        state.session.saving.in_files.written(path, whole);
+    }
+    let path = done.written.first().map(|p| p.display().to_string());
+    let path = path.unwrap_or_default();
+    let names: Vec<String> = done.written.iter().skip(1).map(|p| file_name(p)).collect();
+    let beside = match names.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", names.join(", ")),
+    };
+    state.session.status = format!("Saved {}{beside}, read back and equal: {path}", done.what);
+}

@@ -1,0 +1,46 @@
+//! Jobs that write pictures and films.
+
+use crate::compute::Control;
+use crate::io;
+use crate::jobs::{JobError, Saved, Worker, film};
+use crate::state::files::jobs::{WriteFile, saved};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug)]
+pub struct SavePng {
+    pub size: [u32; 2],
+    pub rgba: Vec<u8>,
+    pub metadata: Vec<(String, String)>,
+    pub path: PathBuf,
+}
+
+impl WriteFile for SavePng {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, _: &Control) -> Result<Saved, JobError> {
+        io::png::save(&self.path, self.size, &self.rgba, &self.metadata)
+            .map_err(|e| e.to_string())?;
+        Ok(saved(self.path, "picture", None))
+    }
+}
+
+/// Pictures that are there as a film.
+#[derive(Clone, Debug)]
+pub struct SaveFilm {
+    pub path: PathBuf,
+    pub frames: Vec<PathBuf>,
+    pub per_s: u32,
+}
+
+impl WriteFile for SaveFilm {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        film::save(&self.path, &self.frames, self.per_s, control).map_err(|e| e.to_string())?;
+        Ok(saved(self.path, "film", None))
+    }
+}

@@ -1,0 +1,293 @@
+//! Segmentation by a level set, and surfaces of it as files.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Grid, Mask, Shape, Surface, Volume};
+use crate::io;
+use crate::jobs::{
+    Beside, Delivery, FoundPathway, Job, JobError, Leaked, PartialSender, Receive, Saved, Slot,
+    Worker,
+};
+use crate::solvers::Error;
+use crate::solvers::level_set::{
+    Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, Script, Size, Start, agreement,
+    measures, surface,
+};
+use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::update::{ended, segment};
+use crate::state::{Effect, State};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Voxels that a surface begins with, counted.
+pub const BEGIN: Slot = Slot::latest_wins("begin");
+/// What is looked for, from a sample.
+pub const PROBE: Slot = Slot::queue("probe");
+
+/// A run from its start.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub image: Volume,
+    pub frame: usize,
+    pub start: Start,
+    /// What gives speeds beside the image, by the numbers of the script.
+    pub beside: Vec<Beside>,
+    pub script: Script,
+    /// Up to the script's last step, whatever happens; else it may end sooner.
+    pub again: bool,
+    /// A leak ends it.
+    pub watched: bool,
+    pub reference: Option<Mask>,
+}
+
+/// What came out, and what is said about it.
+#[derive(Clone, Debug)]
+pub struct Segmented {
+    pub field: Field,
+    pub mask: Mask,
+    pub surface: Surface,
+    pub measures: Measures,
+    pub agreement: Option<Agreement>,
+    pub ended: Ended,
+    pub leak: Option<Leaked>,
+    /// Of what was done.
+    pub script: Script,
+    /// Voxels inside after each step.
+    pub growth: Vec<u64>,
+    pub size: Size,
+    /// Voxels of the image without a value.
+    pub missing: usize,
+    pub run_ms: f64,
+}
+
+/// What voxels are to be counted out of.
+#[derive(Clone, Debug)]
+pub enum Counted {
+    Shape(Arc<Shape>, Arc<Grid>),
+    /// Of so much width.
+    Pathway(Arc<FoundPathway>, f64),
+}
+
+impl Counted {
+    fn mask(&self) -> Mask {
+        match self {
+            Self::Shape(shape, grid) => shape.mask_on(grid),
+            Self::Pathway(found, epsilon) => found.mask(*epsilon),
+        }
+    }
+}
+
+impl Job for Segment {
+    type Output = Box<Segmented>;
+
+    fn slot(&self) -> Slot {
+        Slot::Segment
+    }
+
+    fn label(&self) -> String {
+        "Segmenting".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Box::new(self.segmented(&worker.backend(), control)?))
+    }
+}
+
+impl Receive<State> for Segment {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // The command line alone asks for it.
+        ended(state, self, delivery, effects, |_, _, _, _| {});
+    }
+}
+
+/// Counts the voxels that a surface is to begin with.
+#[derive(Clone, Debug)]
+pub struct CountVoxels {
+    pub name: String,
+    pub with: Counted,
+}
+
+impl Job for CountVoxels {
+    type Output = Mask;
+
+    fn slot(&self) -> Slot {
+        BEGIN
+    }
+
+    fn label(&self) -> String {
+        format!("Counting the voxels of {}", self.name)
+    }
+
+    fn run(self, worker: &Worker, _: &Control, _: &PartialSender<Mask>) -> Result<Mask, JobError> {
+        Ok(worker.backend().install(|| self.with.mask()))
+    }
+}
+
+impl Receive<State> for CountVoxels {
+    fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, mask, _, _| {
+            segment::begun(state, self.name.clone(), mask);
+        });
+    }
+}
+
+/// Target and tolerance, from sampled voxels of an image.
+#[derive(Clone, Debug)]
+pub struct ProbeSample {
+    pub image: Volume,
+    pub frame: usize,
+    pub voxels: Vec<usize>,
+}
+
+impl Job for ProbeSample {
+    type Output = Probe;
+
+    fn slot(&self) -> Slot {
+        PROBE
+    }
+
+    fn label(&self) -> String {
+        "Looking around the sample".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        _: &Control,
+        _: &PartialSender<Probe>,
+    ) -> Result<Probe, JobError> {
+        let backend = worker.backend();
+        let probe = || Probe::new(&self.image, self.frame, &self.voxels);
+        Ok(backend.install(probe).map_err(Error::from)?)
+    }
+}
+
+impl Receive<State> for ProbeSample {
+    fn receive(&self, delivery: Delivery<Probe>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, probe, _, _| {
+            segment::probed(state, self.image.id(), &probe);
+        });
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SaveSurface {
+    pub surface: Surface,
+    pub path: PathBuf,
+    pub command: String,
+}
+
+impl WriteFile for SaveSurface {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        save_surface(&self.surface, self.path, &self.command, control)
+    }
+}
+
+/// The surface of φ as a file.
+#[derive(Clone, Debug)]
+pub struct SaveField {
+    pub field: Arc<Field>,
+    pub path: PathBuf,
+    pub command: String,
+}
+
+impl WriteFile for SaveField {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        save_surface(&surface(&self.field), self.path, &self.command, control)
+    }
+}
+
+/// A script and the masks that it names.
+#[derive(Clone, Debug)]
+pub struct SaveScript {
+    pub text: String,
+    pub path: PathBuf,
+    pub masks: Vec<(Mask, PathBuf)>,
+}
+
+impl WriteFile for SaveScript {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let command = format!("arcuate segment --script {}", self.path.display());
+        for (mask, to) in self.masks {
+            io::nifti::save_mask(&to, &mask.whole(), &command, control)
+                .map_err(|e| e.to_string())?;
+        }
+        io::atomic::write_text(&self.path, &self.text).map_err(|e| e.to_string())?;
+        Ok(saved(self.path, "run script", None))
+    }
+}
+
+fn save_surface(
+    surface: &Surface,
+    path: PathBuf,
+    command: &str,
+    control: &Control,
+) -> Result<Saved, JobError> {
+    io::surface::save(&path, surface, command, control).map_err(|e| e.to_string())?;
+    Ok(saved(path, "surface", None))
+}
+
+impl Segment {
+    fn segmented(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
+        let (image, inputs) = backend.install(|| -> Result<_, Error> {
+            let image = Inputs::new(&self.image, self.frame)?;
+            let inputs = Beside::all(&self.beside, &image);
+            Ok((image, inputs))
+        })?;
+        let (start, script) = (&self.start, &self.script);
+        script.check(inputs.len())?;
+        let begun = Instant::now();
+        let (made, ended) = if self.again {
+            Evolution::replay(&inputs, start, script, backend, control)?
+        } else {
+            let (params, layout) = (&script.params, script.layout);
+            let first = inputs.first().unwrap_or(&image);
+            let mut made = Evolution::new(first, start, params, layout, backend, control)?;
+            made.watched = self.watched;
+            let ended = made.run(script.steps, backend, control)?;
+            (made, ended)
+        };
+        let run_ms = begun.elapsed().as_secs_f64() * 1e3;
+        control.check()?;
+        let field = made.field()?;
+        let mask = backend.install(|| field.mask());
+        let reference = self.reference.as_ref();
+        let compared = reference.map(|r| backend.install(|| agreement(&mask, r)));
+        Ok(Segmented {
+            measures: backend.install(|| measures(&field)),
+            surface: surface(&field),
+            agreement: compared.transpose()?,
+            leak: Leaked::of(&made, &field, ended),
+            mask,
+            field,
+            ended,
+            script: made.script(),
+            growth: made.growth().to_vec(),
+            size: made.size(),
+            missing: image.missing,
+            run_ms,
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Checking what tensors are from: the axes of the gradients, the order of six volumes.
+
+use crate::compute::Control;
+use crate::data::{DataId, TensorField, Volume};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::solvers::{gradient_check, tensor_check};
+use crate::state::update::{axes, ended, tensors};
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+/// Both checks: the newest wins.
+pub const CHECK: Slot = Slot::latest_wins("check");
+
+/// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
+#[derive(Clone, Debug)]
+pub struct CheckGradients {
+    /// The scan's image.
+    pub scan: DataId,
+    pub field: TensorField,
+    pub params: gradient_check::Params,
+}
+
+impl Job for CheckGradients {
+    type Output = gradient_check::Output;
+
+    fn slot(&self) -> Slot {
+        CHECK
+    }
+
+    fn label(&self) -> String {
+        "Comparing gradient axes".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        Ok(gradient_check::check(
+            &self.field,
+            &self.params,
+            &backend,
+            control,
+        )?)
+    }
+}
+
+impl Receive<State> for CheckGradients {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, output, _, _| {
+            axes::checked(state, self.scan, Arc::new(output));
+        });
+    }
+}
+
+/// Reads six volumes as tensors in every known way.
+#[derive(Clone, Debug)]
+pub struct CompareTensors {
+    pub volume: Volume,
+    pub params: tensor_check::Params,
+}
+
+impl Job for CompareTensors {
+    type Output = tensor_check::Output;
+
+    fn slot(&self) -> Slot {
+        CHECK
+    }
+
+    fn label(&self) -> String {
+        "Comparing tensor orders".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        Ok(tensor_check::compare(
+            &self.volume,
+            &self.params,
+            &backend,
+            control,
+        )?)
+    }
+}
+
+impl Receive<State> for CompareTensors {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, output, _, _| {
+            tensors::compared(state, self.volume.id(), Arc::new(output));
+        });
+    }
+}

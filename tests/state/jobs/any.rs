@@ -1,0 +1,188 @@
+//! Jobs of any kind: slots with numbers, cancelling all about the document, partial results.
+
+use super::wait_until_started;
+use crate::support::{test, wait_for};
+use arcuate::compute::{Backend, BackendChoice, Control};
+use arcuate::jobs::{
+    AnyJob, Delivery, Job, JobError, JobState, Jobs, Outcome, PartialSender, Receive, Slot, Worker,
+};
+use libtest_mimic::Trial;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("jobs::slots of two numbers run side by side", instances),
+        test(
+            "jobs::work about the document is cancelled together",
+            of_document,
+        ),
+        test("jobs::partial results come before the last", partial),
+    ]
+}
+
+/// A state of this test's own: which jobs are there is nothing that the threads know.
+#[derive(Default)]
+struct Received(Vec<(u32, Outcome<u32>)>);
+
+impl JobState for Received {
+    type Effect = Box<dyn AnyJob<Self>>;
+}
+
+#[derive(Clone, Debug)]
+struct Counting {
+    number: u32,
+    slot: Slot,
+    /// Until so many of them have begun.
+    together: Option<(u32, Arc<AtomicU64>)>,
+    /// Until it is cancelled, or for this long.
+    lasts: Duration,
+    partials: u32,
+}
+
+impl Counting {
+    fn new(number: u32, slot: Slot) -> Self {
+        Self {
+            number,
+            slot,
+            together: None,
+            lasts: Duration::ZERO,
+            partials: 0,
+        }
+    }
+}
+
+impl Job for Counting {
+    type Output = u32;
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn label(&self) -> String {
+        format!("Counting {}", self.number)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        partial: &PartialSender<u32>,
+    ) -> Result<u32, JobError> {
+        let begun = Instant::now();
+        if let Some((count, there)) = self.together {
+            there.fetch_add(1, Ordering::SeqCst);
+            wait_for("the others", || {
+                (there.load(Ordering::SeqCst) >= u64::from(count)).then_some(())
+            });
+        }
+        for i in 0..self.partials {
+            wait_for("somebody who looks", || partial.is_taken().then_some(()));
+            partial.send(i);
+        }
+        control.begin("Waiting", 1);
+        while begun.elapsed() < self.lasts && !control.is_cancelled() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(self.number)
+    }
+}
+
+impl Receive<Received> for Counting {
+    fn receive(
+        &self,
+        delivery: Delivery<u32>,
+        state: &mut Received,
+        _: &mut Vec<Box<dyn AnyJob<Received>>>,
+    ) {
+        state.0.push((self.number, delivery.outcome));
+    }
+}
+
+/// All that comes until so many jobs have ended.
+fn received(jobs: &mut Jobs<Received>, count: usize) -> Vec<(u32, Outcome<u32>)> {
+    let (mut state, mut effects) = (Received::default(), Vec::new());
+    wait_for("all results", || {
+        for event in jobs.poll() {
+            event.receive(&mut state, &mut effects);
+        }
+        let ended = |(_, outcome): &&(u32, Outcome<u32>)| !matches!(outcome, Outcome::Partial(_));
+        (state.0.iter().filter(ended).count() >= count).then_some(())
+    });
+    state.0
+}
+
+fn counting_jobs() -> Jobs<Received> {
+    let backend = Backend::choose(&BackendChoice::cpu(Some(1))).expect("one thread");
+    Jobs::new(backend, Arc::new(|| {}))
+}
+
+/// In one slot the second would cancel the first, and neither would find the other.
+fn instances() {
+    let slot = Slot::latest_wins("test");
+    let there = Arc::new(AtomicU64::new(0));
+    let mut jobs = counting_jobs();
+    for number in [1, 2] {
+        jobs.submit(Counting {
+            together: Some((2, there.clone())),
+            ..Counting::new(number, slot.instance(number))
+        });
+    }
+    for (number, outcome) in received(&mut jobs, 2) {
+        assert!(
+            matches!(outcome, Outcome::Done(n) if n == number),
+            "{number}: {outcome:?}"
+        );
+    }
+}
+
+/// What writes files is done, and so is what outlives the document.
+fn of_document() {
+    let slots = [
+        (Slot::latest_wins("shown"), false),
+        (Slot::queue("counted"), false),
+        (Slot::queue("opened").beyond_document(), true),
+        (Slot::queue("written").writing(), true),
+    ];
+    let mut jobs = counting_jobs();
+    for (number, (slot, lasts)) in (0..).zip(slots) {
+        let lasts = Duration::from_millis(if lasts { 50 } else { 60_000 });
+        let job = jobs.submit(Counting {
+            lasts,
+            ..Counting::new(number, slot)
+        });
+        wait_until_started(&job);
+    }
+    jobs.cancel_of_document();
+    for (number, outcome) in received(&mut jobs, slots.len()) {
+        let done = matches!(outcome, Outcome::Done(_));
+        assert_eq!(done, slots[number as usize].1, "{number}: {outcome:?}");
+    }
+}
+
+/// In the order in which they were sent, and each once.
+fn partial() {
+    let mut jobs = counting_jobs();
+    jobs.submit(Counting {
+        partials: 5,
+        ..Counting::new(9, Slot::latest_wins("steps"))
+    });
+    let outcomes = received(&mut jobs, 1);
+    let steps: Vec<u32> = outcomes
+        .iter()
+        .filter_map(|(_, outcome)| match outcome {
+            Outcome::Partial(step) => Some(*step),
+            _ => None,
+        })
+        .collect();
+    // The last may be overtaken by the end.
+    assert!(
+        steps == [0, 1, 2, 3, 4] || steps == [0, 1, 2, 3],
+        "{steps:?}"
+    );
+    assert!(
+        matches!(outcomes.last(), Some((9, Outcome::Done(9)))),
+        "{outcomes:?}"
+    );
+}
