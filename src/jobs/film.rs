@@ -96,13 +96,8 @@ impl NoFfmpeg {
 
 /// As the system looks for programs: a file that nobody may execute is passed over.
 fn may_run(file: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        disk::metadata(file).is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    file.is_file()
+    let executable = |mode| mode & 0o111 != 0;
+    disk::metadata(file).is_ok_and(|m| disk::mode_of(&m).is_none_or(executable))
 }
 
 impl Ffmpeg {

@@ -81,7 +81,7 @@ const IMAGES: &[&str] = &[
 ];
 
 /// They read no file.
-const WITHOUT_INPUT: &[&str] = &["phantom", "demo", "bench"];
+const WITHOUT_INPUT: &[&str] = &["phantom", "demo", "bench", "guide"];
 
 fn whole() {
     let commands = Arguments::command();

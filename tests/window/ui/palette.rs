@@ -100,6 +100,7 @@ fn finds() {
         "Enter a path",
         "Light or dark",
         "Keys",
+        "Help: ",
         "Settings",
         "Quit",
     ];
