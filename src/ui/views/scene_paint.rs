@@ -149,9 +149,17 @@ impl Views {
                 };
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
-                // A little into the corners of the square.
-                let side = egui::Vec2::splat(1.8 * radius);
-                Some((r.id, Rect::from_center_size(middle, side)))
+                // A little into the corners of the square; handles stand around what is selected.
+                let selected = state.session.selected_region == Some(r.id);
+                let side = if selected {
+                    2.0 * (radius + BESIDE)
+                } else {
+                    1.8 * radius
+                };
+                Some((
+                    r.id,
+                    Rect::from_center_size(middle, egui::Vec2::splat(side)),
+                ))
             })
             .collect();
         // Among many, names would hide what they name: that of the one in the hand, or under it, is shown.
@@ -201,9 +209,11 @@ impl Views {
             let label = ink::Label::new(painter, &region.name, colour);
             let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
-            let around: Vec<Rect> = others.map(|(_, rect)| *rect).chain(taken.clone()).collect();
+            let (mut around, middles): (Vec<Rect>, Vec<Pos2>) =
+                others.map(|(_, rect)| (*rect, rect.center())).unzip();
+            around.extend_from_slice(taken);
             let hidden = |place: &Rect| curves.iter().filter(|at| place.contains(**at)).count();
-            if let Some(place) = label.place(of, part, &around, hidden) {
+            if let Some(place) = label.place(of, part, (&around, &middles), hidden) {
                 label.paint(painter, place);
                 taken.push(place);
             }

@@ -65,7 +65,7 @@ impl Views {
         }
         for (of, name, colour) in labels {
             let label = ink::Label::new(&painter, &name, colour);
-            match label.place(of, slice.rect, &words, |_| 0) {
+            match label.place(of, slice.rect, (&words, &[]), |_| 0) {
                 Some(place) => {
                     label.paint(&painter, place);
                     words.push(place);
