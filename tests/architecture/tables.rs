@@ -349,7 +349,6 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
     ("src/ui/palette.rs entries", 232),
-    ("src/ui/views/scene_paint.rs scene_overlay", 124),
 ];
 
 /// Largest number of named fields of a struct.

@@ -22,13 +22,8 @@ impl Views {
         legend: bool,
         actions: &mut Vec<Action>,
     ) {
-        let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
-        // Beside the legend, not over it.
-        let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
-        // Below the title where there is no room beside it.
-        let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
-        let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
-        let layers = buttons(ui, slice.pane, pos2(right, top), slice.state, actions);
+        let corner = slice_buttons_at(slice, legend).right_top();
+        let layers = buttons(ui, slice.pane, corner, slice.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| layer_rows(ui, slice.state));
         actions.extend(chosen);
         self.note_menu(&layers, slice.pane);
@@ -70,6 +65,17 @@ impl Views {
             self.menu = None;
         }
     }
+}
+
+/// Where the buttons of a slice appear.
+pub(super) fn slice_buttons_at(slice: &Slice, legend: bool) -> Rect {
+    let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
+    // Beside the legend, not over it.
+    let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
+    // Below the title where there is no room beside it.
+    let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
+    let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
+    Rect::from_min_size(pos2(right - 2.0 * SIDE, top), vec2(2.0 * SIDE, SIDE))
 }
 
 /// Maximise and layers, right-aligned; returns the latter, to which a menu belongs.

@@ -155,12 +155,13 @@ impl Label {
     }
 
     /// The free place that touches the thing at `of`: on its right or left, whichever has the lower `cost`, else
-    /// below or above it. `None` without one: elsewhere it would name something else.
+    /// below or above it. `None` without one: elsewhere, and nearer to the middle of one of `others`, it would name
+    /// something else.
     pub fn place(
         &self,
         of: Rect,
         within: Rect,
-        taken: &[Rect],
+        (taken, others): (&[Rect], &[Pos2]),
         cost: impl Fn(&Rect) -> usize,
     ) -> Option<Rect> {
         let (size, middle) = (self.size, of.center());
@@ -178,7 +179,10 @@ impl Label {
         let above = |y: f32| along(wide).map(move |x| at(pos2(middle.x + x, y)));
         let within = within.shrink(2.0);
         let free = |place: &Rect| {
-            within.contains_rect(*place) && !taken.iter().any(|t| t.shrink(0.5).intersects(*place))
+            let own = place.distance_to_pos(middle) - STEP;
+            within.contains_rect(*place)
+                && others.iter().all(|at| own <= place.distance_to_pos(*at))
+                && !taken.iter().any(|t| t.shrink(0.5).intersects(*place))
         };
         let sides = [of.right() + 0.5 * size.x, of.left() - 0.5 * size.x];
         let sides = sides.map(|x| level(x).find(&free));

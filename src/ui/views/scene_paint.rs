@@ -18,6 +18,10 @@ use glam::DVec3;
 const MARGIN: f32 = 10.0;
 /// Between a region and its name.
 const BESIDE: f32 = 12.0;
+/// Between the lines of a title.
+const LINE: f32 = 17.0;
+/// Width of a view that has room for a whole title with what is late.
+const LATE: f32 = 190.0;
 /// Names of this many regions find room.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.
@@ -39,34 +43,9 @@ impl Views {
             colour: p.canvas,
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
-        let text =
-            |at: Pos2, spans: &[Span]| ink::on(&painter, at, Align2::LEFT_CENTER, spans, ground);
-        let at = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
         // A badge says it where there is one.
         let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
-        let more = if late { " · drawing…" } else { "" };
-        let title = text(
-            at,
-            &[
-                ("3-D", theme::semibold(size::LABEL), p.t1),
-                (" perspective", theme::regular(size::LABEL), p.t2),
-                (more, theme::regular(size::LABEL), p.warning),
-            ],
-        );
-        let mut taken = vec![title];
-        if let Some((stopped, _)) = state.stopped() {
-            let only = format!("only: {}", stopped.reason.words());
-            let font = theme::medium(size::LABEL);
-            let at = pos2(title.right() + 10.0, at.y);
-            taken.push(text(at, &[(&only, font, p.warning)]));
-        }
-        if sides_unknown(state) {
-            let font = theme::medium(size::LABEL);
-            taken.push(text(
-                at + vec2(0.0, 17.0),
-                &[("left and right unknown", font, p.warning)],
-            ));
-        }
+        let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
         let measured = ruler::in_scene(&painter, scene);
         let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
@@ -170,9 +149,17 @@ impl Views {
                 };
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
-                // A little into the corners of the square.
-                let side = egui::Vec2::splat(1.8 * radius);
-                Some((r.id, Rect::from_center_size(middle, side)))
+                // A little into the corners of the square; handles stand around what is selected.
+                let selected = state.session.selected_region == Some(r.id);
+                let side = if selected {
+                    2.0 * (radius + BESIDE)
+                } else {
+                    1.8 * radius
+                };
+                Some((
+                    r.id,
+                    Rect::from_center_size(middle, egui::Vec2::splat(side)),
+                ))
             })
             .collect();
         // Among many, names would hide what they name: that of the one in the hand, or under it, is shown.
@@ -222,9 +209,11 @@ impl Views {
             let label = ink::Label::new(painter, &region.name, colour);
             let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
-            let around: Vec<Rect> = others.map(|(_, rect)| *rect).chain(taken.clone()).collect();
+            let (mut around, middles): (Vec<Rect>, Vec<Pos2>) =
+                others.map(|(_, rect)| (*rect, rect.center())).unzip();
+            around.extend_from_slice(taken);
             let hidden = |place: &Rect| curves.iter().filter(|at| place.contains(**at)).count();
-            if let Some(place) = label.place(of, part, &around, hidden) {
+            if let Some(place) = label.place(of, part, (&around, &middles), hidden) {
                 label.paint(painter, place);
                 taken.push(place);
             }
@@ -267,6 +256,46 @@ impl Views {
         let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
         scene.rect.top() + 8.0 + badge + leak::button_height(scene.state)
     }
+}
+
+/// What the view is, at the top left, in lines that have room; returns where they are.
+fn title(
+    painter: &Painter,
+    scene: &Scene,
+    (p, ground): (&Palette, ink::Ground),
+    late: bool,
+) -> Vec<Rect> {
+    let corner = scene.rect.min + vec2(MARGIN, MARGIN + 6.0);
+    let text = |at: Pos2, spans: &[Span]| ink::on(painter, at, Align2::LEFT_CENTER, spans, ground);
+    let more = if late { " · drawing…" } else { "" };
+    // A small view has no room for both.
+    let short = late && scene.rect.width() < LATE;
+    let projection = if short { "" } else { " perspective" };
+    let spans = [
+        ("3-D", theme::semibold(size::LABEL), p.t1),
+        (projection, theme::regular(size::LABEL), p.t2),
+        (more, theme::regular(size::LABEL), p.warning),
+    ];
+    let first = text(corner, &spans);
+    let mut lines = vec![first];
+    let font = theme::medium(size::LABEL);
+    let mut below = corner + vec2(0.0, LINE);
+    if let Some((stopped, _)) = scene.state.stopped() {
+        let only = format!("only: {}", stopped.reason.words());
+        let galley = painter.layout_no_wrap(only.clone(), font.clone(), p.warning);
+        let right = pos2(first.right() + 10.0, corner.y);
+        let fits = right.x + galley.size().x + MARGIN <= scene.rect.right();
+        let at = if fits { right } else { below };
+        lines.push(text(at, &[(&only, font.clone(), p.warning)]));
+        if !fits {
+            below.y += LINE;
+        }
+    }
+    if sides_unknown(scene.state) {
+        let span = ("left and right unknown", font, p.warning);
+        lines.push(text(below, &[span]));
+    }
+    lines
 }
 
 /// Returns where they are.

@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::hands::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::slice_view::Slice;
-use super::{Views, fan, grip, ink, leak, pointer, rings, sampling, spheres};
+use super::{Views, chrome, fan, grip, ink, leak, pointer, rings, sampling, spheres};
 use crate::data::{AffineSource, VolumeKind};
 use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
 use crate::ui::format::{decimals_of, fixed, with_unit};
@@ -59,10 +59,13 @@ impl Views {
         if state.view.show_crosshair {
             painter.set(under, crosshair(&painter, slice, &words));
         }
-        // Last: they give way to all this.
+        // Last: they give way to all this, and to the buttons that come with the pointer.
+        if hovered {
+            words.push(chrome::slice_buttons_at(slice, legend));
+        }
         for (of, name, colour) in labels {
             let label = ink::Label::new(&painter, &name, colour);
-            match label.place(of, slice.rect, &words, |_| 0) {
+            match label.place(of, slice.rect, (&words, &[]), |_| 0) {
                 Some(place) => {
                     label.paint(&painter, place);
                     words.push(place);

@@ -2,15 +2,15 @@
 
 use super::{App, Window, click, filter, pathways, segment, small_scan, tracking};
 use crate::shapes::texts;
+use crate::support::session_window::Window as Full;
 use crate::support::{lines, start_of_old_job, test};
-use arcuate::compute::{Backend, BackendChoice, Control};
-use arcuate::data::{Region, Role, Shape, region::RegionId};
-use arcuate::jobs::Jobs;
+use arcuate::compute::Control;
+use arcuate::data::{Role, Shape};
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{
-    Action, Content, Display, Effect, JobHandle, Layer, LayerId, Recipe, Slot, State, Task,
-    defaults, update,
+    Action, Content, Display, JobHandle, Layer, LayerId, Recipe, Slot, State, Task, defaults,
+    update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -131,11 +131,11 @@ fn controls() {
                 "{task:?} {size:?} {guide:?}: {room} for controls"
             );
             if head(&window, "Results").is_none() {
-                click(&mut window, "Results");
+                click(&mut window, "Part of the panel: Results");
                 let results = head(&window, "Results").expect("results");
                 assert!(results.bottom() + 24.0 <= foot, "{task:?}: {results:?}");
                 assert_eq!(head(&window, "Inputs"), None, "{task:?}");
-                click(&mut window, "Controls");
+                click(&mut window, "Part of the panel: Controls");
                 assert_eq!(head(&window, "Results"), None, "{task:?}");
             }
         }
@@ -144,39 +144,29 @@ fn controls() {
 
 /// With weights, and a region that some of the streamlines pass.
 pub fn through() -> State {
-    let mut state = filter::weighed();
-    let id = RegionId(state.document.fresh_id());
-    let region = Region {
-        id,
-        name: "Target 2".to_owned(),
-        role: Role::Target,
-        shape: Arc::new(Shape::Sphere {
-            centre: DVec3::new(-21.0, -14.0, 20.0),
+    let mut full = Full::new();
+    full.state = filter::weighed();
+    full.act(Action::SelectTask(Task::Filter));
+    for y in [-12.0, -14.0] {
+        let shape = Shape::Sphere {
+            centre: DVec3::new(-21.0, y, 20.0),
             radius_mm: 12.0,
-        }),
-        colour: None,
-        visible: true,
-    };
-    state.document.regions.push(Arc::new(region));
-    let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
-    let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let mut effects = update(&mut state, Action::SelectTask(Task::Filter));
-    effects.extend(update(&mut state, Action::Settle));
-    while let Some(effect) = effects.pop() {
-        if let Effect::Submit(request) = effect {
-            let job = jobs.submit(request);
-            let event = jobs.wait(&job, |_| {});
-            effects.extend(update(&mut state, Action::Event(event)));
-        }
+        };
+        let role = Role::Target;
+        full.act(Action::PlaceRegion { role, shape });
     }
-    state
+    full.act(Action::Settle);
+    full.state
 }
 
 /// `Through Target 2` and how many pass it.
 fn bundles() {
-    let window = window(through(), LOW, 1.0);
+    // High enough for all rows: the width is what matters.
+    let window = window(through(), [LOW[0], 1300.0], 1.0);
     let all = texts(&window.output().shapes);
-    let name = all.iter().find(|(words, _)| words.starts_with("Through"));
+    let name = all
+        .iter()
+        .find(|(words, _)| words.starts_with("Through") && words.ends_with('2'));
     let (words, name) = name.unwrap_or_else(|| panic!("{all:?}"));
     let row = all.iter().filter(|(other, r)| {
         other != words && (r.center().y - name.center().y).abs() < 4.0 && r.left() > name.left()

@@ -201,6 +201,17 @@ fn beside() {
                 around.intersects(*place),
                 "{area:?}: {name} at {place:?} is far from {at:?}, {radius} points"
             );
+            // Its own region is the nearest, but for a step and the border of the plate.
+            for (_, other) in spheres.iter().filter(|(n, _)| n != name) {
+                let (own, far) = (
+                    place.distance_to_pos(at),
+                    place.distance_to_pos(screen(*other)),
+                );
+                assert!(
+                    own <= far + 12.0,
+                    "{area:?}: {name} at {own}, another at {far}"
+                );
+            }
             for (other, beside) in all.iter().filter(|(_, r)| r != place) {
                 assert!(
                     !place.intersects(*beside),

@@ -19,7 +19,7 @@ use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
 /// Widths of the columns, from the right: Σ weight × length, Σ weight, how many stay.
-const COLUMNS: [f32; 3] = [56.0, 52.0, 50.0];
+const COLUMNS: [f32; 3] = [60.0, 54.0, 50.0];
 /// Between a name and its number: closer they would read as one.
 const APART: f32 = 12.0;
 const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
@@ -78,8 +78,11 @@ pub fn show(
         kept: counted.kept,
         all: counted.all,
     });
-    for (i, row) in groups.chain(apart.iter().cloned()).enumerate() {
-        one(ui, state, layer, (i, &row), actions);
+    let all: Vec<Row> = groups.chain(apart.iter().cloned()).collect();
+    // In every row, or in none: a column has one form.
+    let both = all.iter().all(|row| has_room(ui, inner, row));
+    for (i, row) in all.iter().enumerate() {
+        one(ui, state, layer, (i, row, both), actions);
     }
     if alone && apart.is_empty() {
         let text = "Groups of a TRX file, regions and a filter of the streamlines have a row each";
@@ -141,18 +144,32 @@ fn colour(i: usize, group: bool) -> Color32 {
     Color32::from_rgb(r, g, b)
 }
 
+/// `20 of 60`.
+fn of_all(row: &Row) -> String {
+    format!("{} of {}", count(row.kept.count), count(row.all))
+}
+
+/// Whether a row has room for its whole name and both numbers of streamlines.
+fn has_room(ui: &Ui, inner: Rect, row: &Row) -> bool {
+    let font = theme::regular(size::LABEL);
+    let number = paint::width(ui, &of_all(row), font.clone());
+    let name = paint::width(ui, &row.name, font);
+    let place = columns(inner)[2];
+    number < place.width() && inner.left() + SWATCH + name + APART + number <= place.right()
+}
+
 fn one(
     ui: &mut Ui,
     state: &State,
     layer: &Layer,
-    (i, row): (usize, &Row),
+    (i, row, both): (usize, &Row, bool),
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
     let name = &*row.name;
     let sum = row.kept.weight_mm.map_or("…".to_owned(), significant);
     let weight = significant(row.kept.weight);
-    let kept = format!("{} of {}", count(row.kept.count), count(row.all));
+    let kept = of_all(row);
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.of {
         Of::Group(group) => {
@@ -170,8 +187,8 @@ fn one(
     painter.rect_filled(swatch, 2.0, row.colour);
     let places = columns(inner);
     let font = theme::regular(size::LABEL);
-    // Of many streamlines the row has no room for both numbers.
-    let shown = match paint::width(ui, &kept, font.clone()) < places[2].width() {
+    // The number of all is said on hover where it has no room.
+    let shown = match both {
         true => kept.clone(),
         false => count(row.kept.count),
     };
