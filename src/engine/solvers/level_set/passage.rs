@@ -207,10 +207,12 @@ impl Growth {
                 steps[i] = steps[*from as usize] + 1;
             }
         }
+        // Each voxel is in one section.
+        let mut seen = vec![false; steps.len()];
         let mut sections = Vec::new();
         let mut next = root;
         while next != OUT {
-            let section = self.section(next, &steps);
+            let section = self.section(next, &steps, &mut seen);
             let through: u64 = section.iter().map(|i| u64::from(count[*i as usize])).sum();
             if (through as f64) < least {
                 break;
@@ -226,8 +228,8 @@ impl Growth {
     }
 
     /// Numbers of the voxels as many steps from the earlier surface as one of them, as far as they hang together.
-    fn section(&self, one: u32, steps: &[u32]) -> Vec<u32> {
-        let mut seen = std::collections::BTreeSet::from([one]);
+    fn section(&self, one: u32, steps: &[u32], seen: &mut [bool]) -> Vec<u32> {
+        seen[one as usize] = true;
         let mut all = vec![one];
         let mut at = 0;
         while let Some(&i) = all.get(at) {
@@ -235,7 +237,7 @@ impl Growth {
             for n in self.neighbours(self.voxels[i as usize], 3) {
                 let near = self.state[n as usize];
                 let there = near < NEW && steps[near as usize] == steps[one as usize];
-                if there && seen.insert(near) {
+                if there && !std::mem::replace(&mut seen[near as usize], true) {
                     all.push(near);
                 }
             }
