@@ -233,8 +233,8 @@ fn exports_beside_a_session() {
         path: some.clone(),
     });
     // Without a choice Filter would look at the topmost streamlines, which those of the file will be.
-    let weighed = FilterAction::Tractogram(tracks);
-    window.act(Action::Filter(weighed));
+    let choice = FilterAction::Tractogram(tracks);
+    window.act(Action::Filter(choice));
     window.save(&folder.path().join("all.arcuate"));
     window.open(&some);
     let region = window.state.document.regions[0].id;
