@@ -19,6 +19,8 @@ use crate::parameters::{self, Kind, Parameters, Unit, widened};
 const NAMED: usize = 4;
 /// Decimals beyond the panel's where two values differ by less than it shows.
 const FINER: usize = 9;
+/// The unit of diffusivities behind a number, where panels have it above the rows.
+const DIFFUSIVITY: &str = "· 10⁻³ mm²/s";
 
 /// What a parameter is set to.
 #[derive(Clone, PartialEq, Debug)]
@@ -124,7 +126,7 @@ impl Fields {
             match (&row.kind, row.value(params)) {
                 (Kind::Number(number), parameters::Value::Number(stored)) => {
                     let unit = match number.unit {
-                        Unit::Diffusivity => "· 10⁻³ mm²/s",
+                        Unit::Diffusivity => DIFFUSIVITY,
                         unit => unit.symbol(),
                     };
                     let (shown, decimals) = (number.unit.shown(stored), number.decimals);

@@ -1,7 +1,8 @@
 //! Fits of weights: what they are of, the model, and the cut.
 
 use super::Fields;
-use crate::solvers::commit::model::Intra;
+use crate::parameters::Unit;
+use crate::solvers::commit::model::{Intra, Model};
 use crate::state::filter::Times;
 use crate::state::words::significant;
 use crate::state::{Document, LayerId};
@@ -59,9 +60,31 @@ fn model(document: &Document) -> Fields {
         fields.number("Shape", first.shape, 2, "");
         fields.number("Scale", first.scale_um, 2, "µm");
     }
-    fields.rows(&params, &["tolerance"]);
+    water(&mut fields, &params.model);
+    fields.rows(&params, &["across", "free", "tolerance"]);
     fields.name("Stop at change", power(params.stop.objective));
     fields
+}
+
+/// Water around the fibres and free water, each compartment in a row of its own as in the panel; commands have lists.
+fn water(fields: &mut Fields, model: &Model) {
+    if model.intra == Intra::Density {
+        return;
+    }
+    let name = |some: bool, name| if some { name } else { "None" };
+    fields.name("Around them", name(!model.extra.is_empty(), "Zeppelin"));
+    fields.name("Free water", name(!model.free.is_empty(), "Ball"));
+    let across: Vec<f64> = model.extra.iter().map(|z| z.across).collect();
+    for (label, all) in [("Radial", &across), ("Ball", &model.free)] {
+        for (i, stored) in all.iter().enumerate() {
+            let label = match i {
+                0 => label.to_owned(),
+                i => format!("{label} {}", i + 1),
+            };
+            let shown = Unit::Diffusivity.shown(*stored);
+            fields.number(&label, shown, 2, super::DIFFUSIVITY);
+        }
+    }
 }
 
 /// `10⁻⁵`, as the menu has it.

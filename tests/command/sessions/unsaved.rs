@@ -232,6 +232,9 @@ fn exports_beside_a_session() {
         layer: Some(tracks),
         path: some.clone(),
     });
+    // Without a choice Filter would look at the topmost streamlines, which those of the file will be.
+    let choice = FilterAction::Tractogram(tracks);
+    window.act(Action::Filter(choice));
     window.save(&folder.path().join("all.arcuate"));
     window.open(&some);
     let region = window.state.document.regions[0].id;

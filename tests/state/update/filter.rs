@@ -529,7 +529,7 @@ fn sums_apart() {
     window.act(Action::SelectTask(Task::Filter));
     assert_eq!(segments(&window), with);
     assert_eq!(apart(&window), rows);
-    // Those that are kept have the weights that they had, and sums of their own.
+    // Those that are kept have the weights that they had, and sums of their own once Filter looks at them.
     let before = values(&window);
     window.act(Action::SelectLayer(Some(id)));
     window.act(Action::Bundle(BundleAction::Choose {
@@ -538,7 +538,9 @@ fn sums_apart() {
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::KeepChosen));
-    assert_ne!(layer(&window).id, id);
+    assert_eq!((layer(&window).id, apart(&window)), (id, rows));
+    let kept = window.state.session.selected_layer.expect("the kept one");
+    act(&mut window, FilterAction::Tractogram(kept));
     let (kept, values) = (weighed(&window), values(&window));
     assert_eq!(values, before[..12]);
     let above = values.iter().filter(|w| **w > 0.0).count();

@@ -111,7 +111,7 @@ fn parameters() {
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
     let said = status(&window);
-    assert!(said.contains("Range ε 37.0 → 30.0"), "{said}");
+    assert!(said.contains("Range ε 37.00 → 30.00"), "{said}");
     assert!(
         said.contains("keep-out sphere of 2.0\u{202f}mm deleted"),
         "{said}"
@@ -122,19 +122,19 @@ fn parameters() {
     assert_eq!(now(&window), (20.0, 0.15));
     let said = status(&window);
     assert!(
-        said.starts_with("Back at step 4, Range ε 30.0 → 20.0, Smoothness 0.40 → 0.15"),
+        said.starts_with("Back at step 4, Range ε 30.00 → 20.00, Smoothness 0.40 → 0.15"),
         "{said}"
     );
     window.act(Action::Undo);
     assert_eq!(now(&window), (30.0, 0.4));
     let said = status(&window);
     assert!(
-        said.contains("(Range ε 20.0 → 30.0, Smoothness 0.15 → 0.40)"),
+        said.contains("(Range ε 20.00 → 30.00, Smoothness 0.15 → 0.40)"),
         "{said}"
     );
     window.act(Action::Redo);
     assert!(
-        status(&window).contains("Range ε 30.0 → 20.0"),
+        status(&window).contains("Range ε 30.00 → 20.00"),
         "{}",
         status(&window)
     );

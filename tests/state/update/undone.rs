@@ -1,9 +1,10 @@
 //! Undo and redo name each parameter by its label, with both values in the form of its panel.
 
-use super::Window;
+use super::{Window, file, scan};
 use crate::support::test;
 use arcuate::data::region::RegionId;
-use arcuate::data::{Role, Shape};
+use arcuate::data::{Role, Shape, Volume};
+use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::curves::Seeding;
@@ -282,7 +283,7 @@ fn filters() -> Vec<Row> {
                 }
             })
         }),
-        row("Sparsity λ", ["0", "0.0100"], |s| {
+        row("Sparsity λ", ["off", "0.0100"], |s| {
             weights(s, |p| p.lasso = 0.01)
         }),
         row("Stop at change", ["10⁻⁵", "10⁻⁶"], |s| {
@@ -296,6 +297,17 @@ fn filters() -> Vec<Row> {
             ["0.51 · 10⁻³ mm²/s", "0.62 · 10⁻³ mm²/s"],
             |s| weights(s, |p| p.model.extra[0].across = 0.62e-3),
         ),
+        row("Free water", ["None", "Ball"], |s| {
+            weights(s, |p| p.model.free = vec![1.7e-3, 3e-3])
+        }),
+        row(
+            "Ball 2",
+            ["3.00 · 10⁻³ mm²/s", "2.50 · 10⁻³ mm²/s"],
+            |s| weights(s, |p| p.model.free = vec![1.7e-3, 2.5e-3]),
+        ),
+        row("Around them", ["Zeppelin", "None"], |s| {
+            weights(s, |p| p.model.extra.clear())
+        }),
         row("Blur", ["off", "1.50 mm"], |s| {
             weights(s, |p| p.blur_mm = Some(1.5))
         }),
@@ -369,12 +381,11 @@ fn looks() -> Vec<Row> {
             layer: named(s, "FA"),
             name: "Anisotropy".to_owned(),
         }),
-        row("Anisotropy: Right", ["0.0 mm", "2.5 mm"], |s| {
-            Action::ShiftLayer {
-                layer: named(s, "Anisotropy"),
-                by: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
-                phase: DONE,
-            }
+        // What was computed from the scan stays where it is.
+        row("T1: Right", ["0.0 mm", "2.5 mm"], |s| Action::ShiftLayer {
+            layer: named(s, "T1"),
+            by: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
+            phase: DONE,
         }),
         row("Colour by", ["Direction", "Length"], |s| {
             let mut display = s.document.live_display().clone();
@@ -407,6 +418,10 @@ fn status(window: &Window) -> String {
 fn table() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
+    let frame = scan().0;
+    let image = Volume::scalar(frame.grid.clone(), frame.frame(0).to_vec());
+    let image = file("/data/T1.nii.gz", Loaded::Image(image));
+    window.act(Action::Event(image));
     let tasks = [
         (Task::View, looks()),
         (Task::Track, curves()),

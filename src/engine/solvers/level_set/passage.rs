@@ -3,8 +3,10 @@
 //! Each voxel that came in is traced back, through voxels that were inside before it, to the voxel of the earlier
 //! surface from which it was reached. These traces are trees. Where all of the surface grows a little, each tree holds
 //! a few voxels; trees that meet in one place and hold far more are a branch. Of all branches the one with most voxels
-//! is the escape, and the place is the end of the part of it that nearly all of its voxels were reached through: of a
-//! narrow neck its far end.
+//! is the escape. Along it, voxels at the same number of steps from the earlier surface that hang together are a
+//! section; of the sections that nearly all of the branch was reached through the place lies in the narrowest: of a
+//! narrow neck at its far end. One tree alone does not show the neck: several run through it side by side, and beyond
+//! it each of them goes on to a part of the room that it alone leads to.
 
 use super::bricks::{Field, INSIDE, OUTSIDE, origin};
 use crate::compute::memory;
@@ -20,8 +22,10 @@ const NEW: u32 = u32::MAX - 2;
 const HEAVY: u32 = 4;
 /// … and this many voxels.
 const LEAST: u32 = 8;
-/// The place may not lie beyond where less than this share of its tree comes through.
+/// The place may not lie beyond where less than this share of its branch comes through.
 const SHARE: f64 = 0.8;
+/// Sections up to this many times the narrowest one are as narrow.
+const ALIKE: f64 = 1.25;
 
 /// How a surface grew.
 pub struct Growth {
@@ -179,25 +183,75 @@ impl Growth {
         sizes.sort_unstable();
         let median = sizes.get(sizes.len() / 2)?;
         let heavy = (HEAVY * median).max(LEAST);
-        let mut root = self.largest_branch(&roots, |root| {
+        let branch = self.largest_branch(&roots, |root| {
             Some(count[root as usize]).filter(|size| *size > heavy)
         });
         // All of it grew alike.
-        root = root.or_else(|| roots.iter().copied().max_by_key(|r| count[*r as usize]));
-        let mut at = root?;
-        let least = SHARE * f64::from(count[at as usize]);
-        while let Some(next) = Some(largest[at as usize]).filter(|next| *next != OUT) {
-            if f64::from(count[next as usize]) < least {
-                break;
-            }
-            at = next;
-        }
+        let alike = || {
+            let most = roots.iter().copied().max_by_key(|r| count[*r as usize])?;
+            Some((u64::from(count[most as usize]), most))
+        };
+        let (sum, root) = branch.or_else(alike)?;
+        let at = self.narrowest(root, (&count, &largest), SHARE * sum as f64);
         let voxel = self.voxel(self.voxels[at as usize]);
         Some(self.grid.world(DVec3::from_array(voxel.map(|v| v as f64))))
     }
 
-    /// The largest tree of the branch that holds most voxels; `heavy`: how many a tree of a branch holds.
-    fn largest_branch(&self, roots: &[u32], heavy: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+    /// Follows a tree where most of it goes, and returns its last voxel in a section as narrow as the narrowest one;
+    /// `least`: so many voxels come through each section.
+    fn narrowest(&self, root: u32, (count, largest): (&[u32], &[u32]), least: f64) -> u32 {
+        // Numbers rise along each tree.
+        let mut steps = vec![0u32; self.from.len()];
+        for (i, from) in self.from.iter().enumerate() {
+            if *from != FIRST {
+                steps[i] = steps[*from as usize] + 1;
+            }
+        }
+        // Each voxel is in one section.
+        let mut seen = vec![false; steps.len()];
+        let mut sections = Vec::new();
+        let mut next = root;
+        while next != OUT {
+            let section = self.section(next, &steps, &mut seen);
+            let through: u64 = section.iter().map(|i| u64::from(count[*i as usize])).sum();
+            if (through as f64) < least {
+                break;
+            }
+            sections.push((section.len(), next));
+            next = largest[next as usize];
+        }
+        let narrow = sections.iter().map(|(size, _)| *size).min();
+        let most = ALIKE * narrow.unwrap_or(0) as f64;
+        let mut sections = sections.iter().rev();
+        let last = sections.find(|(size, _)| *size as f64 <= most);
+        last.map_or(root, |(_, at)| *at)
+    }
+
+    /// Numbers of the voxels as many steps from the earlier surface as one of them, as far as they hang together.
+    fn section(&self, one: u32, steps: &[u32], seen: &mut [bool]) -> Vec<u32> {
+        seen[one as usize] = true;
+        let mut all = vec![one];
+        let mut at = 0;
+        while let Some(&i) = all.get(at) {
+            at += 1;
+            for n in self.neighbours(self.voxels[i as usize], 3) {
+                let near = self.state[n as usize];
+                let there = near < NEW && steps[near as usize] == steps[one as usize];
+                if there && !std::mem::replace(&mut seen[near as usize], true) {
+                    all.push(near);
+                }
+            }
+        }
+        all
+    }
+
+    /// How many voxels the branch holds that holds most, and its largest tree; `heavy`: how many a tree of a branch
+    /// holds.
+    fn largest_branch(
+        &self,
+        roots: &[u32],
+        heavy: impl Fn(u32) -> Option<u32>,
+    ) -> Option<(u64, u32)> {
         let mut seen = std::collections::BTreeSet::new();
         let mut best: Option<(u64, u32)> = None;
         for &root in roots {
@@ -221,6 +275,6 @@ impl Growth {
                 best = Some((sum, largest.1));
             }
         }
-        best.map(|(_, root)| root)
+        best
     }
 }
