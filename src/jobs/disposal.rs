@@ -12,7 +12,7 @@ const MANY_POINTS: usize = 1 << 20;
 
 /// Streamlines that jobs have brought, until nobody else has them.
 pub(super) struct Reclaim {
-    held: Vec<Tractogram>,
+    kept: Vec<Tractogram>,
     gone: Sender<Box<dyn Any + Send>>,
 }
 
@@ -22,7 +22,7 @@ impl Reclaim {
         // Without the thread nothing receives, and memory is freed where it is sent.
         let _ = thread::start("reclaim", move || unwanted.into_iter().for_each(drop));
         Self {
-            held: Vec::new(),
+            kept: Vec::new(),
             gone,
         }
     }
@@ -31,16 +31,16 @@ impl Reclaim {
     pub fn hold<S: JobState>(&mut self, event: &mut Event<S>) {
         event.disposal = Some(self.gone.clone());
         for tractogram in event.curves() {
-            let same = |held: &Tractogram| std::ptr::eq(&*held.points, &*tractogram.points);
-            if tractogram.points.len() >= MANY_POINTS && !self.held.iter().any(same) {
-                self.held.push(tractogram.clone());
+            let same = |kept: &Tractogram| std::ptr::eq(&*kept.points, &*tractogram.points);
+            if tractogram.points.len() >= MANY_POINTS && !self.kept.iter().any(same) {
+                self.kept.push(tractogram.clone());
             }
         }
     }
 
     /// Lets go of what nobody else holds any more.
     pub fn sweep(&mut self) {
-        for tractogram in self.held.extract_if(.., |held| held.points.is_sole()) {
+        for tractogram in self.kept.extract_if(.., |kept| kept.points.is_sole()) {
             // The thread lives as long as this does.
             let _ = self.gone.send(Box::new(tractogram));
         }

@@ -63,7 +63,7 @@ const REASONS: [&str; 7] = [
 /// Why no program makes films here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoFfmpeg {
-    Absent,
+    Missing,
     /// This file may not be executed.
     Denied(PathBuf),
 }
@@ -72,7 +72,7 @@ impl NoFfmpeg {
     /// What was found, and what to do.
     pub fn words(&self) -> (String, &'static str) {
         match self {
-            Self::Absent => (
+            Self::Missing => (
                 "no ffmpeg, which makes films of pictures".to_owned(),
                 "install it",
             ),
@@ -123,7 +123,7 @@ impl Ffmpeg {
         let all: Vec<PathBuf> = all.filter(|file| file.is_file()).collect();
         let first = all.first().cloned();
         let runs = all.into_iter().find(|file| may_run(file));
-        runs.ok_or(first.map_or(NoFfmpeg::Absent, NoFfmpeg::Denied))
+        runs.ok_or(first.map_or(NoFfmpeg::Missing, NoFfmpeg::Denied))
     }
 
     /// Writes pictures of equal size as an H.264 film (MP4).

@@ -264,7 +264,7 @@ impl State {
         let counts = [
             (
                 regions.filter(|r| !base.has_region(r)).count(),
-                Thing::Regions as fn(usize) -> Thing,
+                Thing::Regions as fn(usize) -> _,
             ),
             (weighed.count(), Thing::Weights),
             (

@@ -29,7 +29,7 @@ pub struct Help {
     /// Sections of the page, as the viewer takes them.
     sections: Vec<String>,
     /// The section that is scrolled to.
-    wanted: Option<usize>,
+    scroll_to: Option<usize>,
     words: String,
     /// What `found` was searched for.
     searched: String,
@@ -45,7 +45,7 @@ impl Default for Help {
             shown: false,
             page,
             sections: sections(page),
-            wanted: None,
+            scroll_to: None,
             words: String::new(),
             searched: String::new(),
             found: Vec::new(),
@@ -68,7 +68,7 @@ impl Help {
             self.page = page;
             self.sections = sections(page);
         }
-        self.wanted = Some(section);
+        self.scroll_to = Some(section);
     }
 }
 
@@ -279,11 +279,11 @@ fn page(ui: &mut Ui, help: &mut Help) {
     }
     let Help {
         sections,
-        wanted,
+        scroll_to,
         markdown,
         ..
     } = help;
-    let wanted = wanted.take();
+    let scroll_to = scroll_to.take();
     ScrollArea::vertical()
         .id_salt("help page")
         .auto_shrink(false)
@@ -299,7 +299,7 @@ fn page(ui: &mut Ui, help: &mut Help) {
                             .default_width(Some(width as usize))
                             .show(ui, markdown, text)
                     });
-                    if wanted == Some(i) {
+                    if scroll_to == Some(i) {
                         ui.scroll_to_rect(response.response.rect, Some(Align::TOP));
                     }
                 }

@@ -33,7 +33,7 @@ use arcuate::jobs::Job;
 use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, Effect, Layout, State, Task, Tool, update};
+use arcuate::state::{Action, Effect, Layout, State, Task, Tool};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -50,22 +50,6 @@ pub struct App {
     actions: Vec<Action>,
     /// Where the views are.
     views: Rect,
-}
-
-impl eframe::App for App {
-    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
-        let mut place = Rect::NOTHING;
-        let state = &self.state;
-        let actions = ui::show(ui, state, &mut self.memory, &mut |ui, _| {
-            place = ui.max_rect()
-        });
-        self.views = place;
-        for action in actions {
-            self.actions.push(action.clone());
-            self.effects.extend(update(&mut self.state, action));
-        }
-        self.answer_paths(self.disk_answers);
-    }
 }
 
 type Window = Harness<'static, App>;

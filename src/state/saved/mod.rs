@@ -68,7 +68,7 @@ pub struct Content {
     pub origin_sha256: Option<String>,
     /// What of a save for recovery is in that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<InSession>,
+    pub in_session: Option<InSession>,
     /// What is kept to be compared with, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
@@ -78,7 +78,7 @@ impl Content {
     /// What of a copy for recovery is in the session that it belongs to, where that one is what it was, or was
     /// never saved.
     pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
-        self.held
+        self.in_session
             .as_ref()
             .filter(|_| self.origin.is_none() || read.origin_is_same)
     }

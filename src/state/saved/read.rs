@@ -20,7 +20,7 @@ use crate::jobs::Loaded;
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, Rules, Within};
 use crate::state::comparing::MOST as MOST_SNAPSHOTS;
-use crate::state::document::{Content as Held, Layer, LayerId, Made, Rays};
+use crate::state::document::{Content as DocumentContent, Layer, LayerId, Made, Rays};
 use crate::state::maps::words;
 use crate::state::recipe::Source;
 use crate::state::recipes::{edited, recipe};
@@ -395,22 +395,22 @@ pub(super) fn restore(
                     gradient_files,
                 } => {
                     recipe = recipe.with_gradients(&path, gradient_files);
-                    Held::Scan { dwi, gradients }
+                    DocumentContent::Scan { dwi, gradients }
                 }
-                Loaded::Image(volume) => Held::Image(volume),
-                Loaded::Mask(mask) => Held::Mask(mask),
-                Loaded::Tractogram(tractogram) => Held::Tractogram(tractogram),
+                Loaded::Image(volume) => DocumentContent::Image(volume),
+                Loaded::Mask(mask) => DocumentContent::Mask(mask),
+                Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
             };
             (content, recipe, Some(path))
         }
         (Origin::Head { seed, part }, Restored::Head(head)) => {
             let content = match part {
-                HeadPart::Dwi => Held::Scan {
+                HeadPart::Dwi => DocumentContent::Scan {
                     dwi: head.dwi.clone(),
                     gradients: Some(Arc::new(head.gradients.clone())),
                 },
-                HeadPart::BrainMask => Held::Mask(head.mask.clone()),
-                HeadPart::T1 => Held::Image(head.t1.clone()),
+                HeadPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
+                HeadPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
             (content, Recipe::Phantom { seed: *seed }, None)
         }
@@ -418,14 +418,14 @@ pub(super) fn restore(
             let recipe = Recipe::NoCommand {
                 region: String::new(),
             };
-            (Held::Tractogram(tractogram), recipe, None)
+            (DocumentContent::Tractogram(tractogram), recipe, None)
         }
         // Its recipe follows once all layers are there.
         (Origin::Density(_), Restored::Density(volume)) => {
             let recipe = Recipe::NoCommand {
                 region: String::new(),
             };
-            (Held::Image(volume), recipe, None)
+            (DocumentContent::Image(volume), recipe, None)
         }
         _ => return Err("The session says something else of it".to_owned()),
     };
@@ -447,7 +447,7 @@ pub(super) fn restore(
 }
 
 /// A scan with axes of its gradients exchanged or flipped.
-fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
+fn turned(content: DocumentContent, recipe: Recipe, turn: Turn) -> (DocumentContent, Recipe) {
     let source = match &recipe {
         Recipe::Phantom { seed } => Some(Source::Phantom { seed: *seed }),
         Recipe::Scan(source) => Some(source.clone()),
@@ -459,7 +459,7 @@ fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
     };
     match (content, source) {
         (
-            Held::Scan {
+            DocumentContent::Scan {
                 dwi,
                 gradients: Some(gradients),
             },
@@ -468,7 +468,7 @@ fn turned(content: Held, recipe: Recipe, turn: Turn) -> (Held, Recipe) {
             let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
             let gradients = Some(gradients);
             let recipe = source.with_turn(Some(turn)).recipe();
-            (Held::Scan { dwi, gradients }, recipe)
+            (DocumentContent::Scan { dwi, gradients }, recipe)
         }
         (content, _) => (content, recipe),
     }

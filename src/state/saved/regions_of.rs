@@ -10,7 +10,7 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{Content as Held, LayerId};
+use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::words::{counted, some_of};
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ fn read_region(
         },
         SavedShape::Layer(id) => {
             let layer = document.layer(LayerId(*id)).map(|l| &l.content);
-            let Some(Held::Mask(mask)) = layer else {
+            let Some(DocumentContent::Mask(mask)) = layer else {
                 let absent = document.absent.iter().find(|a| a.layer.id == *id);
                 return Err(match absent {
                     Some(absent) => format!("its mask could not be opened: {}", absent.why),

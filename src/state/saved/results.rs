@@ -2,7 +2,7 @@
 
 use crate::jobs::FoundPathway;
 use crate::jobs::session::ToSum;
-use crate::state::document::Content as Held;
+use crate::state::document::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::{State, Task};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) fn results(state: &State) -> Vec<ToSum> {
     for layer in &document.layers {
         let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
         let edited = document.edits.contains_key(&layer.id);
-        if let (Held::Tractogram(tractogram), true) = (&layer.content, made || edited) {
+        if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();
             if document.weighed.contains_key(&layer.id) {
                 // Fitted to them, and no part of how they were made.
@@ -48,7 +48,9 @@ pub(super) fn results(state: &State) -> Vec<ToSum> {
         }
     }
     for layer in &document.layers {
-        if let (Held::Image(map), true) = (&layer.content, document.maps.contains_key(&layer.id)) {
+        if let (DocumentContent::Image(map), true) =
+            (&layer.content, document.maps.contains_key(&layer.id))
+        {
             let of = result_name(layer.id.0);
             results.push(ToSum::Values(of, map.id(), map.values.clone()));
         }

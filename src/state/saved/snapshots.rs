@@ -7,7 +7,7 @@ use super::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
 use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::comparing::Snapshot;
-use crate::state::document::{Content as Held, Layer, LayerId};
+use crate::state::document::{Content as DocumentContent, Layer, LayerId};
 use crate::state::recipes::live_recipe;
 use crate::state::words::some_of;
 use crate::state::{Document, State};
@@ -186,7 +186,7 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
         display.window = rays.range;
     }
     let id = LayerId(document.fresh_id());
-    let content = Held::Tractogram(live.output.kept.clone());
+    let content = DocumentContent::Tractogram(live.output.kept.clone());
     let recipe = live.recipe.clone();
     let layer = Layer::new(id, "Live".to_owned(), content, display, recipe);
     document.layers.push(Arc::new(layer));

@@ -14,7 +14,9 @@ use crate::jobs::session::{
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
-use crate::state::document::{Basis, Content as Held, Display, Layer, LayerId, Made, MadeMask};
+use crate::state::document::{
+    Basis, Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask,
+};
 use crate::state::moved::How;
 use crate::state::recipe::Source;
 use crate::state::unsaved::InSession;
@@ -56,13 +58,13 @@ fn make(state: &State, copy: bool) -> Draft {
         view: Some(state.view.clone()),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
-        held: copy.then(|| InSession::of(state)),
+        in_session: copy.then(|| InSession::of(state)),
         snapshots,
     };
     let mut results = results(state);
     for (at, id, of) in own_results(&content) {
         let layer = frozen.get(at).and_then(|d| d.layer(LayerId(id)));
-        if let Some(Held::Tractogram(tractogram)) = layer.map(|l| &l.content) {
+        if let Some(DocumentContent::Tractogram(tractogram)) = layer.map(|l| &l.content) {
             results.push(ToSum::Curves {
                 of,
                 tractogram: tractogram.clone(),
@@ -260,14 +262,14 @@ impl Lists<'_> {
             ));
         }
         let weights = document.weight_maps.get(&layer.id);
-        if let (Some(made), Held::Image(volume)) = (weights, &layer.content) {
+        if let (Some(made), DocumentContent::Image(volume)) = (weights, &layer.content) {
             return Some(made_here(
                 layer,
                 Origin::Weights(Box::new(self.weight_map(made, volume))),
             ));
         }
         let segmented = document.segmented.get(&layer.id);
-        if let (Some(made), Held::Mask(mask)) = (segmented, &layer.content) {
+        if let (Some(made), DocumentContent::Mask(mask)) = (segmented, &layer.content) {
             return Some(made_here(
                 layer,
                 Origin::Segmented(Box::new(self.segment(document, made, mask))),
@@ -286,7 +288,7 @@ impl Lists<'_> {
                     Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
                     _ => Vec::new(),
                 };
-                let scan = matches!(&layer.content, Held::Scan { dwi, .. } if dwi.tensors.is_none())
+                let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
                     && gradients.is_empty();
                 let told = match of {
                     Recipe::FileAs { told, .. } => SavedTold {
@@ -398,7 +400,8 @@ impl Lists<'_> {
             Shape::Mask(mask) => {
                 // What the fit finds anew may be another.
                 let same = |l: &&Arc<Layer>| {
-                    let found = matches!(&l.content, Held::Mask(m) if m.id() == mask.id());
+                    let found =
+                        matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
                     found && (l.path.is_some() || matches!(l.recipe, Recipe::Phantom { .. }))
                 };
                 match document.layers.iter().find(same) {
@@ -522,8 +525,8 @@ fn made_here(layer: &Layer, from: Origin) -> SavedLayer {
 
 fn head_part(layer: &Layer) -> HeadPart {
     match layer.content {
-        Held::Scan { .. } => HeadPart::Dwi,
-        Held::Mask(_) => HeadPart::BrainMask,
+        DocumentContent::Scan { .. } => HeadPart::Dwi,
+        DocumentContent::Mask(_) => HeadPart::BrainMask,
         _ => HeadPart::T1,
     }
 }

@@ -106,7 +106,7 @@ pub struct Base {
     pub(super) layers: BTreeMap<LayerId, DataId>,
     /// All layers that the file lists, also those that are not here.
     pub(super) listed: BTreeSet<LayerId>,
-    pub(super) weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    pub(super) weights: BTreeMap<LayerId, Arc<Weighed>>,
     pub(super) pathways: Vec<LayerId>,
     pub(super) start: Start,
     /// That of what was recovered is not the file's, which is not known.
@@ -135,7 +135,7 @@ impl Base {
         Self {
             regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
             layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
-            weighed: document.weighed.clone(),
+            weights: document.weighed.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
             listed: listed(document),
             start: document.segment.start.clone(),
@@ -150,39 +150,39 @@ impl Base {
 
     /// What was left behind: in a file of the user's is only what the copy says is in its session, as long
     /// as that one is what it was.
-    pub fn recovered(state: &State, held: Option<&InSession>) -> Self {
+    pub fn recovered(state: &State, in_session: Option<&InSession>) -> Self {
         let document = &state.document;
         let nothing = InSession::default();
-        let held = held.unwrap_or(&nothing);
+        let in_session = in_session.unwrap_or(&nothing);
         let layer = |id: &u64| document.layer(LayerId(*id));
-        let layers = held.layers.iter().filter_map(layer);
-        let weighed = held.weights.iter().map(|id| LayerId(*id));
-        let regions = held.regions.iter();
+        let layers = in_session.layers.iter().filter_map(layer);
+        let weights = in_session.weights.iter().map(|id| LayerId(*id));
+        let regions = in_session.regions.iter();
         // Where some of them could not be read the places are those of others.
         let all_read = document.left_out.is_empty();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
             revision: state.session.revision,
             recovered: true,
-            parameters: held.parameters.then(|| Parameters::of(document)),
-            parameters_differ: held.parameters_differ,
+            parameters: in_session.parameters.then(|| Parameters::of(document)),
+            parameters_differ: in_session.parameters_differ,
             regions: regions.map(|r| (r.id, r.clone())).collect(),
             layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
-            listed: held.listed.iter().map(|id| LayerId(*id)).collect(),
-            weighed: weighed
+            listed: in_session.listed.iter().map(|id| LayerId(*id)).collect(),
+            weights: weights
                 .filter_map(|id| Some((id, document.weighed.get(&id)?.clone())))
                 .collect(),
-            pathways: held.pathways.iter().map(|id| LayerId(*id)).collect(),
-            start: match held.same_start {
+            pathways: in_session.pathways.iter().map(|id| LayerId(*id)).collect(),
+            start: match in_session.same_start {
                 true => document.segment.start.clone(),
                 false => Start::default(),
             },
-            start_differs: held.start_differs,
-            spheres: held.spheres,
-            measurements: held.measurements,
-            snapshots: held.snapshots,
-            axes: held.axes,
-            absent: held.absent,
+            start_differs: in_session.start_differs,
+            spheres: in_session.spheres,
+            measurements: in_session.measurements,
+            snapshots: in_session.snapshots,
+            axes: in_session.axes,
+            absent: in_session.absent,
         }
     }
 
@@ -192,9 +192,9 @@ impl Base {
         before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
     }
 
-    pub(super) fn has_weights(&self, of: LayerId, weighed: &Arc<Weighed>) -> bool {
-        let before = self.weighed.get(&of);
-        before.is_some_and(|b| Arc::ptr_eq(b, weighed))
+    pub(super) fn has_weights(&self, of: LayerId, weights: &Arc<Weighed>) -> bool {
+        let before = self.weights.get(&of);
+        before.is_some_and(|b| Arc::ptr_eq(b, weights))
     }
 
     /// Whether the surface begins with the same there.
@@ -269,7 +269,7 @@ impl InSession {
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));
         let layers = document.layers.iter().filter(same);
         let weights = document.weighed.iter();
-        let weights = weights.filter(|(id, weighed)| base.has_weights(**id, weighed));
+        let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
         let parameters = base.parameters.as_ref();
         let parameters = parameters.map(|p| *p == Parameters::of(document));
         let same_start = base.has_start(document);

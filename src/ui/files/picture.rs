@@ -97,7 +97,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
         let right = Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW));
         let lacks = match Ffmpeg::find() {
             Ok(_) => None,
-            Err(NoFfmpeg::Absent) => Some("For a film install ffmpeg"),
+            Err(NoFfmpeg::Missing) => Some("For a film install ffmpeg"),
             Err(NoFfmpeg::Denied(_)) => Some("ffmpeg may not be executed"),
         };
         if let Some(words) = lacks {

@@ -75,7 +75,7 @@ fn may_not_run() {
         std::fs::create_dir(place).expect("made");
     }
     let among = || Ffmpeg::among([first.clone(), second.clone()].into_iter());
-    assert_eq!(among(), Err(NoFfmpeg::Absent));
+    assert_eq!(among(), Err(NoFfmpeg::Missing));
     let denied = in_place(&first, "exit 0", PATIENCE);
     set_mode(&denied.program, 0o644);
     assert_eq!(among(), Err(NoFfmpeg::Denied(denied.program.clone())));

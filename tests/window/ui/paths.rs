@@ -8,6 +8,8 @@ use arcuate::jobs::{Delivery, Event, Outcome, Request, Slot};
 use arcuate::state::PathCheck;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::{Action, Effect, State, update};
+use arcuate::ui;
+use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -28,6 +30,22 @@ pub fn tests() -> Vec<Trial> {
         test("ui::typing replaces what Export suggests", suggested),
         test("ui::what is exported is named and fits the panel", named),
     ]
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
+        let mut place = Rect::NOTHING;
+        let state = &self.state;
+        let actions = ui::show(ui, state, &mut self.memory, &mut |ui, _| {
+            place = ui.max_rect()
+        });
+        self.views = place;
+        for action in actions {
+            self.actions.push(action.clone());
+            self.effects.extend(update(&mut self.state, action));
+        }
+        self.answer_paths(self.disk_answers);
+    }
 }
 
 impl App {
