@@ -206,6 +206,7 @@ fn clicks() {
     click(&mut window, "Orientation: radiological");
     window.get_by_label("Orientation: neurological");
     click(&mut window, "Help");
+    click(&mut window, "Keys and mouse");
     window.get_by_label("S: Place a seed");
     click(&mut window, "Light theme");
     assert!(window.state().state.view.light_theme);
