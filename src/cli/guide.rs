@@ -39,7 +39,7 @@ fn list() -> Result<Report, Failure> {
     let lines = PAGES
         .iter()
         .map(|p| format!("{:width$}  {}\n", p.name, p.title()));
-    let pages = PAGES.iter().map(|p| entry(p)).collect::<Vec<_>>();
+    let pages = PAGES.iter().map(entry).collect::<Vec<_>>();
     Ok((
         json!({ "command": "guide", "pages": pages }),
         lines.collect(),

@@ -314,7 +314,9 @@ fn copied_ray_commands_parse() {
         let Some(Subcommand::Geodesic(options)) = command else {
             panic!("{words:?}: not geodesic")
         };
-        let found = options.recipe(None).ok().expect("a recipe");
+        let Ok(found) = options.recipe(None) else {
+            panic!("no recipe")
+        };
         // The same command again is the same recipe, to the rounding of angles.
         assert_eq!(found.command(), recipe.command(), "{words:?}");
     }
@@ -340,7 +342,9 @@ fn copied_commands_parse() {
         let Some(Subcommand::Track(options)) = command else {
             panic!("{words:?}: not track")
         };
-        let found = options.recipe(None).ok().expect("a recipe");
+        let Ok(found) = options.recipe(None) else {
+            panic!("no recipe")
+        };
         let Recipe::Track {
             fit: found_fit,
             regions: found_regions,
