@@ -470,7 +470,9 @@ pub(super) fn brightest(window: &Window, name: &str) -> u8 {
         match shape {
             egui::Shape::Vec(all) => all.iter().for_each(|s| of(s, place, most)),
             // Bars are narrow.
-            egui::Shape::Rect(rect) if place.contains_rect(rect.rect) if rect.rect.width() < 0.1 * place.width() => {
+            egui::Shape::Rect(rect)
+                if place.contains_rect(rect.rect) && rect.rect.width() < 0.1 * place.width() =>
+            {
                 *most = (*most).max(rect.fill.a());
             }
             _ => {}
