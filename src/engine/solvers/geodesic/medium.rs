@@ -72,7 +72,7 @@ pub struct Medium {
     pub precision: Precision,
     pub interpolation: Interpolation,
     /// Samples, or for cubic B-splines coefficients with a margin of one: xx xy xz yy yz zz in voxel axes
-    /// (voxel², mean diffusivity 1 / mm² over the mask), whether fitted, [`FA`].
+    /// (voxel², mean diffusivity 1 / mm² over the mask), whether fitted, `FA`.
     pub records: Arc<[Record]>,
     /// Of the samples: the field's, but at least 2 along each axis.
     pub shape: [usize; 3],
