@@ -81,9 +81,14 @@ fn presses(ui: &Ui, wanted: Key) -> usize {
     ui.input(|i| i.events.iter().filter(|e| is(e)).count())
 }
 
-/// The rows of the open menu that can be chosen, and whether each is the present choice.
+/// The rows of the open menu that can be chosen.
 #[derive(Clone, Default)]
-struct Rows(Vec<(Id, bool)>);
+struct Rows {
+    /// Each with whether it is the present choice.
+    all: Vec<(Id, bool)>,
+    /// One of them was clicked in this frame, by mouse or by key, perhaps the present choice.
+    hit: bool,
+}
 
 fn rows_id() -> Id {
     Id::unique("rows of the open menu")
@@ -111,13 +116,13 @@ enum Back {
 /// Moves the focus through the rows of an open menu; `opens`: this is its first frame.
 fn arrows(ui: &Ui, opens: Option<Open>) {
     let rows: Rows = ui.data(|d| d.get_temp(rows_id())).unwrap_or_default();
-    let count = rows.0.len();
+    let count = rows.all.len();
     if count == 0 {
         return;
     }
     let focused = ui.memory(|m| m.focused());
-    let at = rows.0.iter().position(|(id, _)| Some(*id) == focused);
-    let chosen = rows.0.iter().position(|(_, chosen)| *chosen);
+    let at = rows.all.iter().position(|(id, _)| Some(*id) == focused);
+    let chosen = rows.all.iter().position(|(_, chosen)| *chosen);
     let down = presses(ui, Key::ArrowDown) as isize - presses(ui, Key::ArrowUp) as isize;
     let next = match (opens, at) {
         // A menu without a present choice lights no row for a mouse.
@@ -131,7 +136,7 @@ fn arrows(ui: &Ui, opens: Option<Open>) {
         (None, None) if down < 0 => Some(count - 1),
         _ => None,
     };
-    if let Some((id, _)) = next.and_then(|next| rows.0.get(next)) {
+    if let Some((id, _)) = next.and_then(|next| rows.all.get(next)) {
         ui.memory_mut(|m| {
             m.request_focus(*id);
             // The step is made: egui makes none of its own.
@@ -205,21 +210,25 @@ fn popup_that_closes<T>(
             arrows(ui, before.is_none().then_some(open));
             ui.data_mut(|d| d.insert_temp(known, open));
             place_anew(ui);
+            // The present choice changes nothing, but it is a choice.
+            let hit = closes == PopupCloseBehavior::CloseOnClick
+                && ui.data(|d| d.get_temp::<Rows>(rows_id()).is_some_and(|rows| rows.hit));
+            let hit = hit || chosen.is_some();
             // A key does not close it by itself.
-            if chosen.is_some() {
+            if hit {
                 ui.close();
                 // The Enter that chose is not an answer to the sheet that opens in the same frame.
                 ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Enter));
             }
-            chosen
+            (chosen, hit)
         });
     let closes = !Popup::is_id_open(&anchor.ctx, Popup::default_response_id(anchor));
-    let chosen = shown.and_then(|s| s.inner);
+    let (chosen, hit) = shown.map_or((None, false), |s| s.inner);
     // A click elsewhere gives the keys to what was clicked.
     let clicked = anchor.ctx.input(|i| i.pointer.any_click()) && !anchor.clicked();
     match before.filter(|_| closes).map(|open| open.back) {
         Some(Back::ToKeys) => anchor.request_focus(),
-        Some(Back::ToHand) if chosen.is_some() || !clicked => {
+        Some(Back::ToHand) if hit || !clicked => {
             focus::give_by_hand(anchor, Takes::Menu);
         }
         Some(Back::ToHand | Back::Nowhere) | None => {}
@@ -299,7 +308,8 @@ impl<'a> Item<'a> {
         if self.enabled {
             ui.data_mut(|d| {
                 let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
-                rows.0.push((response.id, self.chosen));
+                rows.all.push((response.id, self.chosen));
+                rows.hit |= response.clicked();
             });
         }
         if response.has_focus() {

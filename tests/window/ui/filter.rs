@@ -332,7 +332,15 @@ fn behind() {
         pixels_per_point: 1.0,
     };
     let mut state = weighed();
-    state.session.pathways.live = pathways::solved().session.pathways.live;
+    // The pathway is what the document asks for: a stale one is dim.
+    let solved = pathways::solved();
+    state.document.regions = solved.document.regions.clone();
+    state.document.pathways = solved.document.pathways.clone();
+    let mut live = solved.session.pathways.live.expect("solved");
+    let tensors = state.document.tensors.as_ref().expect("tensors");
+    Arc::make_mut(&mut live).field = tensors.field.id();
+    state.session.pathways.live = Some(live);
+    assert!(state.final_pathway().is_some());
     let by_weight =
         |colour: &LineColour| matches!(colour, LineColour::Scalar { name, .. } if name == WEIGHT);
     let key = |state: &State| {

@@ -300,6 +300,16 @@ fn controls(window: &Window, at: Pos2) -> Vec<(String, Rect)> {
     all.filter(|(_, rect)| rect.contains(at)).collect()
 }
 
+/// A place in a row of a menu with the most that can be clicked below it.
+fn over_controls(window: &Window, row: Rect) -> (Pos2, Vec<(String, Rect)>) {
+    let shares = [0.5, 0.1, 0.3, 0.7, 0.9];
+    let places = shares.iter().flat_map(|x| shares.map(|y| (*x, y)));
+    let places = places.map(|(x, y)| row.lerp_inside(egui::vec2(x, y)));
+    let found = places.map(|at| (at, controls(window, at)));
+    let best = found.min_by_key(|(_, below)| std::cmp::Reverse(below.len()));
+    best.expect("places")
+}
+
 /// The choice that closes a drop-down brings rows and takes some: the control below its row stays where it is.
 fn covered() {
     let choices = [
@@ -325,10 +335,10 @@ fn covered() {
                 // Closed once, to see what the row will cover.
                 super::click_with(&mut window, field, Modifiers::NONE);
                 let at = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, row);
-                let at = at.rect().center();
+                let row_at = at.rect();
                 window.key_press(Key::Escape);
                 window.run();
-                let below = controls(&window, at);
+                let (at, below) = over_controls(&window, row_at);
                 super::click_with(&mut window, field, Modifiers::NONE);
                 window.hover_at(at);
                 window.run();

@@ -6,7 +6,7 @@ use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{AffineSource, Mask, Role, Tractogram, VolumeKind};
 use arcuate::jobs::Jobs;
-use arcuate::scene::draw_list::{LineColour, SolidShape};
+use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
@@ -295,17 +295,22 @@ fn missed_with_targets() {
     };
     assert_eq!(scene::scene(&state, size).lines.len(), 1);
     add_sphere(&mut state, Role::Target, DVec3::ZERO, 5.0);
-    let lines = scene::scene(&state, size).lines;
-    assert_eq!(lines.len(), 2);
-    // Both are dim: the target is newer than the result.
-    let opacity = |is_fixed: bool| {
-        let of = lines
-            .iter()
-            .find(|l| matches!(l.colour, LineColour::Fixed(_)) == is_fixed);
-        of.expect("missed and kept").opacity
+    let opacities = |state: &State| {
+        let lines = scene::scene(state, size).lines;
+        let grey = |l: &&Lines| matches!(l.colour, LineColour::Fixed(_));
+        let missed = lines.iter().find(grey).expect("the missed ones").opacity;
+        let kept = lines.iter().find(|l| !grey(l)).expect("the kept ones");
+        (lines.len(), kept.opacity, missed)
     };
-    let (grey, own) = (opacity(true), opacity(false));
-    assert!((grey / own - 0.24).abs() < 1e-6, "{grey} {own}");
+    // These curves did not ask for the target: all are dim until those that did are there.
+    let (count, kept, missed) = opacities(&state);
+    let dim = defaults::STALE_OPACITY;
+    assert!(dim < 1.0 && count == 2, "{dim} {count}");
+    assert!((kept - dim).abs() < 1e-6 && (missed - 0.24 * dim).abs() < 1e-6);
+    add_live(&mut state, output());
+    let (count, kept, missed) = opacities(&state);
+    assert_eq!((count, kept), (2, 1.0));
+    assert!((missed - 0.24).abs() < 1e-6, "{missed}");
     assert_eq!(
         scene::slice(&state, Pane::Axial, size).unwrap().lines.len(),
         1
