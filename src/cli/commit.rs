@@ -168,7 +168,7 @@ impl Options {
         Ok(vec![timing(one)])
     }
 
-    /// Refuses what is wrong for every scan, and options without an effect; with defaults for so many shells.
+    /// Refuses parameters that fit no scan, and options without an effect. The defaults are those for this number of shells.
     fn params(&self, shells: usize) -> Result<Params, Failure> {
         let mut params = self.params.or_defaults(Params::defaults_for(shells))?;
         match &mut params.model.intra {
@@ -223,7 +223,7 @@ impl Options {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    // What is wrong for every scan is refused before one is read.
+    // Parameters that fit no scan are refused before a scan is read.
     options.params(1)?;
     io::atomic::check_folder(&options.out).map_err(|e| Failure::new(e.to_string()))?;
     for path in options.maps().iter().chain([&options.weights()]) {

@@ -469,7 +469,7 @@ impl FitOptions {
     }
 
     pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
-        // What is wrong for every scan is refused before one is read.
+        // Parameters that fit no scan are refused before a scan is read.
         self.params.or_defaults(tensor_fit::Params::defaults())?;
         let scan = self.scan.open(runner)?;
         // The fit says this one itself, and what to do.

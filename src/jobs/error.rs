@@ -5,7 +5,7 @@ use super::worker::sentence;
 use crate::compute::cuda;
 use crate::solvers;
 
-/// What a graphics card failed to do; the same job may run on the CPU.
+/// A failure of a graphics card; the same job may run on the CPU.
 #[derive(Clone, Debug)]
 pub struct DeviceFailure {
     /// One sentence about what was found.

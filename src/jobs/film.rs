@@ -69,7 +69,7 @@ pub enum NoFfmpeg {
 }
 
 impl NoFfmpeg {
-    /// What was found, and what to do.
+    /// The finding and the remedy.
     pub fn words(&self) -> (String, &'static str) {
         match self {
             Self::Missing => (

@@ -35,11 +35,11 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
 
 /// A state that results of jobs change.
 pub trait JobState: Sized + 'static {
-    /// What is to be carried out on its behalf, other jobs among it.
+    /// The effects that it requests, other jobs among them.
     type Effect;
 }
 
-/// What the result of a job changes.
+/// A job that applies its result to a state.
 pub trait Receive<S: JobState>: Job {
     fn receive(
         &self,
@@ -49,7 +49,7 @@ pub trait Receive<S: JobState>: Job {
     );
 }
 
-/// What a job brings, and of which submission.
+/// The outcome of a job, and the submission that it belongs to.
 #[derive(Clone, Debug)]
 pub struct Delivery<T> {
     pub slot: Slot,
@@ -234,7 +234,7 @@ impl<S: JobState> dyn AnyJob<S> {
     }
 }
 
-/// What came of a job, until the state receives it.
+/// The outcome of a job, until the state receives it.
 pub struct Event<S: JobState> {
     pub slot: Slot,
     pub ticket: u64,
@@ -271,7 +271,7 @@ impl<S: JobState> Event<S> {
         content.map_or(Outcome::Cancelled, |content| content.ending())
     }
 
-    /// What a job of this type brought.
+    /// The outcome of a job of this type.
     pub fn outcome<J: Job>(&self) -> Option<&Outcome<J::Output>> {
         let content = self.content.as_ref()?.as_any();
         content.downcast_ref::<Content<J>>()?.outcome.as_ref()

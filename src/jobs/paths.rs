@@ -1,4 +1,4 @@
-//! What the disk answers about paths, before anything is read or written there.
+//! Checks of paths on the disk, before anything is read or written there.
 //!
 //! A disk may be slow, or never answer: each question waits on a thread of its own, which is left behind once its
 //! job is cancelled. The next question is then answered at once.

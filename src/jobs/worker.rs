@@ -6,7 +6,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What a job finds where it runs.
+/// The surroundings in which a job runs.
 pub struct Worker {
     /// The next job runs on this one; jobs that run keep theirs.
     backend: Mutex<Backend>,
@@ -37,7 +37,7 @@ impl Worker {
         }
     }
 
-    /// What jobs remember from one to the next: one value of each type.
+    /// Memory that survives between jobs: one value of each type.
     pub fn memory<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
         let memories = self.memories.lock();
         let mut memories = memories.unwrap_or_else(PoisonError::into_inner);

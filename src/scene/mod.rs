@@ -63,7 +63,7 @@ const CHOSEN_RADIUS_MM: f32 = 0.55;
 /// What is left of the others' opacity.
 const OTHERS_OPACITY: f32 = 0.3;
 const CHOSEN_ON_SLICE_PX: f32 = 2.8;
-/// What is left of the opacity of streamlines behind the live pathway, as of those that miss their targets.
+/// Share of the opacity of streamlines behind the live pathway; streamlines that miss their targets have the same.
 const BEHIND_OPACITY: f32 = MISSED_OPACITY;
 /// Where the FA scale of streamlines starts and ends: white matter fills it.
 const FA_RANGE: (f32, f32) = (0.1, 0.8);

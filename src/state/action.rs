@@ -376,7 +376,7 @@ impl Effect {
     }
 }
 
-/// What came of a job, for the state.
+/// The outcome of a job, for the state.
 pub type Event = jobs::Event<super::State>;
 
 impl JobState for super::State {

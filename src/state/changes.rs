@@ -1,4 +1,4 @@
-//! What differs between two documents: each parameter by the label and in the form of its panel. Undo and redo name
+//! Differences between two documents: each parameter by the label and in the form of its panel. Undo and redo name
 //! with it what they changed, and the way back of a surface what it changes.
 
 mod curves;
@@ -22,7 +22,7 @@ const FINER: usize = 9;
 /// The unit of diffusivities behind a number, where panels have it above the rows.
 const DIFFUSIVITY: &str = "· 10⁻³ mm²/s";
 
-/// What a parameter is set to.
+/// The value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
 enum Value {
     /// One number or several, with the decimals and the unit of the panel.
@@ -92,7 +92,7 @@ impl Fields {
         self.number(label, value as f64, 0, "");
     }
 
-    /// Of single precision: the same number, without the digits that the conversion adds.
+    /// A number in single precision, without the digits that the conversion adds.
     fn single(&mut self, label: &str, value: f32, decimals: usize, unit: &'static str) {
         self.number(label, widened(value), decimals, unit);
     }
@@ -207,7 +207,7 @@ fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
     }
 }
 
-/// What of one document is another in the other one, in words with values, the most telling first.
+/// The differences between two documents in words with values, the most important first.
 pub fn between(before: &Document, after: &Document) -> Vec<String> {
     let mut all = regions::changed(before, after);
     all.extend(curves::changed(before, after));

@@ -1,4 +1,4 @@
-//! What is known about the path that is typed: kept by the question, so that an answer holds for exactly this path.
+//! Answers about the typed path, kept by their question: an answer holds for exactly this path.
 
 use super::core::live::{Live, LiveKey, Order, Pace};
 use super::session::Exports;

@@ -239,7 +239,7 @@ impl FitRecipe {
             let _ = write!(text, " --mask {}", path(mask));
         }
         match self.source {
-            // Of tensors in a file the smallest eigenvalue alone has an effect.
+            // For tensors in a file, only the smallest eigenvalue has an effect.
             Source::Tensors { .. } => {
                 text += &arguments_of(&self.params, &["min-eigenvalue"]);
             }

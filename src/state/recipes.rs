@@ -25,7 +25,7 @@ impl Recipe {
     }
 }
 
-/// What the document's tensors were fitted from; `None` where they are others than these.
+/// The fit of the document's tensors; `None` if these are other tensors.
 pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
     let tensors = document.tensors.as_ref();
     let tensors = tensors.filter(|t| t.field.id() == field)?;
@@ -49,7 +49,7 @@ pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
     })
 }
 
-/// What curves were made from, for a session; `None` where their tensors are gone.
+/// The recipe of curves, for a session; `None` if their tensors are gone.
 pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
     Some(Made {
         basis: basis(document, asked.field)?,
@@ -233,7 +233,7 @@ struct Files<'a> {
     document: &'a Document,
     /// Masks without a file go beside this one.
     beside: Option<&'a Path>,
-    /// What is in no file and has no place beside.
+    /// Inputs that no file holds.
     unfiled: Option<String>,
     masks: Vec<(Mask, PathBuf)>,
 }

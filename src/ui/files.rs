@@ -38,7 +38,7 @@ pub enum Place {
     Below(Pos2),
 }
 
-/// What follows the answer about a path.
+/// The step after the answer about a path.
 #[derive(Clone, PartialEq, Debug)]
 enum Next {
     /// Enter was pressed: these paths are handed on.
@@ -88,7 +88,7 @@ impl Sheet {
     }
 }
 
-/// What a dialog is opened with.
+/// The settings of a dialog.
 pub struct Ask {
     purpose: Purpose,
     place: Place,
@@ -99,7 +99,7 @@ pub struct Ask {
 enum Dialog {
     /// It opens where files can be saved.
     ToOpen(PathCheck, Ask),
-    /// What would be replaced besides the file that the dialog itself asked about.
+    /// Files that would be replaced, besides the one that the dialog itself asked about.
     Chosen(PathCheck, Ask, PathBuf),
 }
 
@@ -257,7 +257,7 @@ impl Files {
                 }
                 self.dialogs.start(ctx, ask);
             }
-            // What was chosen waits in the path field, from where it can be tried again.
+            // The chosen path waits in the path field, where it can be tried again.
             (Dialog::Chosen(_, ask, path), None) => {
                 self.type_path(ask.purpose, ask.place, &path.display().to_string());
             }
@@ -399,7 +399,7 @@ impl Files {
             });
         });
         if (&sheet.text, &sheet.purpose) != (&before.0, &before.1) {
-            // What is known, and what was agreed to, is about another path.
+            // The answer and the consent are about another path.
             (sheet.replaces, sheet.error, sheet.open) = (None, None, None);
             sheet.names.clear();
         }

@@ -159,7 +159,7 @@ enum Way {
 const fn named(key: &'static str, kind: Kind<Sample>) -> Param<Sample> {
     Param {
         key,
-        placeholder: "X",
+        value_name: "X",
         label: key,
         help: "A sample",
         reason: "",

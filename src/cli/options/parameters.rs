@@ -102,7 +102,7 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
         note => note.replace("{}", &default),
     };
     let arg = arg
-        .value_name(row.placeholder)
+        .value_name(row.value_name)
         .help(format!("{} [default: {default}]", row.help));
     match &row.kind {
         Kind::OneOf(choices) => {

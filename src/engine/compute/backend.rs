@@ -27,8 +27,8 @@ pub enum Backend {
     },
 }
 
-/// What a backend has besides the processor: a solver asks for those that it has kernels for and otherwise runs on the
-/// processor, so that one it has never heard of needs no arm in it.
+/// An accelerator besides the processor. A solver asks for those that it has kernels for and otherwise runs on the
+/// processor, so an accelerator that a solver does not know needs no arm in it.
 #[derive(Clone, Copy, Debug)]
 pub enum Accelerator<'a> {
     /// NVIDIA graphics cards, at least one.
@@ -138,7 +138,7 @@ impl Backend {
         self.pool().threads.current_num_threads()
     }
 
-    /// What computes besides the processor, if anything does.
+    /// The accelerators of this backend; `None` on the CPU alone.
     pub fn accelerator(&self) -> Option<Accelerator<'_>> {
         match self {
             Self::Cpu { .. } => None,

@@ -43,7 +43,7 @@ macro_rules! keyed {
     };
     ($type:ident, $to:ident { $($variant:ident $(($($any:tt)*))? = $key:literal),+ $(,)? }) => {
         impl $type {
-            /// What machines read: it never changes.
+            /// The key of this value; it never changes.
             pub const fn $to(&self) -> &'static str {
                 match self {
                     $(Self::$variant $(($($any)*))? => $key),+

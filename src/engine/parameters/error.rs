@@ -1,4 +1,4 @@
-//! What is wrong with parameters: each error is one sentence that names what was found, what was expected and what to do.
+//! Errors of parameters. Each is one sentence that states what was found, what was expected and what to do.
 
 /// Why parameters were refused.
 #[derive(Clone, PartialEq, Debug)]
@@ -11,7 +11,7 @@ pub enum ParamError {
         key: &'static str,
         /// The value, as written.
         found: String,
-        /// What is permitted.
+        /// The permitted values.
         expected: String,
         /// A value that is permitted.
         example: String,
@@ -32,11 +32,11 @@ pub enum ParamError {
     },
     /// Values that do not go together.
     Combination {
-        /// What was found, without the verb.
+        /// The value that was found, without a verb.
         found: String,
-        /// What was expected.
+        /// The value that was expected.
         expected: String,
-        /// What to do.
+        /// The remedy.
         action: String,
     },
 }

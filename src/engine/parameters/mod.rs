@@ -43,17 +43,17 @@ pub struct Param<P: 'static> {
     /// The option without its dashes; the JSON member with `_` for `-`. It never changes.
     pub key: &'static str,
     /// Stands for the value in help texts: `FA`, `MM`, `N`.
-    pub placeholder: &'static str,
+    pub value_name: &'static str,
     /// The name in the window and in sentences.
     pub label: &'static str,
-    /// What it does, in one sentence without a full stop.
+    /// The effect of the parameter: one sentence without a full stop.
     pub help: &'static str,
     /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
     pub reason: &'static str,
     /// The default of the command line where it depends on data or on other options, `{}` standing for the usual one:
     /// `{}, without --within`. Empty where it does not.
     pub default_note: &'static str,
-    /// What values it takes, and where they are stored.
+    /// The permitted values, and where they are stored.
     pub kind: Kind<P>,
     /// Why it has no effect beside the other values; its own value is kept all the same.
     pub unused: fn(&P) -> Option<&'static str>,
@@ -64,7 +64,7 @@ pub fn used<P>(_: &P) -> Option<&'static str> {
     None
 }
 
-/// What values a parameter takes.
+/// The kind of value that a parameter has.
 pub enum Kind<P: 'static> {
     /// A number, which may be off.
     Number(Number<P>),
@@ -92,7 +92,7 @@ pub struct Number<P> {
     pub get: fn(&P) -> Option<f64>,
     /// Stores a value. `None` comes only where [`Number::off`] allows it.
     pub set: fn(&mut P, Option<f64>),
-    /// What being off means, in short; `None` for a number that cannot be off.
+    /// The meaning of *off*, in short; `None` for a number that cannot be off.
     pub off: Option<&'static str>,
 }
 
@@ -206,11 +206,11 @@ impl Limits {
 
 /// One of the named values of a [`Kind::OneOf`].
 pub struct Choice<P> {
-    /// What options and JSON call it; it never changes.
+    /// The key in options and JSON; it never changes.
     pub key: &'static str,
-    /// What the window calls it.
+    /// The label in the window.
     pub label: &'static str,
-    /// What it is.
+    /// An explanation of the choice.
     pub help: &'static str,
     /// Whether it is chosen.
     pub is: fn(&P) -> bool,
@@ -230,14 +230,14 @@ pub struct Switch<P> {
 
 /// A value with a notation of its own. Its text has no blanks and nothing that a shell would interpret.
 pub struct Text<P> {
-    /// What the notation looks like: `random:COUNT or grid:MM`.
+    /// The notation, such as `random:COUNT or grid:MM`.
     pub expected: &'static str,
     /// The value as written; `None` where there is none.
     pub get: fn(&P) -> Option<String>,
     /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where
     /// [`Text::off`] allows it.
     pub set: fn(&mut P, Option<&str>) -> Option<()>,
-    /// What no value means, in short; `None` for a text that cannot be off.
+    /// The meaning of no value, in short; `None` for a text that cannot be off.
     pub off: Option<&'static str>,
 }
 
@@ -407,7 +407,7 @@ impl<P: Parameters> Param<P> {
         }
     }
 
-    /// What values it takes, for sentences.
+    /// The permitted values, in words.
     pub fn expected(&self) -> String {
         match &self.kind {
             Kind::Number(number) => {

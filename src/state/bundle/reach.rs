@@ -17,7 +17,7 @@ pub fn lines_of(layer: &Layer) -> Option<&Tractogram> {
 }
 
 impl Document {
-    /// What stands over a column.
+    /// The heading of a column.
     pub fn column_name(&self, column: &Column) -> String {
         match column {
             Column::Value(name) => match name.as_str() {
@@ -151,7 +151,7 @@ impl State {
         self.document.layers.iter().find(is).map(|l| l.id)
     }
 
-    /// What stands over a column.
+    /// The heading of a column.
     pub fn column_name(&self, column: &Column) -> String {
         self.document.column_name(column)
     }

@@ -48,7 +48,7 @@ fn streamlines(document: &Document) -> Fields {
     fields
 }
 
-/// What streamlines and rays share.
+/// Parameters that streamlines and rays share.
 fn walk(fields: &mut Fields, params: &Params) {
     fields.number("Step", params.step_mm, 2, "mm");
     // As the row rounds it: 45° are no whole number after radians.

@@ -50,7 +50,7 @@ fn level(display: &Display) -> Option<f32> {
     display.volume.as_ref().map(|look| look.level)
 }
 
-/// Of the rows that hold values of an image.
+/// Rows that hold values of an image.
 fn decimals(layer: &Layer) -> usize {
     let Some(volume) = layer.content.volume() else {
         return 0;
@@ -126,7 +126,7 @@ pub(super) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Tra
     fields.detailed("Curve", name, format!("{now:?}"));
 }
 
-/// What is cut away.
+/// The part that is cut away.
 pub(super) fn cut(fields: &mut Fields, cut: Cut) {
     let sides = [
         (DVec3::X, "Right"),
@@ -149,7 +149,7 @@ pub(super) fn cut(fields: &mut Fields, cut: Cut) {
     fields.detailed("Cut away", name, format!("{cut:?}"));
 }
 
-/// Of the live streamlines, of rays, or of a layer of them.
+/// Looks of the live streamlines, of rays, or of a layer of them.
 fn lines(display: &Display) -> Fields {
     let mut fields = Fields::default();
     fields.name("Colour by", colouring(&display.line_colouring));

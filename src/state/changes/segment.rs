@@ -1,4 +1,4 @@
-//! What steers a surface, and its spheres.
+//! Parameters that steer a surface, and its spheres.
 
 use super::Fields;
 use crate::jobs::Hand;
@@ -8,7 +8,7 @@ use crate::state::segment::{Segmentation, frame_of};
 use crate::state::words::{counted, fixed, with_unit};
 use crate::state::{Document, LayerId};
 
-/// What differs from one to the other; `document`: with the layers and regions that they name.
+/// The differences between two segmentations; `document` has the layers and regions that they name.
 pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
     let values = (from.settings.params.target, from.settings.params.tolerance);
     let differ = values != (to.settings.params.target, to.settings.params.tolerance);

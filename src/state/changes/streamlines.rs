@@ -1,4 +1,4 @@
-//! What is asked about the streamlines of a layer: filter, profile, connections, rulers.
+//! Questions about the streamlines of a layer: filter, profile, connections, rulers.
 
 use super::Fields;
 use crate::solvers::tractogram::profile::Sense;

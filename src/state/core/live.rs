@@ -36,7 +36,7 @@ pub enum Pace {
     CoarseFirst,
 }
 
-/// What is to be done now.
+/// The next step of a scheduler.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Order<K> {
     Nothing,
@@ -50,12 +50,12 @@ pub enum Order<K> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Empty,
-    /// Of the requested key, with less detail.
+    /// The result of the requested key, with less detail.
     Coarse,
-    /// Of an earlier key; the result of the requested one is on its way.
+    /// The result of an earlier key; that of the requested one is on its way.
     Updating,
     Final,
-    /// Of an earlier key, and nothing is on its way.
+    /// The result of an earlier key, and nothing is on its way.
     Stale,
     Failed,
 }
@@ -93,7 +93,7 @@ impl<K, V> Default for Live<K, V> {
 }
 
 impl<K: LiveKey, V> Live<K, V> {
-    /// What is to be done now that `requested` is asked for; called after every change of the state.
+    /// The next step for `requested`; called after every change of the state.
     pub fn follow(&mut self, requested: Option<&K>, dragging: bool, pace: Pace) -> Order<K> {
         let Some(requested) = requested else {
             (self.shown, self.failed, self.coarse_failed) = (None, None, None);
@@ -183,7 +183,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let is_better = match shown {
             // Late results of other keys, and coarse ones after the full one.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
-            // What was replaced meanwhile is older than what is shown.
+            // A result that was replaced meanwhile is older than the one shown.
             None => current || was_running && key.stands_in_for(requested),
         };
         if is_better {
@@ -214,7 +214,7 @@ impl<K: LiveKey, V> Live<K, V> {
         self.running = None;
     }
 
-    /// What failed may be tried again.
+    /// Lets a key that failed be tried again.
     pub fn retry(&mut self) {
         (self.failed, self.coarse_failed) = (None, None);
     }

@@ -1,3 +1,3 @@
-//! What all features build on; it knows none of them.
+//! Types that all features build on; they know no feature.
 
 pub mod live;

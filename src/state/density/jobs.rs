@@ -29,7 +29,7 @@ pub struct Mapped {
     pub on: On,
     pub params: Params,
     pub output: Output,
-    /// What is shown of it.
+    /// The map to show.
     pub picture: Volume,
 }
 

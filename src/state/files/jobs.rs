@@ -100,7 +100,7 @@ pub struct SaveTractogram {
     pub tractogram: Tractogram,
     pub path: PathBuf,
     pub command: String,
-    /// What is written beside a TCK.
+    /// Files that are written beside a TCK.
     pub values: Values,
 }
 

@@ -1,4 +1,4 @@
-//! What written files change: nothing of what they hold would be lost with the window.
+//! Effects of written files: their contents would not be lost with the window.
 
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};

@@ -76,7 +76,7 @@ impl Running {
         (self.before as u64) + self.own_iterations()
     }
 
-    /// Those of this run alone: 0 until it has begun.
+    /// Iterations of this run alone: 0 until it has begun.
     pub fn own_iterations(&self) -> u64 {
         // The first value is of the start.
         (self.curve.iterations() + 1).saturating_sub(self.before + 1) as u64

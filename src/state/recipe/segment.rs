@@ -152,7 +152,7 @@ impl SegmentScript {
     }
 }
 
-/// What is looked for, then all rows of the table that have an effect.
+/// Target and range, then all rows of the table that have an effect.
 fn of_params(p: &Params) -> String {
     let mut text = format!(" --target {} --tolerance {}", p.target, p.tolerance);
     if let Some(layer) = p.layer.filter(|_| p.mode == Mode::Scaled) {

@@ -42,7 +42,7 @@ pub(super) fn results(state: &State) -> Vec<ToSum> {
             results.push(ToSum::Curves {
                 of: result_name(layer.id.0),
                 tractogram,
-                // What is of a file is made again from it.
+                // A layer of a file is read again from it.
                 stored: made,
             });
         }

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// Voxels that a surface begins with, counted.
 pub const BEGIN: Slot = Slot::latest_wins("begin");
-/// What is looked for, from a sample.
+/// Takes target and range from a sample.
 pub const PROBE: Slot = Slot::queue("probe");
 
 /// A run from its start.
@@ -30,7 +30,7 @@ pub struct Segment {
     pub image: Volume,
     pub frame: usize,
     pub start: Start,
-    /// What gives speeds beside the image, by the numbers of the script.
+    /// Inputs that give speeds beside the image, by the numbers of the script.
     pub beside: Vec<Beside>,
     pub script: Script,
     /// Up to the script's last step, whatever happens; else it may end sooner.
@@ -40,7 +40,7 @@ pub struct Segment {
     pub reference: Option<Mask>,
 }
 
-/// What came out, and what is said about it.
+/// The result and its description.
 #[derive(Clone, Debug)]
 pub struct Segmented {
     pub field: Field,

@@ -1,4 +1,4 @@
-//! What counts as saved: what a session file holds, or what was there when the first file was opened.
+//! The saved state: the content of a session file, or the state when the first file was opened.
 
 use super::{absent, same_start, turned};
 use crate::data::region::RegionId;
@@ -92,13 +92,13 @@ impl Parameters {
     }
 }
 
-/// What is in the session file, or was there when the first scan was opened; all else is unsaved.
+/// Content of the session file, or the state when the first scan was opened; all else is unsaved.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     pub(super) revision: u64,
     /// `None`: nothing to compare with.
     pub(super) parameters: Option<Parameters>,
-    /// Those that were recovered are not the file's, which are not known.
+    /// Recovered parameters differ from those of the file, which are not known.
     pub(super) parameters_differ: bool,
     /// It was recovered: none of it is in a file that the user has.
     pub(super) recovered: bool,
@@ -128,7 +128,7 @@ impl Base {
         }
     }
 
-    /// What a session file of the state holds.
+    /// The content of a session file of the state.
     pub fn saved(state: &State) -> Self {
         let document = &state.document;
         let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
@@ -245,7 +245,7 @@ pub struct InSession {
     listed: Vec<u64>,
     weights: Vec<u64>,
     pathways: Vec<u64>,
-    /// What the surface begins with is that of the session.
+    /// The surface begins as in the session.
     same_start: bool,
     /// It is known to be another.
     start_differs: bool,

@@ -144,7 +144,7 @@ pub fn ended<J: Receive<State>>(
     }
 }
 
-/// What a failure means where no feature has its own message for it.
+/// Reports a failure for which no feature has its own message.
 fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: &mut Vec<Effect>) {
     if slot == Slot::Device {
         backend::not_opened(state);

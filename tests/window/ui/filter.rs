@@ -363,7 +363,7 @@ fn behind() {
     let own = own.expect("coloured by direction");
     assert!(own.context && own.opacity < 0.3, "{}", own.opacity);
     let path = lines.last().expect("the pathway");
-    assert!(!path.context && path.opacity > own.opacity);
+    assert!(!path.context && path.opacity == 1.0);
     // A colour that the user gave has no key.
     let id = state.document.filtered().expect("streamlines").0.id;
     let fixed = [200, 100, 0];

@@ -1,10 +1,12 @@
 //! Drop-down fields by keys: after a click, and after Tab.
 
-use super::{Window, click, small_scan, window};
+use super::filter::{weighed, weighing};
+use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
+use arcuate::jobs::Request;
 use arcuate::scene::draw_list::Interpolation;
-use arcuate::state::Tool;
-use egui::Key;
+use arcuate::state::{State, Task, Tool};
+use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 
@@ -13,6 +15,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
         test("ui::menus::a menu at a row", at_a_row),
+        test("ui::menus::every drop-down keeps its keys", every),
+        test("ui::menus::the space bar stays the window's", space),
     ]
 }
 
@@ -124,4 +128,123 @@ fn at_a_row() {
     press(&mut window, Key::ArrowDown);
     assert!(!first.is_empty() && focused(&window) != first);
     assert_eq!(window.state().state.view.crosshair, crosshair);
+}
+
+/// The middles of all drop-downs on screen, with their names.
+fn fields(window: &Window) -> Vec<(String, Pos2)> {
+    let all = window.query_all_by_role(egui::Role::ComboBox);
+    let named = all.filter_map(|n| Some((n.accesskit_node().label()?, n.rect().center())));
+    let mut found: Vec<_> = named.collect();
+    // The tasks of a narrow window are a menu of commands.
+    found.retain(|(name, _)| name != "Tasks");
+    found
+}
+
+/// A menu's rows that can be chosen: the first of them.
+fn first_row(window: &Window) -> Pos2 {
+    let rows = window.query_all_by_role(egui::accesskit::Role::MenuItem);
+    let mut rows = rows.filter(|n| !n.accesskit_node().is_disabled());
+    rows.next().expect("a row").rect().center()
+}
+
+/// Opened by the mouse and by keys, with a choice and without: no arrow, no Enter reaches the crosshair.
+fn every() {
+    let in_task = |mut state: State, task: Task| {
+        state.view.task = task;
+        // Enter would place a region.
+        state.view.tool = Tool::Place {
+            role: arcuate::data::Role::Include,
+            cube: false,
+        };
+        state
+    };
+    let states = [
+        in_task(small_scan(), Task::View),
+        in_task(tracking(), Task::Track),
+        in_task(rays::shot(), Task::Track),
+        in_task(pathways::solved(), Task::Pathways),
+        in_task(small_scan(), Task::Segment),
+        in_task(weighing(Task::Filter), Task::Filter),
+        in_task(weighed(), Task::Filter),
+    ];
+    let mut tried = Vec::new();
+    for state in states {
+        let task = state.view.task;
+        let mut window = window(state, [1920.0, 1700.0]);
+        let was = |window: &Window| {
+            let state = &window.state().state;
+            (state.view.crosshair, state.document.regions.len())
+        };
+        let before = was(&window);
+        for name in fields(&window).into_iter().map(|f| f.0) {
+            let field = |window: &Window| {
+                let all = fields(window);
+                all.into_iter().find(|(n, _)| *n == name).map(|(_, at)| at)
+            };
+            for by_mouse in [true, false] {
+                let Some(at) = field(&window) else {
+                    // Another choice has taken it away.
+                    continue;
+                };
+                match by_mouse {
+                    true => super::click_with(&mut window, at, Modifiers::NONE),
+                    false => {
+                        let all = window.query_all_by_role_and_label(egui::Role::ComboBox, &name);
+                        all.last().expect("there").focus();
+                        window.run();
+                        press(&mut window, Key::ArrowDown);
+                    }
+                }
+                let what = format!("{name} in {task:?}, by mouse: {by_mouse}");
+                assert!(open(&window), "{what}");
+                press(&mut window, Key::ArrowDown);
+                press(&mut window, Key::ArrowUp);
+                match by_mouse {
+                    true => {
+                        let row = first_row(&window);
+                        super::click_with(&mut window, row, Modifiers::NONE);
+                    }
+                    false => press(&mut window, Key::Enter),
+                }
+                assert!(!open(&window), "{what}: chosen");
+                // A choice may ask for a file, or take the field away.
+                let there = field(&window).is_some() && focused(&window) == name;
+                tried.push((what.clone(), there));
+                if there {
+                    for key in [Key::ArrowDown, Key::ArrowUp, Key::Enter] {
+                        press(&mut window, key);
+                        assert!(open(&window), "{what}: {key:?} opens it again");
+                        press(&mut window, Key::Escape);
+                        assert!(!open(&window), "{what}: closed");
+                    }
+                    press(&mut window, Key::ArrowLeft);
+                }
+                assert_eq!(was(&window), before, "{what}");
+                press(&mut window, Key::Escape);
+            }
+        }
+    }
+    let lost: Vec<_> = tried.iter().filter(|(_, there)| !there).collect();
+    assert!(
+        tried.len() >= 30 && lost.len() * 5 < tried.len(),
+        "{lost:?}"
+    );
+}
+
+fn space() {
+    let mut window = window(weighing(Task::Filter), [1920.0, 1080.0]);
+    let fibres = window.get_by_role_and_label(egui::Role::ComboBox, "Fibres");
+    let at = fibres.rect().center();
+    super::click_with(&mut window, at, Modifiers::NONE);
+    let row = first_row(&window);
+    super::click_with(&mut window, row, Modifiers::NONE);
+    assert_eq!(focused(&window), "Fibres");
+    window.key_press(Key::Space);
+    window.run_steps(3);
+    assert!(!open(&window));
+    let fits = |r: &&Request| matches!(r, Request::Commit(_));
+    assert_eq!(
+        super::submitted(&window).into_iter().filter(fits).count(),
+        1
+    );
 }

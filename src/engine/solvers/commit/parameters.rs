@@ -191,7 +191,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             key: "model",
-            placeholder: "MODEL",
+            value_name: "MODEL",
             label: "Fibres",
             help: "Signal model of the inside of fibres",
             reason: "",
@@ -244,7 +244,7 @@ impl Parameters for Params {
         },
         Param {
             key: "along",
-            placeholder: "D",
+            value_name: "D",
             label: "Axial",
             help: "Diffusivity along fibres, inside them and around them, mm²/s",
             reason: "COMMIT's for the living brain (Daducci et al. 2015)",
@@ -263,7 +263,7 @@ impl Parameters for Params {
         },
         Param {
             key: "across",
-            placeholder: "D",
+            value_name: "D",
             label: "Radial",
             help: "Diffusivity across fibres, around them, mm²/s; 0: no water around fibres",
             reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
@@ -283,7 +283,7 @@ impl Parameters for Params {
         },
         Param {
             key: "free",
-            placeholder: "D",
+            value_name: "D",
             label: "Ball",
             help: "Diffusivity of free water, mm²/s; 0: none",
             reason: "in tissue and in cerebrospinal fluid; one shell does not tell it from the others",
@@ -301,7 +301,7 @@ impl Parameters for Params {
         },
         Param {
             key: "force-model",
-            placeholder: "",
+            value_name: "",
             label: "Fit undetermined models",
             help: "Fit the model even where the scan does not determine all of it (ball with one shell), with a warning",
             reason: "",
@@ -315,7 +315,7 @@ impl Parameters for Params {
         },
         Param {
             key: "radii",
-            placeholder: "R",
+            value_name: "R",
             label: "Radii",
             help: "Radii of cylinders, µm: each streamline gets a weight of each",
             reason: "as in COMMIT's demonstrations",
@@ -343,7 +343,7 @@ impl Parameters for Params {
         },
         Param {
             key: "blur",
-            placeholder: "MM",
+            value_name: "MM",
             label: "Blur",
             help: "Spread each streamline over a disc of this radius, mm",
             reason: "",
@@ -360,7 +360,7 @@ impl Parameters for Params {
         },
         Param {
             key: "lasso",
-            placeholder: "X",
+            value_name: "X",
             label: "Sparsity λ",
             help: "Penalty of the sum of weights, as a share of the smallest one that leaves no streamline; higher values set \
                    more weights to 0",
@@ -374,7 +374,7 @@ impl Parameters for Params {
         },
         Param {
             key: "group",
-            placeholder: "X",
+            value_name: "X",
             label: "Bundle penalty",
             help: "The same for the groups of the file (TRX), each kept or dropped as one (COMMIT2)",
             reason: "",
@@ -387,7 +387,7 @@ impl Parameters for Params {
         },
         Param {
             key: "keep-b0",
-            placeholder: "",
+            value_name: "",
             label: "Merge b = 0 volumes",
             help: "Keep b = 0 volumes apart",
             reason: "",
@@ -401,7 +401,7 @@ impl Parameters for Params {
         },
         Param {
             key: "raw-signal",
-            placeholder: "",
+            value_name: "",
             label: "Signals relative to b = 0",
             help: "Signals as they are, not relative to b = 0",
             reason: "",
@@ -415,7 +415,7 @@ impl Parameters for Params {
         },
         Param {
             key: "raw-kernels",
-            placeholder: "",
+            value_name: "",
             label: "Kernels of equal length",
             help: "Columns as they are, not of equal length",
             reason: "a penalty then meets all columns alike",
@@ -429,7 +429,7 @@ impl Parameters for Params {
         },
         Param {
             key: "iterations",
-            placeholder: "N",
+            value_name: "N",
             label: "Most iterations",
             help: "Ends the fit even if the objective still falls",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
@@ -448,7 +448,7 @@ impl Parameters for Params {
         },
         Param {
             key: "tolerance",
-            placeholder: "X",
+            value_name: "X",
             label: "Stop at change",
             help: "End where the objective, at the rate of the last 50 iterations, falls by less than this share from there \
                    to the end, or the optimality (KKT) is below a tenth of it",
@@ -468,7 +468,7 @@ impl Parameters for Params {
         },
         Param {
             key: "operator",
-            placeholder: "OPERATOR",
+            value_name: "OPERATOR",
             label: "Operator",
             help: "How the operator is applied: all give the same result except the coarse table",
             reason: "",
@@ -507,7 +507,7 @@ impl Parameters for Params {
         },
         Param {
             key: "precision",
-            placeholder: "PRECISION",
+            value_name: "PRECISION",
             label: "Precision",
             help: "How a graphics card computes with cylinders",
             reason: "",

@@ -1,4 +1,4 @@
-//! What becomes of seeds and of the curves that start at them.
+//! The fates of seeds, and the curves that start at them.
 
 use crate::data::{Tractogram, keyed};
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ keyed!(StopReason {
     Leap = "leapt",
 });
 
-/// What became of a seed.
+/// The fate of a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Fate {
@@ -102,7 +102,7 @@ pub enum Fate {
 #[derive(Clone, Debug)]
 pub struct Output {
     pub kept: Tractogram,
-    /// Those that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
+    /// Streamlines that missed the targets, one in `missed_every`, uncut: drawn thin and grey.
     pub missed: Tractogram,
     pub missed_every: usize,
     /// How many seeds met each [`Fate`], by its number.

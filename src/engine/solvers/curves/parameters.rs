@@ -1,4 +1,4 @@
-//! What curves depend on besides tensors and regions, and the values that tracking starts with.
+//! Parameters of curves, and the defaults of tracking.
 
 use super::{StopReason, seeding};
 use crate::data::words::{large_count, number};
@@ -264,7 +264,7 @@ impl Match {
 /// How many steps a half may take.
 pub(in crate::solvers) struct StepLimit {
     pub steps: u32,
-    /// What reaching it is called.
+    /// The stop reason at this limit.
     pub at_max: StopReason,
     /// By the length alone.
     pub in_length: u32,

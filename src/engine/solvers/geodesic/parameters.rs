@@ -1,4 +1,4 @@
-//! What rays depend on besides tensors and regions, and the values that they start with.
+//! Parameters of rays, and their defaults.
 
 use super::{Cut, Directions, Form, Sharpening};
 use crate::solvers::curves::{self, Integrator, Seeding};

@@ -1,4 +1,4 @@
-//! What a level set cannot work with.
+//! Errors of a level set's inputs.
 
 use super::script::MOST_STEPS;
 use crate::solvers::Error;

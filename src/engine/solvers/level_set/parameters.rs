@@ -114,7 +114,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             key: "smoothness",
-            placeholder: "X",
+            value_name: "X",
             label: "Smoothness",
             help: "Weight of the curvature against that of all speeds",
             reason: "smooth enough for noise of a third of the contrast, rough enough to follow gyri",
@@ -127,7 +127,7 @@ impl Parameters for Params {
         },
         Param {
             key: "intensity",
-            placeholder: "X",
+            value_name: "X",
             label: "Intensity",
             help: "Weight of the grey value's own speed",
             reason: "",
@@ -140,7 +140,7 @@ impl Parameters for Params {
         },
         Param {
             key: "region",
-            placeholder: "X",
+            value_name: "X",
             label: "Region means",
             help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are nearer to the mean \
                    inside than to that outside",
@@ -154,7 +154,7 @@ impl Parameters for Params {
         },
         Param {
             key: "edge",
-            placeholder: "X",
+            value_name: "X",
             label: "Edge stopping",
             help: "How strongly edges slow the surface and draw it onto them (geodesic active contour)",
             reason: "",
@@ -167,7 +167,7 @@ impl Parameters for Params {
         },
         Param {
             key: "edge-contrast",
-            placeholder: "V",
+            value_name: "V",
             label: "Edge contrast",
             help: "Gradient that half stops the surface, grey values a mm",
             reason: "",
@@ -187,7 +187,7 @@ impl Parameters for Params {
         },
         Param {
             key: "layer-weight",
-            placeholder: "X",
+            value_name: "X",
             label: "Layer weight",
             help: "Weight of the layer's speed, which goes inwards at the low end of its range and outwards at the high \
                    one; negative turns it",
@@ -205,7 +205,7 @@ impl Parameters for Params {
         },
         Param {
             key: "bias",
-            placeholder: "X",
+            value_name: "X",
             label: "Speed of regions",
             help: "Speed in regions that draw the surface outwards or keep it out; smoothness leaves it alone",
             reason: "",
@@ -218,7 +218,7 @@ impl Parameters for Params {
         },
         Param {
             key: "paper",
-            placeholder: "",
+            value_name: "",
             label: "As in Lefohn 2004",
             help: "Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone",
             reason: "speeds then mean the same on every scan",
@@ -232,7 +232,7 @@ impl Parameters for Params {
         },
         Param {
             key: "rescaling",
-            placeholder: "X",
+            value_name: "X",
             label: "Rescaling",
             help: "How fast φ is drawn back to a distance, a unit of time",
             reason: "",
@@ -245,7 +245,7 @@ impl Parameters for Params {
         },
         Param {
             key: "redistance-every",
-            placeholder: "N",
+            value_name: "N",
             label: "Redistance every",
             help: "Steps between two redistancings; 0: none",
             reason: "before speeds of opposite sign have squeezed the band",

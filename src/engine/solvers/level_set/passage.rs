@@ -125,7 +125,7 @@ impl Growth {
         for &i in &new {
             self.state[i as usize] = NEW;
         }
-        // Those that touch what was inside before, each from the neighbour that came in first.
+        // Gained voxels that touch the earlier surface, each from the neighbour that came in first.
         let reached = |i: &u32| {
             let states = self.neighbours(*i, 1).map(|n| self.state[n as usize]);
             let known = states.filter(|state| *state < NEW || *state == FIRST);
@@ -146,7 +146,7 @@ impl Growth {
                 self.number(n, of);
             }
         }
-        // What nothing leads to, such as a sphere added apart, may be reached later.
+        // Voxels that nothing leads to, such as a sphere added apart, may be reached later.
         for i in new {
             if self.state[i as usize] == NEW {
                 self.state[i as usize] = OUT;

@@ -1,4 +1,4 @@
-//! What the cost of a path depends on besides tensors.
+//! Parameters of the metric.
 
 use crate::parameters::{self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, used};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Cost {
     Adjugate,
 }
 
-/// What the cost of a path depends on besides tensors.
+/// Parameters of the metric: the cost of a path depends on them and on the tensors.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
     /// How the cost comes from the tensor.
@@ -60,7 +60,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             key: "metric",
-            placeholder: "METRIC",
+            value_name: "METRIC",
             label: "Metric",
             help: "Metric that gives the cost of a path",
             reason: "as in Jeong et al. 2007",
@@ -99,7 +99,7 @@ impl Parameters for Params {
         },
         Param {
             key: "alpha",
-            placeholder: "X",
+            value_name: "X",
             label: "Sharpening α",
             help: "How strongly the sharpened metric penalises travel across fibres: its exponent",
             reason: "as in Jeong et al. 2007",

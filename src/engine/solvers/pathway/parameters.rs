@@ -8,10 +8,10 @@ use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric;
 use serde::{Deserialize, Serialize};
 
-/// What a pathway depends on besides tensors and regions. The rows of the metric are in a table of their own.
+/// Parameters of a pathway. The metric has a table of its own.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Params {
-    /// What paths cost.
+    /// The cost of paths.
     pub metric: metric::Params,
     /// How costs are solved for.
     pub local: LocalSolver,
@@ -61,7 +61,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             key: "min-fa",
-            placeholder: "FA",
+            value_name: "FA",
             label: "Domain FA ≥",
             help: "Paths run where the FA is at least this, and in masks if there are any",
             reason: "lower values let paths through grey matter and fluid",
@@ -74,7 +74,7 @@ impl Parameters for Params {
         },
         Param {
             key: "local-solver",
-            placeholder: "LOCAL_SOLVER",
+            value_name: "LOCAL_SOLVER",
             label: "Local solver",
             help: "How a voxel's cost is computed from those of its neighbours",
             reason: "it errs least",
@@ -133,7 +133,7 @@ pub struct Width {
 impl Parameters for Width {
     const TABLE: &'static [Param<Self>] = &[Param {
         key: "epsilon",
-        placeholder: "X",
+        value_name: "X",
         label: "Pathway width ε",
         help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it; nothing is solved again",
         reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",

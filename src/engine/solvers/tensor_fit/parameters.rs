@@ -84,7 +84,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             key: "method",
-            placeholder: "METHOD",
+            value_name: "METHOD",
             label: "Method",
             help: "How tensors are fitted to the logarithm of the signal; weights make noisy volumes count less",
             reason: "the field's common choice (Veraart et al. 2013)",
@@ -120,7 +120,7 @@ impl Parameters for Params {
         },
         Param {
             key: "iterations",
-            placeholder: "N",
+            value_name: "N",
             label: "Iterations",
             help: "Reweighted solves, with weights from the predicted signal",
             reason: "",
@@ -149,7 +149,7 @@ impl Parameters for Params {
         },
         Param {
             key: "b-range",
-            placeholder: "LOW..HIGH",
+            value_name: "LOW..HIGH",
             label: "b range",
             help: "Volumes with b in this range are fitted, s/mm²; b = 0 always is",
             reason: "above it the logarithm of the signal bends away from the tensor model",
@@ -175,7 +175,7 @@ impl Parameters for Params {
         },
         Param {
             key: "min-eigenvalue",
-            placeholder: "X",
+            value_name: "X",
             label: "Smallest eigenvalue",
             help: "Eigenvalues below this are raised to it, mm²/s",
             reason: "a hundredth of tissue's, so that the FA of a repaired voxel stays below 1",

@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, figures: Option<&Figures>, actions: &mut
     }
 }
 
-/// What distances leave out, and why.
+/// Layers that distances leave out, and why.
 pub fn left_out(ui: &mut Ui, state: &State) {
     let left_out = state.not_measured();
     if !left_out.is_empty() {

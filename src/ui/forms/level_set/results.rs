@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     section::head_with(ui, "Results", &fact);
     three(ui, live, older, older || stale || goes);
-    // What a person acts on is above what is only watched.
+    // Figures that a person acts on stand above those that are only watched.
     let figures = live.figures.as_ref();
     rows::dimmed(ui, older || stale, |ui| {
         near::show(ui, state, figures, actions)
