@@ -306,10 +306,12 @@ impl<'a> Item<'a> {
         let size_wanted = vec2(ui.available_width(), 26.0);
         let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
         if self.enabled {
+            // Asked before `data_mut`: both lock the context, and a lock within a lock never ends.
+            let hit = response.clicked();
             ui.data_mut(|d| {
                 let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
                 rows.all.push((response.id, self.chosen));
-                rows.hit |= response.clicked();
+                rows.hit |= hit;
             });
         }
         if response.has_focus() {
