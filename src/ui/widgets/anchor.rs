@@ -66,7 +66,8 @@ fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
             Some(hit) => hit.id,
             None => {
                 menu?;
-                let is = |w: &&WidgetRect| w.sense.interactive() && w.interact_rect.contains(at);
+                // The scrolled area itself is dragged, not clicked, and comes after what it holds.
+                let is = |w: &&WidgetRect| w.sense.senses_click() && w.interact_rect.contains(at);
                 widgets.get_layer(layer).filter(is).last()?.id
             }
         };
@@ -140,6 +141,14 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         kept.scrolled += moved;
         // The pass with the control in the wrong place is not shown.
         ctx.request_discard("rows came or went above the pointer");
+    } else if kept.scrolled != 0.0 && (offset - kept.offset).abs() < 0.5 {
+        // The panel has grown to what it holds: without room egui would scroll it back.
+        let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
+        if kept.offset - most > 0.5 {
+            kept.room[1] += kept.offset - most;
+            kept.goes_to = Some(kept.offset);
+            ctx.request_discard("the panel grew below the pointer");
+        }
     }
     let asked: Option<(u64, Rangef)> = ctx.data_mut(|d| d.remove_temp(asked_id())).flatten();
     let times = match (asked, kept.followed) {

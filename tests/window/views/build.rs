@@ -295,6 +295,7 @@ fn missed_with_targets() {
     };
     assert_eq!(scene::scene(&state, size).lines.len(), 1);
     add_sphere(&mut state, Role::Target, DVec3::ZERO, 5.0);
+    add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     let opacities = |state: &State| {
         let lines = scene::scene(state, size).lines;
         let grey = |l: &&Lines| matches!(l.colour, LineColour::Fixed(_));
