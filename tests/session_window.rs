@@ -7,14 +7,15 @@ use arcuate::jobs::Jobs;
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::bundle::Measurement;
+use arcuate::state::density;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::unsaved::Thing;
+use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
     Action, BundleAction, Content, Effect, LayerId, Method, Pane, Phase, SessionAction, State,
-    Task, WholeBrain, maps, update,
+    Task, WholeBrain, update,
 };
 use glam::{DVec3, dvec3};
 use std::fmt::Write as _;
@@ -280,8 +281,8 @@ pub fn everything(folder: &Path) -> Window {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::KeepTracks);
     let tracks = layer(&window, "Tracks");
-    let wanted = maps::Wanted {
-        value: maps::Value::Count,
+    let wanted = density::Wanted {
+        value: density::Value::Count,
         voxel_mm: None,
         by_direction: false,
     };

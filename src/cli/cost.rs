@@ -16,7 +16,7 @@ use crate::solvers::metric::MOST_ANISOTROPY;
 use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::AmongPairs;
-use crate::state::recipe::pathway::command;
+use crate::state::pathways::recipe::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::words::took;
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Told};
 use crate::jobs::{Loaded, Output, Request, table};
-use crate::state::space::{Item, What, disagreements, shares_inside};
+use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
 use crate::state::words::count;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

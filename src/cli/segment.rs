@@ -14,8 +14,8 @@ use crate::solvers::level_set::{
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipe::ShapeSpec;
-use crate::state::recipe::segment::{ScriptInputs, SegmentScript};
 use crate::state::segment::jobs::{SaveSurface, Segment, Segmented};
+use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::{Document, LayerId};
 use glam::DVec3;

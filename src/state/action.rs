@@ -1,19 +1,15 @@
 //! Everything a user, or a finished job, can do to the state.
 
 use super::SessionAction;
-use super::bundle::BundleAction;
 use super::document::{Display, LayerId, Method, Rays};
 use super::filter::FilterAction;
 use super::glyph_look::GlyphLook;
-use super::making::Source;
-use super::maps::Wanted;
 use super::pathways::PathwayAction;
 use super::pictures::{Look, Shot};
 use super::sampling::SampleAction;
 use super::segment::SegmentAction;
 use super::settings::Settings;
 use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
-use super::whole_brain::WholeBrain;
 use super::{Camera, Drawing};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
@@ -24,6 +20,10 @@ use crate::jobs::{AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Rece
 use crate::solvers::curves::StopReason;
 use crate::solvers::region::Found;
 use crate::solvers::{curves, tensor_fit};
+use crate::state::density::Wanted;
+use crate::state::regions::making::Source;
+use crate::state::streamlines::BundleAction;
+use crate::state::track::whole_brain::WholeBrain;
 use glam::{DAffine3, DVec3};
 use std::path::PathBuf;
 

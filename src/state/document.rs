@@ -2,16 +2,12 @@
 
 mod extent;
 
-use super::bundle::Bundle;
 use super::filter::{Filtering, MapOf, Weighed};
-use super::moved::Moved;
 use super::pathways::{self, KeptPathway};
 use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
-use super::saved::{Absent, LeftOut, SavedLayer};
 use super::segment::{Segmentation, Segmented};
 use super::session::Curves;
 use super::volume_look::VolumeLook;
-use super::whole_brain::WholeBrain;
 use super::{Recipe, Told};
 use crate::data::appearance::ColourMap;
 use crate::data::appearance::{Interpolation, LineStyle};
@@ -26,6 +22,10 @@ use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Edit;
+use crate::state::alignment::Moved;
+use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
+use crate::state::streamlines::Bundle;
+use crate::state::track::whole_brain::WholeBrain;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

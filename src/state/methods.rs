@@ -1,12 +1,6 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
-mod filter;
-mod maps;
-mod pathways;
-mod segment;
-
 use super::document::{Content, Layer, MadeMask, Method};
-use super::moved::How;
 use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
 use super::words::{count, fixed};
@@ -17,11 +11,13 @@ use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Said;
+use crate::state::alignment::How;
+use crate::state::{density, filter, pathways, segment};
 use std::fmt::Write as _;
 
 /// What is cited, each once, in the order of its first mention.
 #[derive(Default)]
-struct Citations(Vec<&'static str>);
+pub(in crate::state) struct Citations(Vec<&'static str>);
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
     imaging. Biophysical Journal 66:259–267.";
@@ -50,7 +46,7 @@ const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures f
 
 impl Citations {
     /// `[2]`.
-    fn cite(&mut self, work: &'static str) -> String {
+    pub(in crate::state) fn cite(&mut self, work: &'static str) -> String {
         let known = self.0.iter().position(|&w| w == work);
         let number = known.unwrap_or_else(|| {
             self.0.push(work);
@@ -145,10 +141,10 @@ pub fn methods(state: &State) -> String {
             text += &sentences;
         }
     }
-    text += &maps::maps(document, &mut citations);
-    text += &pathways::pathways(state, &mut citations);
-    text += &segment::segments(state, &mut citations);
-    text += &filter::weights(state, &mut citations);
+    text += &density::methods::maps(document, &mut citations);
+    text += &pathways::methods::pathways(state, &mut citations);
+    text += &segment::methods::segments(state, &mut citations);
+    text += &filter::methods::weights(state, &mut citations);
     let _ = write!(
         text,
         " Everything was computed with Arcuate {} ({}).",
@@ -539,13 +535,13 @@ fn seeds(seeding: Seeding) -> String {
 }
 
 /// A place, in the world.
-fn at(place: glam::DVec3) -> String {
+pub(in crate::state) fn at(place: glam::DVec3) -> String {
     let [x, y, z] = place.to_array().map(|v| fixed(v, 1));
     format!("({x}, {y}, {z}) mm")
 }
 
 /// The visible regions of a role: names, and where they are.
-fn named(regions: &[Region], role: Role) -> Option<String> {
+pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
     let one = |region: &Region| {
         let shape = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => {

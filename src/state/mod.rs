@@ -6,27 +6,17 @@
 
 pub mod action;
 pub mod alignment;
-pub mod bundle;
 pub mod camera;
 mod changes;
-pub mod comparing;
 pub mod core;
 pub mod defaults;
 pub mod density;
 pub mod device;
 pub mod document;
-pub mod drawing;
-pub mod edits;
 pub mod files;
 pub mod filter;
 pub mod glyph_look;
-pub mod history;
-pub mod making;
-pub mod maps;
 pub mod methods;
-pub mod moved;
-mod packed;
-pub mod paths;
 pub mod pathways;
 pub mod pictures;
 pub mod recipe;
@@ -34,18 +24,17 @@ pub mod recipes;
 pub mod regions;
 pub mod report;
 pub mod sampling;
-pub mod saved;
-pub mod saving;
 pub mod segment;
 pub mod session;
+pub mod sessions;
 pub mod settings;
-pub mod space;
+pub mod snapshots;
+pub mod streamlines;
 pub mod tensors;
-pub mod unsaved;
+pub mod track;
 pub mod update;
 pub mod view;
 pub mod volume_look;
-pub mod whole_brain;
 pub mod words;
 
 use crate::data::Tractogram;
@@ -60,23 +49,23 @@ pub use crate::jobs::{
     NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
     Surfaced, Values, Visit, Which,
 };
+pub use crate::state::core::history::History;
+pub use crate::state::regions::drawing::Drawing;
+pub use crate::state::sessions::{Leaving, SessionAction};
+pub use crate::state::streamlines::BundleAction;
+pub use crate::state::track::whole_brain::WholeBrain;
 pub use action::{Action, Effect, Event, Phase, RegionsChange};
-pub use bundle::BundleAction;
 pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
-pub use drawing::Drawing;
 pub use filter::FilterAction;
-pub use history::History;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
-pub use saving::{Leaving, SessionAction};
 pub use segment::SegmentAction;
 pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;
 pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
-pub use whole_brain::WholeBrain;
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]

@@ -1,12 +1,10 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
-pub mod commit;
-pub mod pathway;
-pub mod segment;
-mod shape_spec;
-pub mod table;
-
-pub use shape_spec::{ShapeError, ShapeSpec};
+use crate::state::filter;
+use crate::state::pathways;
+pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
+use crate::state::segment;
+pub(in crate::state) use crate::state::streamlines;
 
 use super::defaults;
 use super::pictures::Look;
@@ -103,11 +101,11 @@ pub enum Recipe {
         epsilon: f64,
     },
     /// A mask by a level set.
-    Segment(Box<segment::SegmentRecipe>),
+    Segment(Box<segment::recipe::SegmentRecipe>),
     /// Weights of streamlines, and maps of the fit.
-    Commit(Box<commit::CommitRecipe>),
+    Commit(Box<filter::recipe::CommitRecipe>),
     /// What is asked of streamlines.
-    Table(Box<table::TableRecipe>),
+    Table(Box<streamlines::tables::TableRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -176,7 +174,7 @@ impl MediumRecipe {
     }
 }
 
-fn path(p: &Path) -> String {
+pub(in crate::state) fn path(p: &Path) -> String {
     quoted(&p.to_string_lossy())
 }
 
@@ -216,7 +214,7 @@ impl Source {
         }
     }
 
-    fn arguments(&self) -> String {
+    pub(in crate::state) fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
             Self::Tensors { file, layout } => format!("{}{layout}", path(file)),
@@ -233,7 +231,7 @@ impl Source {
 }
 
 impl FitRecipe {
-    fn arguments(&self) -> String {
+    pub(in crate::state) fn arguments(&self) -> String {
         let mut text = self.source.arguments();
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", path(mask));
@@ -434,7 +432,7 @@ fn density_command(
 }
 
 /// The file of streamlines as commands take it, and the command that makes it where they are in none.
-fn streamlines(of: &Recipe) -> (Option<String>, String) {
+pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
         Recipe::File(file) => (None, path(file)),
         Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
@@ -530,7 +528,7 @@ impl Recipe {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
-                None => super::edits::selected(of, steps, out),
+                None => crate::state::streamlines::edits::selected(of, steps, out),
             },
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
@@ -574,7 +572,7 @@ impl Recipe {
                 regions,
                 params,
                 epsilon,
-            } => pathway::command(fit, regions, params, *epsilon, out),
+            } => pathways::recipe::command(fit, regions, params, *epsilon, out),
             Self::Track {
                 fit,
                 regions,

@@ -1,18 +1,12 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::bundle::Working;
-pub use super::comparing::{Comparing, Snapshot};
 use super::core::live::LiveKey;
 use super::document::LayerId;
 use super::filter;
-use super::making::{Labels, Making};
-use super::moved::Shifting;
-use super::paths::Paths;
 use super::pathways;
 use super::pictures::Turning;
 use super::recipe::MediumRecipe;
 use super::sampling::Sample;
-use super::saving::Saving;
 use super::segment;
 use super::settings::Settings;
 use super::view::Task;
@@ -24,6 +18,12 @@ use crate::jobs::{AnyJob, BackendKind, DeviceFailure, FitKey, Folder, JobHandle,
 use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::{gradient_check, tensor_check};
+use crate::state::alignment::Shifting;
+use crate::state::files::paths::Paths;
+use crate::state::regions::making::{Labels, Making};
+use crate::state::sessions::Saving;
+pub use crate::state::snapshots::{Comparing, Snapshot};
+use crate::state::streamlines::Working;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

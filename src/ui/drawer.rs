@@ -10,7 +10,7 @@ use super::theme::{self, size, space};
 use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
 use super::{Memory, icons};
-use crate::state::bundle::Drawer;
+use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
 use crate::state::{Action, BundleAction, State};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};

@@ -5,7 +5,7 @@ use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons, leaving};
-use crate::state::saving::Store;
+use crate::state::sessions::Store;
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Response, Ui};
 use std::path::PathBuf;

@@ -7,8 +7,8 @@ use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
-use crate::state::bundle::Drawer;
 use crate::state::segment::{LIVE_RGB, SegmentAction, Settings};
+use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,

@@ -5,8 +5,8 @@ use super::files::{Place, Purpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::{Memory, quit};
-use crate::state::saving::ChangedSince;
-use crate::state::unsaved::{RecipeOnly, Thing, summed};
+use crate::state::sessions::ChangedSince;
+use crate::state::sessions::unsaved::{RecipeOnly, Thing, summed};
 use crate::state::{Action, Leaving, SessionAction, State};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 

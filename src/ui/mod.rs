@@ -104,7 +104,7 @@ pub struct Memory {
     counted: widgets::transfer::Counted,
     values: widgets::values::Kept,
     /// Smallest and largest value of columns of streamlines.
-    extents: Vec<(crate::state::bundle::ColumnKey, (f32, f32))>,
+    extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     drawer: drawer::Cache,
     /// For the demo's card on the first page.
     demo: first_run::Picture,

@@ -11,9 +11,9 @@ use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
 use crate::data::region::RegionId;
 use crate::guide::PAGES;
-use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile, Shown};
 use crate::state::segment::SegmentFile;
+use crate::state::streamlines::Drawer;
 use crate::state::update::asked_recipe;
 use crate::state::{
     Action, BundleAction, Layout, Leaving, Look, Method, Pane, SessionAction, Slab, State, Task,

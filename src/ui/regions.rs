@@ -10,7 +10,7 @@ use super::widgets::{menu, paint, region, rows, section};
 use super::{Memory, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::state::drawing::measured;
+use crate::state::regions::drawing::measured;
 use crate::state::{Action, Content, Layer, LayerId, Phase, RegionsChange, State, Tool};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, leaving};
-use crate::state::saving::{Changed, Found, Opening, Standing};
+use crate::state::sessions::{Changed, Found, Opening, Standing};
 use crate::state::{Action, SessionAction, State};
 use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 

@@ -2,8 +2,8 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::bundle::ByPtr;
 use crate::state::filter::{BundleSums, WEIGHT, Weighed};
+use crate::state::streamlines::ByPtr;
 use std::sync::Arc;
 
 /// Streamlines that the cut leaves, and the sums of their weights.

@@ -291,7 +291,7 @@ fn allowed_imports() {
         ),
         (
             "src/state/update/tracks.rs",
-            "use crate::state::saved; use crate::state::recipes::edited;",
+            "use crate::state::sessions::saved; use crate::state::recipes::edited;",
         ),
         (
             "src/ui/files/dialog.rs",

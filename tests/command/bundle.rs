@@ -11,7 +11,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{fibres, nifti};
 use arcuate::solvers::tractogram::selection::Counting;
-use arcuate::state::bundle::{
+use arcuate::state::streamlines::{
     Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, Shown, Sieve,
     TableView, Use, lines_of,
 };

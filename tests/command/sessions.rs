@@ -21,7 +21,7 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
-use arcuate::state::saving::{Found, Opening};
+use arcuate::state::sessions::{Found, Opening};
 use arcuate::state::{Action, Content, Leaving, Phase, SessionAction, State, Task};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;

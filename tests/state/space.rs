@@ -5,7 +5,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::io::{Opened, nifti};
-use arcuate::state::space::{Item, What, compared, disagreements, shares_inside};
+use arcuate::state::alignment::space::{Item, What, compared, disagreements, shares_inside};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
-use crate::state::update::{ended, moved};
+use crate::state::update::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ impl Receive<State> for AlignImages {
             delivery,
             effects,
             |state, aligned, _, effects| {
-                moved::aligned(state, &aligned, effects);
+                super::update::aligned(state, &aligned, effects);
             },
         );
     }
@@ -168,7 +168,7 @@ impl Receive<State> for ReadAffine {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, read, _, effects| {
-            moved::read(state, read, effects);
+            super::update::read(state, read, effects);
         });
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
+use crate::state::alignment::Nudge;
 use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::document::LineColouring;
-use crate::state::moved::Nudge;
 use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::words::decimals_of;
 use crate::state::{Content, Display, Document, Layer};

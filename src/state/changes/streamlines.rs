@@ -4,8 +4,8 @@ use super::Fields;
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::Counting;
 use crate::state::Document;
-use crate::state::bundle::{Bundle, Column};
 use crate::state::filter::{ByWeight, weight};
+use crate::state::streamlines::{Bundle, Column};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let (was, now) = (&before.bundle, &after.bundle);

@@ -1,3 +1,5 @@
 //! Types that all features build on; they know no feature.
 
+pub mod history;
 pub mod live;
+pub(in crate::state) mod packed;

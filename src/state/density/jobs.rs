@@ -6,7 +6,7 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::density::{self, On, Output, Params};
-use crate::state::update::{ended, maps};
+use crate::state::update::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 
@@ -70,7 +70,7 @@ impl Job for MapDensity {
 impl Receive<State> for MapDensity {
     fn receive(&self, delivery: Delivery<Mapped>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mapped, _, _| {
-            maps::done(state, mapped);
+            super::update::done(state, mapped);
         });
     }
 }

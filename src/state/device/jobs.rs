@@ -2,7 +2,8 @@
 
 use crate::compute::{BackendKind, Control, cuda, kernels};
 use crate::jobs::{BackendOpened, Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::state::update::{backend, ended};
+use crate::state::device;
+use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ impl Receive<State> for UseBackend {
             delivery,
             effects,
             |state, opened, _, effects| {
-                backend::opened(state, opened, effects);
+                device::update::opened(state, opened, effects);
             },
         );
     }

@@ -1,4 +1,6 @@
 //! Files of layers: writing them, converting them.
 
 pub mod jobs;
+pub(in crate::state) mod opening;
+pub mod paths;
 pub mod update;

@@ -3,7 +3,8 @@
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};
 use crate::state::State;
-use crate::state::update::{pictures, tracks};
+use crate::state::pictures;
+use crate::state::track;
 use std::path::Path;
 
 fn file_name(path: &Path) -> String {
@@ -20,10 +21,11 @@ pub fn saved(state: &mut State, saved: Saved) {
         losses,
     } = saved;
     state.session.paths.exports_before = None;
-    tracks::exported(state, &path);
+    track::update::exported(state, &path);
     state.session.saving.in_files.written(&path, whole);
     // The last picture of a turn that has ended.
-    let of_turn = pictures::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
+    let of_turn =
+        pictures::update::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
     if !of_turn {
         state.session.status = format!("Saved {what}, read back and equal: {}", path.display());
     }

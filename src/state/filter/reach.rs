@@ -7,8 +7,8 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
-use crate::state::bundle::{Column, Limit, Sieve, Use, lines_of};
 use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::streamlines::{Column, Limit, Sieve, Use, lines_of};
 use crate::state::{Recipe, State};
 use std::sync::Arc;
 

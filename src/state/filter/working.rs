@@ -9,8 +9,8 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
-use crate::state::bundle::{Same, Sieve, Use};
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::streamlines::{Same, Sieve, Use};
 use std::sync::Arc;
 
 impl LiveKey for FilterKey {}

@@ -13,7 +13,8 @@ use crate::solvers::level_set::{
     measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
-use crate::state::update::{ended, segment};
+use crate::state::segment;
+use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,7 +137,7 @@ impl Job for CountVoxels {
 impl Receive<State> for CountVoxels {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mask, _, _| {
-            segment::begun(state, self.name.clone(), mask);
+            segment::update::begun(state, self.name.clone(), mask);
         });
     }
 }
@@ -175,7 +176,7 @@ impl Job for ProbeSample {
 impl Receive<State> for ProbeSample {
     fn receive(&self, delivery: Delivery<Probe>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, probe, _, _| {
-            segment::probed(state, self.image.id(), &probe);
+            segment::update::probed(state, self.image.id(), &probe);
         });
     }
 }

@@ -4,7 +4,9 @@ use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::{gradient_check, tensor_check};
-use crate::state::update::{axes, ended, tensors};
+use crate::state::tensors;
+use crate::state::tensors::axes;
+use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -102,7 +104,7 @@ impl Receive<State> for CompareTensors {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, output, _, _| {
-            tensors::compared(state, self.volume.id(), Arc::new(output));
+            tensors::orders::compared(state, self.volume.id(), Arc::new(output));
         });
     }
 }

@@ -1,9 +1,11 @@
 //! Layers: order, visibility, saving.
 
-use super::{edit, fitting, kept};
 use crate::state::document::{Content, LayerId};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::recipe::{Recipe, Source};
+use crate::state::tensors;
+use crate::state::track::kept;
+use crate::state::update::edit;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effe
         }
     });
     // The topmost scan is the one that is fitted.
-    fitting::fit(state, effects);
+    tensors::update::fit(state, effects);
 }
 
 pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
@@ -56,7 +58,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;
     }
-    fitting::fit(state, effects);
+    tensors::update::fit(state, effects);
 }
 
 /// The file of an image that was opened, moved or not.

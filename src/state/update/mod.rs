@@ -1,75 +1,66 @@
 //! The one place that changes the state.
 
-pub(super) mod axes;
-pub(super) mod backend;
-mod basis;
-mod bundle;
-mod drawing;
-mod filter;
-mod fitting;
-mod follow;
-mod kept;
-mod layers;
-mod making;
-pub(super) mod maps;
-pub(super) mod moved;
-mod opening;
-mod pathways;
-pub(super) mod pictures;
-mod rays;
-mod regions;
+pub(in crate::state) mod basis;
+pub(in crate::state) mod layers;
 mod results;
-mod sampling;
-pub(super) mod segment;
-mod sessions;
 mod settings;
 mod steps;
 mod stopping;
-pub(super) mod tensors;
-pub(super) mod tracks;
 
+use crate::state::alignment;
+pub use crate::state::alignment::update::fixed_name;
+use crate::state::density;
+pub use crate::state::density::update::sent;
+use crate::state::device;
+use crate::state::files;
+pub use crate::state::filter::update::{
+    key as filter_key, request as weight_request, told as filter_recipe,
+};
+pub use crate::state::pathways::update::{find as find_pathway, told as pathway_recipe};
+use crate::state::pictures;
+use crate::state::segment;
+pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
+pub use crate::state::sessions::update::is_session;
+use crate::state::snapshots;
+use crate::state::streamlines;
+pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
+use crate::state::tensors;
+use crate::state::track;
+pub use crate::state::track::kept::losses;
+use crate::state::{filter, pathways, regions, sampling, sessions};
 pub use basis::remake;
-pub use bundle::{asked as asked_recipe, sifted as sifted_recipe};
-pub use filter::{key as filter_key, request as weight_request, told as filter_recipe};
-pub use kept::losses;
-pub use maps::sent;
-pub use moved::fixed_name;
-pub use pathways::{find as find_pathway, told as pathway_recipe};
-pub use segment::{now as segmented_now, told as segment_recipe};
-pub use sessions::is_session;
 
 use super::action::{Action, Effect, Phase};
-use super::comparing;
-use super::drawing::grid_of;
-use super::moved::How;
 use super::session::{Exports, GuideStep, Severity};
 use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
 use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
 use crate::data::{Grid, Role};
 use crate::jobs::{JobHandle, Request, Slot};
+use crate::state::alignment::How;
+pub(in crate::state) use crate::state::files::opening::exported;
+use crate::state::regions::drawing::grid_of;
+use crate::state::regions::update::change_all;
+pub(super) use crate::state::track::update::is_current;
 use glam::DVec3;
-use opening::exported;
-use regions::change_all;
 pub(super) use results::ended;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stopping::{escape, stop};
-pub(super) use tracks::is_current;
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let filter = bundle::apart::before(state, &action);
+    let filter = streamlines::update::apart::before(state, &action);
     apply(state, action, &mut effects);
-    bundle::apart::keep(state, filter);
-    follow::follow(state, &mut effects);
-    pathways::follow(state, &mut effects);
-    segment::follow(state, &mut effects);
-    filter::follow(state, &mut effects);
-    sessions::follow(state);
+    streamlines::update::apart::keep(state, filter);
+    track::follow::follow(state, &mut effects);
+    pathways::update::follow(state, &mut effects);
+    segment::update::follow(state, &mut effects);
+    filter::update::follow(state, &mut effects);
+    sessions::update::follow(state);
     skip_done(state);
-    bundle::follow(state, &mut effects);
-    moved::follow(state, &mut effects);
+    streamlines::update::follow(state, &mut effects);
+    alignment::update::follow(state, &mut effects);
     effects
 }
 
@@ -93,15 +84,15 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(Request::OpenTold { path, told }));
         }
         Action::OpenDemo { guide } => {
-            sessions::leave(state, Leaving::Demo { guide }, effects);
+            sessions::update::leave(state, Leaving::Demo { guide }, effects);
         }
-        Action::OpenVisit(Some(number)) => opening::open_visit(state, number, effects),
+        Action::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
         Action::OpenVisit(None) => state.session.folder = None,
         Action::Set(settings) => settings::set(state, settings, effects),
-        Action::Session(action) => sessions::act(state, action, effects),
+        Action::Session(action) => sessions::update::act(state, action, effects),
         Action::SaveTracks { layer, path } => {
             exported(state, Exports::TRACKS, &path, effects);
-            kept::save(state, layer, path, effects);
+            track::kept::save(state, layer, path, effects);
         }
         Action::SaveLayer { layer, path } => {
             exported(state, Exports::LAYER, &path, effects);
@@ -109,28 +100,28 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::SaveRegion { region, path } => {
             exported(state, Exports::REGION, &path, effects);
-            regions::save(state, region, path, effects);
+            regions::update::save(state, region, path, effects);
         }
         Action::Screenshot(shot) => {
             exported(state, Exports::PICTURE, &shot.path, effects);
-            pictures::take(state, shot, effects);
+            pictures::update::take(state, shot, effects);
         }
-        Action::NextFrame => pictures::next_frame(state, effects),
+        Action::NextFrame => pictures::update::next_frame(state, effects),
         Action::TakeSnapshot => {
-            comparing::take(state);
+            snapshots::take(state);
             changed(state);
         }
         Action::NameSnapshot { number, name } => {
-            comparing::rename(state, number, &name);
+            snapshots::rename(state, number, &name);
             changed(state);
         }
         Action::Compare(with) => {
-            comparing::compare(state, with);
-            fitting::fit_snapshot(state, effects);
+            snapshots::compare(state, with);
+            tensors::update::fit_snapshot(state, effects);
         }
         Action::ToggleComparing => {
-            comparing::toggle(state);
-            fitting::fit_snapshot(state, effects);
+            snapshots::toggle(state);
+            tensors::update::fit_snapshot(state, effects);
         }
         Action::MoveDivider(share) => {
             if let Some(comparing) = &mut state.session.comparing {
@@ -138,7 +129,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
 
-        Action::SelectTask(task) => tracks::look_at(state, task, effects),
+        Action::SelectTask(task) => track::update::look_at(state, task, effects),
         Action::SetLayout(layout) => state.view.layout = layout,
         Action::SetMosaic(pane, mm) => {
             let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
@@ -162,7 +153,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::FrameAll => frame_all(state),
         Action::SetConvention(convention) => state.view.convention = convention,
-        Action::SetTool(tool) => drawing::take(state, tool, effects),
+        Action::SetTool(tool) => regions::draw::take(state, tool, effects),
         Action::ToggleCrosshair => state.view.show_crosshair ^= true,
         Action::ToggleLetters => state.view.show_letters ^= true,
         Action::TogglePanels => state.view.show_panels ^= true,
@@ -174,7 +165,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         },
         Action::ToggleOutline => state.view.show_outline ^= true,
         Action::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
-        Action::SetGlyphs(glyphs) => pathways::set_glyphs(state, glyphs),
+        Action::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
         Action::ToggleMissed => state.view.show_missed ^= true,
         Action::ShowStop(reason) => state.view.stop = reason,
         Action::ToggleTheme => {
@@ -199,14 +190,16 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 d.edit_layer(layer, |l| l.display = display)
             });
             if phase == Phase::Done {
-                opening::remember_window(state, layer, effects);
+                files::opening::remember_window(state, layer, effects);
             }
         }
         Action::ShiftLayer { layer, by, phase } => {
-            moved::shift(state, layer, (by, How::Hand), phase, effects);
+            alignment::update::shift(state, layer, (by, How::Hand), phase, effects);
         }
-        Action::AlignLayer(layer) => moved::align(state, layer, effects),
-        Action::ApplyAffine { layer, path } => moved::apply(state, layer, path, effects),
+        Action::AlignLayer(layer) => alignment::update::align(state, layer, effects),
+        Action::ApplyAffine { layer, path } => {
+            alignment::update::apply(state, layer, path, effects)
+        }
         Action::ShowOnly(layer) => layers::show_only(state, layer),
         Action::MoveLayer { layer, to } => layers::move_to(state, layer, to, effects),
         Action::RenameLayer { layer, name } => {
@@ -216,21 +209,23 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         }
         Action::DeleteLayer(layer) => layers::delete(state, layer, effects),
 
-        Action::PlaceRegion { role, shape } => regions::place(state, role, shape, effects),
-        Action::RegionFromLayer { layer, role } => regions::from_layer(state, layer, role, effects),
-        Action::SelectRegion(region) => drawing::select(state, region, effects),
+        Action::PlaceRegion { role, shape } => regions::update::place(state, role, shape, effects),
+        Action::RegionFromLayer { layer, role } => {
+            regions::update::from_layer(state, layer, role, effects)
+        }
+        Action::SelectRegion(region) => regions::draw::select(state, region, effects),
         Action::SetRegionShape {
             region,
             shape,
             phase,
         } => {
-            regions::reshape(state, region, shape, phase, effects);
+            regions::update::reshape(state, region, shape, phase, effects);
         }
         Action::SetRole { region, role } => {
             edit(state, "Region role", false, |d| {
                 d.edit_region(region, |r| r.role = role)
             });
-            tracks::retrack(state, false, effects);
+            track::update::retrack(state, false, effects);
         }
         Action::RenameRegion { region, name } => {
             edit(state, "Rename region", false, |d| {
@@ -247,82 +242,84 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 d.edit_region(region, |r| r.visible ^= true)
             });
         }
-        Action::DeleteRegion(region) => regions::delete(state, region, effects),
+        Action::DeleteRegion(region) => regions::update::delete(state, region, effects),
         Action::ChangeRegions { regions, change } => change_all(state, &regions, change, effects),
-        Action::MoveRegion { region, to } => regions::move_to(state, region, to, effects),
-        Action::DuplicateRegion(region) => regions::duplicate(state, region, effects),
+        Action::MoveRegion { region, to } => regions::update::move_to(state, region, to, effects),
+        Action::DuplicateRegion(region) => regions::update::duplicate(state, region, effects),
         Action::SaveRegions { path, as_labels } => {
             exported(state, Exports::REGION, &path, effects);
-            regions::save_all(state, path, as_labels, effects);
+            regions::update::save_all(state, path, as_labels, effects);
         }
 
-        Action::Make { source, phase } => making::set(state, source, phase, effects),
-        Action::CountLabels(layer) => making::count_labels(state, layer, effects),
+        Action::Make { source, phase } => regions::make::set(state, source, phase, effects),
+        Action::CountLabels(layer) => regions::make::count_labels(state, layer, effects),
         Action::RegionsFromLabels { wanted, role } => {
-            making::from_labels(state, wanted, role, effects);
+            regions::make::from_labels(state, wanted, role, effects);
         }
-        Action::Bundle(action) => bundle::act(state, action, effects),
+        Action::Bundle(action) => streamlines::update::act(state, action, effects),
         Action::SetDrawing(settings) => state.view.drawing = settings,
-        Action::DrawInto { region, role } => drawing::into(state, region, role, effects),
+        Action::DrawInto { region, role } => regions::draw::into(state, region, role, effects),
         Action::Stroke {
             stroke,
             erase,
             begins,
             phase,
-        } => drawing::stroke(state, &stroke, erase, (begins, phase), effects),
+        } => regions::draw::stroke(state, &stroke, erase, (begins, phase), effects),
         Action::DrawOutline { outline, erase } => {
-            drawing::outline(state, &outline, erase, effects);
+            regions::draw::outline(state, &outline, erase, effects);
         }
 
-        Action::CheckGradients => axes::check(state, effects),
-        Action::TurnGradients(turn) => axes::turn(state, turn, effects),
-        Action::CompareTensors(layer) => tensors::compare(state, layer, effects),
-        Action::ReadTensors { layer, layout } => tensors::read(state, layer, layout, effects),
+        Action::CheckGradients => tensors::axes::check(state, effects),
+        Action::TurnGradients(turn) => tensors::axes::turn(state, turn, effects),
+        Action::CompareTensors(layer) => tensors::orders::compare(state, layer, effects),
+        Action::ReadTensors { layer, layout } => {
+            tensors::orders::read(state, layer, layout, effects)
+        }
 
         Action::SetFit { params } => {
             edit(state, "Fit", false, |d| d.fit = params);
-            fitting::fit(state, effects);
+            tensors::update::fit(state, effects);
         }
-        Action::TakeOfferedMask => opening::take_offered_mask(state, effects),
+        Action::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
         Action::SetFitMask(layer) => {
             edit(state, "Fit", false, |d| d.fit_mask = layer);
-            fitting::fit(state, effects);
+            tensors::update::fit(state, effects);
         }
         Action::SetTrack { params, phase } => {
             edit(state, "Tracking", phase == Phase::Live, |d| {
                 d.track = params
             });
-            tracks::retrack(state, phase == Phase::Live, effects);
+            track::update::retrack(state, phase == Phase::Live, effects);
         }
         Action::SetMethod(method) => {
             edit(state, method.name(), false, |d| d.method = method);
-            tracks::retrack(state, false, effects);
+            track::update::retrack(state, false, effects);
         }
-        Action::SetRays { rays, phase } => rays::set(state, rays, phase, effects),
+        Action::SetRays { rays, phase } => track::rays::set(state, rays, phase, effects),
         Action::SetLiveDisplay { display, phase } => {
             edit(state, "Display", phase == Phase::Live, |d| {
                 *d.live_display_mut() = display
             });
         }
         Action::SetWholeBrain { whole_brain, phase } => {
-            kept::set_whole_brain(state, whole_brain, phase);
+            track::kept::set_whole_brain(state, whole_brain, phase);
         }
-        Action::TrackWholeBrain => kept::whole_brain(state, effects),
-        Action::Retrack => tracks::retrack(state, false, effects),
-        Action::KeepTracks => kept::keep(state),
-        Action::MapDensity { layer, wanted } => maps::map(state, layer, wanted, effects),
+        Action::TrackWholeBrain => track::kept::whole_brain(state, effects),
+        Action::Retrack => track::update::retrack(state, false, effects),
+        Action::KeepTracks => track::kept::keep(state),
+        Action::MapDensity { layer, wanted } => density::update::map(state, layer, wanted, effects),
 
-        Action::Sample(action) => sampling::act(state, action, effects),
-        Action::Pathway(action) => pathways::act(state, action, effects),
-        Action::Segment(action) => segment::act(state, action, effects),
-        Action::Filter(action) => filter::act(state, action, effects),
-        Action::FindCards => backend::find_cards(state, effects),
-        Action::LoadKernels => backend::load_kernels(effects),
-        Action::ChooseBackend(kind) => backend::choose(state, kind, effects),
-        Action::RunOnCpu => backend::run_on_cpu(state, effects),
+        Action::Sample(action) => sampling::update::act(state, action, effects),
+        Action::Pathway(action) => pathways::update::act(state, action, effects),
+        Action::Segment(action) => segment::update::act(state, action, effects),
+        Action::Filter(action) => filter::update::act(state, action, effects),
+        Action::FindCards => device::update::find_cards(state, effects),
+        Action::LoadKernels => device::update::load_kernels(effects),
+        Action::ChooseBackend(kind) => device::update::choose(state, kind, effects),
+        Action::RunOnCpu => device::update::run_on_cpu(state, effects),
 
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
-        Action::CopyPicture(pane, look) => pictures::copy(state, pane, look, effects),
+        Action::CopyPicture(pane, look) => pictures::update::copy(state, pane, look, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
             .clone_into(&mut state.session.status),
         Action::CopyMethods => {
@@ -335,11 +332,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Settle => {
             state.view.moving = false;
             if state.session.pathways.unsettled {
-                pathways::rest(state);
+                pathways::update::rest(state);
             }
             // A coarse result that is nearly there is waited for.
             if state.session.unsettled && !state.session.full_next {
-                tracks::retrack(state, false, effects);
+                track::update::retrack(state, false, effects);
             }
         }
         Action::Escape => escape(state, effects),
@@ -366,8 +363,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             ticket,
             path,
             writing,
-        } => pictures::taken(state, ticket, &path, writing),
-        Action::ShotCancelled { ticket } => pictures::drawing_cancelled(state, ticket),
+        } => pictures::update::taken(state, ticket, &path, writing),
+        Action::ShotCancelled { ticket } => pictures::update::drawing_cancelled(state, ticket),
     }
 }
 
@@ -379,7 +376,12 @@ fn job_started(state: &mut State, job: JobHandle) {
 }
 
 /// Changes the document as one undoable step.
-fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Document)) {
+pub(in crate::state) fn edit(
+    state: &mut State,
+    label: &str,
+    live: bool,
+    change: impl FnOnce(&mut Document),
+) {
     state.history.record(&state.document, label, live);
     // What was said about the document before is no news.
     state.session.status.clear();
@@ -387,7 +389,7 @@ fn edit(state: &mut State, label: &str, live: bool, change: impl FnOnce(&mut Doc
     changed(state);
 }
 
-fn changed(state: &mut State) {
+pub(in crate::state) fn changed(state: &mut State) {
     state.session.revision += 1;
 }
 
@@ -398,7 +400,7 @@ fn is_colours(path: &Path) -> bool {
     ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
 }
 
-fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
     match guide {
         true => state.session.start_guide(),
         false => state.session.guide = None,
@@ -407,8 +409,9 @@ fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
 }
 
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
-    let (mut sessions, paths): (Vec<_>, Vec<_>) =
-        paths.into_iter().partition(|p| sessions::is_session(p));
+    let (mut sessions, paths): (Vec<_>, Vec<_>) = paths
+        .into_iter()
+        .partition(|p| sessions::update::is_session(p));
     if let Some(session) = sessions.pop() {
         if !(sessions.is_empty() && paths.is_empty()) {
             let sentence = format!(
@@ -418,7 +421,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             );
             state.session.say(Severity::Information, sentence);
         }
-        return sessions::leave(state, Leaving::Open(session), effects);
+        return sessions::update::leave(state, Leaving::Open(session), effects);
     }
     let is_gradients = |p: &PathBuf| {
         let extension = p
@@ -519,7 +522,7 @@ fn stepped(document: &Document) -> Option<&Grid> {
 
 /// The crosshair goes to the middle, into a voxel's centre: between two voxels it would hang on rounding
 /// which of them a slice shows.
-fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
+pub(in crate::state) fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
     let middle = (low + high) * 0.5;
     let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());
     state.view.crosshair = stepped(&state.document).map_or(middle, centre);
@@ -547,7 +550,7 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     state.view.crosshair = world.clamp(low, high);
 }
 
-fn frame_all(state: &mut State) {
+pub(in crate::state) fn frame_all(state: &mut State) {
     let (low, high) = state.document.framed();
     let camera = match state.document.lines_alone() {
         Some((centre, radius_mm)) => Camera::around(centre, radius_mm),

@@ -1,19 +1,29 @@
 //! What the jobs bring back.
 
-use super::{
-    backend, bundle, filter, fitting, kept, making, opening, pathways, pictures, rays, segment,
-    sessions, tracks,
-};
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
+use crate::state::device;
+use crate::state::files::opening;
+use crate::state::filter;
+use crate::state::pathways;
+use crate::state::pictures;
+use crate::state::regions;
+use crate::state::segment;
 use crate::state::session::{Asked, Curves, Severity};
+use crate::state::sessions;
+use crate::state::streamlines;
+use crate::state::tensors;
+use crate::state::track;
+use crate::state::track::{kept, rays};
 use crate::state::{Effect, State, files};
 use std::sync::Arc;
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
         match delivery.outcome {
-            Outcome::Partial(Output::Steered(steered)) => segment::done(state, *steered, false),
+            Outcome::Partial(Output::Steered(steered)) => {
+                segment::update::done(state, *steered, false)
+            }
             _ => ended(state, self, delivery, effects, take_in),
         }
     }
@@ -42,7 +52,7 @@ pub fn ended<J: Receive<State>>(
     if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
         state.session.fitting = None;
     }
-    if pathways::was_left(state, event.slot) {
+    if pathways::update::was_left(state, event.slot) {
         return;
     }
     let live = event.slot == Slot::Live;
@@ -53,32 +63,34 @@ pub fn ended<J: Receive<State>>(
     let full = live && std::mem::take(&mut state.session.full_next);
     let done = matches!(event.outcome, Outcome::Done(_));
     if event.slot == Slot::Region && !done {
-        making::ended(state);
+        regions::make::ended(state);
     }
     let rank = event.slot == Slot::Rank;
     state.session.cut_running &= !rank;
     if !done {
-        sessions::failed(state, event.slot);
-        bundle::failed(state, event.slot);
+        sessions::update::failed(state, event.slot);
+        streamlines::update::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     let kept = match event.slot {
-        Slot::Pathways if !done => pathways::kept_failed(state),
+        Slot::Pathways if !done => pathways::update::kept_failed(state),
         _ => None,
     };
     match event.outcome {
         Outcome::Partial(_) => {}
-        Outcome::Cancelled if event.slot == Slot::Segment => segment::stopped(state),
-        Outcome::Cancelled if event.slot == Slot::Commit => filter::stopped(state),
+        Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
+        Outcome::Cancelled if event.slot == Slot::Commit => filter::update::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
         Outcome::Cancelled | Outcome::Failed(_) | Outcome::DeviceFailed(_)
             if event.slot == Slot::Sums =>
         {
             state.session.filter.sums.fail();
         }
-        Outcome::Cancelled if event.slot == Slot::Compare => pathways::not_compared(state, None),
+        Outcome::Cancelled if event.slot == Slot::Compare => {
+            pathways::update::not_compared(state, None)
+        }
         Outcome::Failed(why) if event.slot == Slot::Compare => {
-            pathways::not_compared(state, Some(why));
+            pathways::update::not_compared(state, Some(why));
         }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
@@ -93,7 +105,7 @@ pub fn ended<J: Receive<State>>(
             }
         }
         Outcome::Failed(why) if event.slot == Slot::Pathway => {
-            pathways::failed(state, why);
+            pathways::update::failed(state, why);
         }
         Outcome::Failed(why) if event.slot == Slot::Pathways => {
             let name = kept.unwrap_or_else(|| "A kept pathway".to_owned());
@@ -102,9 +114,9 @@ pub fn ended<J: Receive<State>>(
                 format!("{name} was not solved again: {why}"),
             );
         }
-        Outcome::Failed(why) if event.slot == Slot::Segment => segment::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Commit => filter::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Needs => filter::refused(state, why),
+        Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
+        Outcome::Failed(why) if event.slot == Slot::Commit => filter::update::failed(state, why),
+        Outcome::Failed(why) if event.slot == Slot::Needs => filter::update::refused(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
             state.session.live_error = Some(why);
@@ -112,19 +124,19 @@ pub fn ended<J: Receive<State>>(
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
-                pathways::failed(state, failure.found.clone());
+                pathways::update::failed(state, failure.found.clone());
             }
             if event.slot == Slot::Compare {
-                pathways::not_compared(state, Some(failure.found.clone()));
+                pathways::update::not_compared(state, Some(failure.found.clone()));
             }
             if event.slot == Slot::Segment {
-                segment::failed(state, failure.found.clone());
+                segment::update::failed(state, failure.found.clone());
             }
             if event.slot == Slot::Commit {
-                filter::failed(state, failure.found.clone());
+                filter::update::failed(state, failure.found.clone());
             }
             let job = Box::new(job.clone());
-            backend::card_failed(state, event.slot, failure, job, effects);
+            device::update::card_failed(state, event.slot, failure, job, effects);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
@@ -135,9 +147,9 @@ pub fn ended<J: Receive<State>>(
         }
     }
     if again && state.session.unsettled {
-        tracks::retrack(state, true, effects);
+        track::update::retrack(state, true, effects);
     } else if full && done {
-        tracks::full(state, effects);
+        track::update::full(state, effects);
     }
     if rank && std::mem::take(&mut state.session.cut_moved) {
         rays::cut_again(state, effects);
@@ -147,11 +159,11 @@ pub fn ended<J: Receive<State>>(
 /// Reports a failure for which no feature has its own message.
 fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: &mut Vec<Effect>) {
     if slot == Slot::Device {
-        backend::not_opened(state);
+        device::update::not_opened(state);
     }
     if slot == Slot::Save {
         opening::export_failed(state, &why, effects);
-        pictures::not_saved(state, ticket);
+        pictures::update::not_saved(state, ticket);
     }
     state.session.failed(slot, why);
 }
@@ -184,7 +196,7 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             mask,
             found,
         } => {
-            let result = fitting::Fitted {
+            let result = tensors::update::Fitted {
                 key,
                 fit: &fit,
                 maps: &maps,
@@ -192,10 +204,10 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
                 mask_found: found,
                 wall_ms,
             };
-            if fitting::fitted(state, &result) {
-                tracks::retrack(state, false, effects);
+            if tensors::update::fitted(state, &result) {
+                track::update::retrack(state, false, effects);
             }
-            fitting::fit(state, effects);
+            tensors::update::fit(state, effects);
         }
         Output::Tracked {
             output,
@@ -214,31 +226,31 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             if whole_brain {
                 kept::whole_brain_done(state, output, &asked, wall_ms);
             } else {
-                tracks::live_done(state, output, asked, wall_ms);
+                track::update::live_done(state, output, asked, wall_ms);
             }
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
-        Output::Pathway(found) => pathways::done(state, *found, wall_ms),
-        Output::Compared(compared) => pathways::compared(state, *compared),
+        Output::Pathway(found) => pathways::update::done(state, *found, wall_ms),
+        Output::Compared(compared) => pathways::update::compared(state, *compared),
         Output::Ranked {
             all,
             cut,
             kept,
             least,
         } => rays::ranked(state, all, cut, kept, least),
-        Output::Session(output) => sessions::event(state, output, wall_ms, effects),
-        Output::Steered(steered) => segment::done(state, *steered, true),
-        Output::Committed(committed) => filter::done(state, *committed),
-        Output::CommitNeeds(needs) => filter::needs(state, needs),
+        Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
+        Output::Steered(steered) => segment::update::done(state, *steered, true),
+        Output::Committed(committed) => filter::update::done(state, *committed),
+        Output::CommitNeeds(needs) => filter::update::needs(state, needs),
         Output::BundleSums(sums) => {
             state.session.filter.sums.finish(sums);
         }
-        Output::Scheme(scheme) => filter::scheme(state, scheme),
-        Output::Regions(done) => making::done(state, done, effects),
+        Output::Scheme(scheme) => filter::update::scheme(state, scheme),
+        Output::Regions(done) => regions::make::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }
-        Output::Bundle(done) => bundle::done(state, done),
+        Output::Bundle(done) => streamlines::update::done(state, done),
         Output::Saved(saved) => files::update::saved(state, saved),
     }
 }

@@ -1,7 +1,11 @@
 //! Steps that are taken back, done again, or given up before they are complete.
 
-use super::{changed, fitting, making, moved, tracks};
 use crate::state::action::BeforeDrag;
+use crate::state::alignment;
+use crate::state::regions;
+use crate::state::tensors;
+use crate::state::track;
+use crate::state::update::changed;
 use crate::state::{Document, Effect, State, changes};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
@@ -55,8 +59,8 @@ fn travel(
     let Some((label, document)) = step else {
         return;
     };
-    making::leave(state, effects);
-    moved::leave(state, None, effects);
+    regions::make::leave(state, effects);
+    alignment::update::leave(state, None, effects);
     let before = std::mem::replace(&mut state.document, document);
     let values = changes::between(&before, &state.document);
     let values = match &*values {
@@ -73,6 +77,6 @@ fn travel(
     }
     state.session.guide_back(&state.document);
     // A step may lie between a changed parameter and its result.
-    fitting::fit(state, effects);
-    tracks::retrack(state, false, effects);
+    tensors::update::fit(state, effects);
+    track::update::retrack(state, false, effects);
 }

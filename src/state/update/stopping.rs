@@ -1,16 +1,20 @@
 //! What the user stops, and what that leaves.
 
-use super::{drawing, pathways, pictures, segment, tracks};
 use crate::jobs::Slot;
+use crate::state::pathways;
+use crate::state::pictures;
+use crate::state::regions;
+use crate::state::segment;
+use crate::state::track;
 use crate::state::view::Tool;
 use crate::state::{Effect, State};
 
 /// Does the first that applies.
 pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
-    if pictures::stop(state) {
+    if pictures::update::stop(state) {
         // The pictures are kept that are there.
     } else if state.view.tool != Tool::Crosshair {
-        drawing::take(state, Tool::Crosshair, effects);
+        regions::draw::take(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
         .session
         .jobs
@@ -30,11 +34,11 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
     match slot {
-        Slot::Live => tracks::stopped(state),
-        Slot::Pathway => pathways::stopped(state),
-        Slot::Segment => segment::stopped(state),
+        Slot::Live => track::update::stopped(state),
+        Slot::Pathway => pathways::update::stopped(state),
+        Slot::Segment => segment::update::stopped(state),
         // With it the rest of a turn.
-        Slot::Picture => pictures::cancelled(state),
+        Slot::Picture => pictures::update::cancelled(state),
         _ => {}
     }
 }

@@ -8,7 +8,7 @@ use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
-use crate::state::bundle::{Connected, How, Shown};
+use crate::state::streamlines::{Connected, How, Shown};
 use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};
 use egui::{

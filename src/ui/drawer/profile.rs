@@ -8,7 +8,7 @@ use super::super::{format, regions};
 use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
-use crate::state::bundle::{Column, ProfileSettings};
+use crate::state::streamlines::{Column, ProfileSettings};
 use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};
 use crate::ui::forms::display::{segment_row, select_row};

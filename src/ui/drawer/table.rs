@@ -8,7 +8,7 @@ use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::Counting;
-use crate::state::bundle::{Column, How, Limit, Sieve, TableView};
+use crate::state::streamlines::{Column, How, Limit, Sieve, TableView};
 use crate::state::{Action, BundleAction, Content, Layer, Phase, State};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 
 use crate::data::region::RegionId;
 use crate::io::Format;
-use crate::state::bundle::Drawer;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
 use crate::state::session::Exports;
+use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{
     Action, BundleAction, Content, LayerId, Leaving, Look, Pane, SaveLabels, SaveMasks,

@@ -1,7 +1,7 @@
 //! Where a layer lies: by numbers, by a file, by aligning it to the scan.
 
+use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
-use crate::state::moved::Nudge;
 use crate::state::update::fixed_name;
 use crate::state::{Action, Content, Display, Layer, Phase, Severity, State};
 use crate::ui::files::{Place, Purpose};

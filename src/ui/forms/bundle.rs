@@ -5,7 +5,7 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::Counting;
-use crate::state::bundle::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
+use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, Sieve, Use};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};

@@ -2,7 +2,7 @@
 
 use super::bundle::{image_items, scalar_images};
 use crate::data::Tractogram;
-use crate::state::bundle::{Column, ConnectSettings, Shown};
+use crate::state::streamlines::{Column, ConnectSettings, Shown};
 use crate::state::{Action, BundleAction, Content, Layer, State};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows};

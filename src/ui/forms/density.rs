@@ -2,7 +2,7 @@
 
 use super::display::{segment_row, segment_row_but};
 use crate::state::density::jobs::DENSITY;
-use crate::state::maps::{Value, Wanted};
+use crate::state::density::{Value, Wanted};
 use crate::state::update::sent;
 use crate::state::{Action, LayerId, State};
 use crate::ui::theme::space;

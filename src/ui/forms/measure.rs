@@ -1,6 +1,6 @@
 //! Distances and angles on slices.
 
-use crate::state::bundle::Measurement;
+use crate::state::streamlines::Measurement;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{paint, rows, section};

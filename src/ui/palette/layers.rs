@@ -3,7 +3,7 @@
 use super::known_as::known_as;
 use super::{Entry, Run};
 use crate::scene::volume_of;
-use crate::state::maps::Wanted;
+use crate::state::density::Wanted;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Action, Content, Display, Layer, LayerId, Phase, Recipe, State};
 

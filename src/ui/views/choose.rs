@@ -7,7 +7,7 @@ use super::slice_view::Slice;
 use super::{Views, ink};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{Screen, Wanted};
-use crate::state::bundle::How;
+use crate::state::streamlines::How;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};

@@ -4,7 +4,7 @@ use super::hands::{CLICK, Drag, Kind};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, ink};
-use crate::state::bundle::Measurement;
+use crate::state::streamlines::Measurement;
 use crate::state::{Action, BundleAction, Pane, Phase, Tool};
 use crate::ui::forms::measure::words;
 use crate::ui::theme::IN_VIEW;

@@ -3,7 +3,7 @@
 use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
-use arcuate::state::bundle::{
+use arcuate::state::streamlines::{
     Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, Sieve, TableView,
 };
 use arcuate::state::update::{asked_recipe, sifted_recipe};

@@ -5,7 +5,7 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{fibres, nifti};
-use arcuate::state::bundle::{Column, Drawer, Sieve, TableView};
+use arcuate::state::streamlines::{Column, Drawer, Sieve, TableView};
 use arcuate::state::{Action, BundleAction, Phase};
 use glam::DVec3;
 use libtest_mimic::Trial;

@@ -7,7 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io;
 use arcuate::jobs::session::Store;
-use arcuate::state::saving::Verified;
+use arcuate::state::sessions::Verified;
 use arcuate::state::{Leaving, SessionAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -213,10 +213,12 @@ fn changed_since() {
 fn recovered() {
     let folder = tempfile::tempdir().expect("a folder");
     let (window, path) = saved(folder.path());
-    let draft = arcuate::state::saved::autosave(&window.state);
+    let draft = arcuate::state::sessions::saved::autosave(&window.state);
     let content = draft.content.value();
     let sum = io::checksum::of_file(&path, &Control::new()).expect("read");
     assert_eq!(content["origin_sha256"], sum.as_str());
-    let own = arcuate::state::saved::draft(&window.state).content.value();
+    let own = arcuate::state::sessions::saved::draft(&window.state)
+        .content
+        .value();
     assert_eq!(own.get("origin_sha256"), None);
 }

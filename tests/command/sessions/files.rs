@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
 use arcuate::jobs::session::Standing;
-use arcuate::state::saving::Changed;
+use arcuate::state::sessions::Changed;
 use arcuate::state::{Action, SessionAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;

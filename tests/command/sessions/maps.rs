@@ -6,7 +6,7 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::maps::{Value, Wanted};
+use arcuate::state::density::{Value, Wanted};
 use arcuate::state::methods::methods;
 use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};
 use glam::dvec3;

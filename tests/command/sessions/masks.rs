@@ -5,7 +5,8 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
-use arcuate::state::{Action, Leaving, SessionAction, saved};
+use arcuate::state::sessions::saved;
+use arcuate::state::{Action, Leaving, SessionAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -135,7 +136,7 @@ fn unreadable() {
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Tracks").expect("kept");
-        arcuate::state::bundle::lines_of(layer)
+        arcuate::state::streamlines::lines_of(layer)
             .expect("streamlines")
             .points
             .clone()

@@ -7,11 +7,11 @@ use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
 use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
-use arcuate::state::bundle::lines_of;
-use arcuate::state::comparing;
 use arcuate::state::filter::FilterAction;
-use arcuate::state::saving::Changed;
 use arcuate::state::session::Snapshot;
+use arcuate::state::sessions::Changed;
+use arcuate::state::snapshots;
+use arcuate::state::streamlines::lines_of;
 use arcuate::state::{Action, Document, Phase, SessionAction, Task};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -103,7 +103,7 @@ fn come_back() {
         assert_eq!(points(&is.document, "Live"), &*live.points);
         // It is seen where what is live is seen.
         let mut state = again.state.clone();
-        comparing::compare(&mut state, Some(number));
+        snapshots::compare(&mut state, Some(number));
         let with = state.session.comparing.clone().expect("a snapshot");
         for task in Task::ALL {
             state.view.task = task;

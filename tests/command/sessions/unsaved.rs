@@ -8,11 +8,11 @@ use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::solvers::tractogram::selection::Counting;
-use arcuate::state::bundle::{Column, Drawer, How, Limit, Measurement, Sieve};
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
-use arcuate::state::unsaved::Thing;
+use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, Sieve};
 use arcuate::state::{
     Action, BundleAction, Content, Effect, LayerId, Leaving, Pane, Phase, SessionAction, Task,
     update,

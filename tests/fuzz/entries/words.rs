@@ -7,7 +7,7 @@ use arcuate::data::{Grid, Mask, Tractogram, Volume};
 use arcuate::io::{self, fibres, nifti};
 use arcuate::state::Settings;
 use arcuate::state::recipe::ShapeSpec;
-use arcuate::state::recipe::segment::{SegmentRecipe, SegmentScript};
+use arcuate::state::segment::recipe::{SegmentRecipe, SegmentScript};
 use clap::Parser as _;
 use glam::DVec3;
 use std::path::Path;

@@ -8,12 +8,12 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::commit::{self, cylinder::Timing};
-use arcuate::state::bundle::{Column, How, Limit, Sieve, lines_of};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{
     Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
+use arcuate::state::streamlines::{Column, How, Limit, Sieve, lines_of};
 use arcuate::state::{Action, BundleAction, Layer, Phase, Task};
 use glam::DVec3;
 use libtest_mimic::Trial;

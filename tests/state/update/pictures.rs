@@ -212,7 +212,7 @@ fn copied() {
     assert!(copy(&mut state).is_none());
     state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
     state.session.saving.view = Some(state.view.clone());
-    state.session.saving.base = Arc::new(arcuate::state::unsaved::Base::saved(&state));
+    state.session.saving.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
     update(&mut state, Action::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0)));
     let text = copy(&mut state).expect("a command");
     assert!(

@@ -7,7 +7,7 @@ use arcuate::jobs::{Outcome, Output, Request, Shoot};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
-use arcuate::state::bundle::Column;
+use arcuate::state::streamlines::Column;
 use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};

@@ -8,13 +8,14 @@ use arcuate::jobs::{Delivery, Outcome, Output, Saved, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::Event;
-use arcuate::state::bundle::How;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::regions::jobs::SaveRegion;
-use arcuate::state::unsaved::Thing;
+use arcuate::state::sessions::saved;
+use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::streamlines::How;
 use arcuate::state::{
     Action, BundleAction, Content, Layer, LayerId, Method, Phase, Recipe, State, Task, defaults,
-    saved, update,
+    update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;

@@ -12,11 +12,11 @@ use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::tensor_fit::Method as Fit;
-use arcuate::state::bundle::{Column, Limit, Sieve};
 use arcuate::state::document::LineColouring;
 use arcuate::state::filter::{FilterAction, Times};
 use arcuate::state::pathways::{PathwayAction, Shown};
 use arcuate::state::segment::SegmentAction;
+use arcuate::state::streamlines::{Column, Limit, Sieve};
 use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
     Action, BundleAction, Display, LayerId, Method, Phase, RegionsChange, State, Task, WholeBrain,

@@ -6,7 +6,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
 use arcuate::jobs::{ForRegions, Request};
 use arcuate::solvers::region::{Found, Numbers};
-use arcuate::state::making::Labels;
+use arcuate::state::regions::making::Labels;
 use arcuate::state::{Action, Effect, RegionsChange, State, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;

@@ -7,8 +7,9 @@ use arcuate::jobs::session::{
     SessionRequest, Standing, Store,
 };
 use arcuate::jobs::{Delivery, Outcome, Output, Request, Saved, Slot};
-use arcuate::state::saving::{Changed, Opening};
-use arcuate::state::{Action, Effect, Leaving, SessionAction, State, saved, update};
+use arcuate::state::sessions::saved;
+use arcuate::state::sessions::{Changed, Opening};
+use arcuate::state::{Action, Effect, Leaving, SessionAction, State, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;

@@ -6,7 +6,7 @@ use crate::support::{Random, Window as Worker, test};
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
-use arcuate::state::bundle::{BundleAction, ByPtr, Column, Drawer, Sieve, Sifted, TableView};
+use arcuate::state::streamlines::{BundleAction, ByPtr, Column, Drawer, Sieve, Sifted, TableView};
 use arcuate::state::{Action, Content, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;

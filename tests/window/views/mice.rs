@@ -3,7 +3,7 @@
 use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
 use crate::support::test;
-use arcuate::state::bundle::Measurement;
+use arcuate::state::streamlines::Measurement;
 use arcuate::state::{Action, BundleAction, Mouse, Pane, Settings, Tool};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;

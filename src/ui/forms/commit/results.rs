@@ -1,8 +1,8 @@
 //! What came of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
-use crate::state::bundle::{Column, Drawer, TableView};
 use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
+use crate::state::streamlines::{Column, Drawer, TableView};
 use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, significant};
 use crate::ui::forms::display::colour_of;
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         };
         return rows::hint(ui, text);
     };
-    let all = crate::state::bundle::lines_of(layer).map_or(0, |lines| lines.len());
+    let all = crate::state::streamlines::lines_of(layer).map_or(0, |lines| lines.len());
     let least = state.document.filter.least();
     let kept = weighed.kept(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
@@ -79,7 +79,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// The streamlines are others than those that were weighed.
 fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: &mut Vec<Action>) {
-    let lines = crate::state::bundle::lines_of(layer);
+    let lines = crate::state::streamlines::lines_of(layer);
     if lines.is_none_or(|lines| lines.id() == weighed.of) || state.is_filtering() {
         return;
     }

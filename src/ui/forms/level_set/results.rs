@@ -2,7 +2,7 @@
 
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
-use crate::state::unsaved::size as size_of;
+use crate::state::sessions::unsaved::size as size_of;
 use crate::state::{Action, Content, Figures, State, Surfaced};
 use crate::ui::Memory;
 use crate::ui::format::{count, fixed, significant, with_unit};

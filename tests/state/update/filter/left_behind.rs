@@ -2,8 +2,8 @@
 
 use super::{Window, act, fitted, layer, opened, said};
 use crate::support::test;
-use arcuate::state::bundle::{Limit, Sieve};
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
+use arcuate::state::streamlines::{Limit, Sieve};
 use arcuate::state::{Action, BundleAction, Phase, Task};
 use libtest_mimic::Trial;
 

@@ -1,0 +1,225 @@
+//! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
+
+use crate::data::Mask;
+use crate::state::document::{Content, LayerId};
+use crate::state::words::{fixed, with_unit};
+use crate::state::{Document, Phase, Recipe, State};
+use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A layer as it was opened, and where it was moved.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub original: Content,
+    pub recipe: Recipe,
+    /// From the world that the file says, mm.
+    pub by: DAffine3,
+    pub how: How,
+}
+
+/// What said where to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum How {
+    #[default]
+    Hand,
+    File,
+    Alignment,
+}
+
+impl Content {
+    /// Elsewhere; `None` where that leaves no volume, and for a scan, whose gradients would have to turn.
+    fn moved(&self, by: DAffine3) -> Option<Self> {
+        Some(match self {
+            Self::Scan { .. } => return None,
+            Self::Image(volume) => {
+                let grid = Arc::new(volume.grid.moved(by)?);
+                Self::Image(volume.on_grid(grid))
+            }
+            Self::Mask(mask) => {
+                let whole = mask.whole();
+                let grid = Arc::new(whole.grid.moved(by)?);
+                Self::Mask(Mask::new(grid, whole.inside.clone()))
+            }
+            Self::Tractogram(tractogram) => by
+                .is_finite()
+                .then(|| Self::Tractogram(tractogram.moved(by)))?,
+        })
+    }
+}
+
+impl Document {
+    /// Whether a layer can be moved: one that was opened, and is no scan. What was computed here lies
+    /// where its scan lies.
+    pub fn can_move(&self, id: LayerId) -> bool {
+        self.layer(id).is_some_and(|layer| {
+            let opened = matches!(
+                layer.recipe,
+                Recipe::File(_)
+                    | Recipe::FileAs { .. }
+                    | Recipe::Phantom { .. }
+                    | Recipe::Moved { .. }
+            );
+            opened && !matches!(layer.content, Content::Scan { .. })
+        })
+    }
+
+    /// Where a layer was moved, from where its file says.
+    pub fn moved_by(&self, id: LayerId) -> DAffine3 {
+        self.moved.get(&id).map_or(DAffine3::IDENTITY, |m| m.by)
+    }
+
+    /// The content of a layer as it was opened.
+    pub fn unmoved(&self, id: LayerId) -> Option<&Content> {
+        let moved = self.moved.get(&id).map(|m| &m.original);
+        moved.or_else(|| self.layer(id).map(|l| &l.content))
+    }
+
+    /// Moves a layer so far from where its file says; an error is a sentence.
+    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: How) -> Result<(), String> {
+        let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
+            return Err(
+                "Only images, masks and streamlines that were opened can be moved".to_owned(),
+            );
+        };
+        if by == DAffine3::IDENTITY {
+            if let Some(moved) = self.moved.remove(&id) {
+                let (original, recipe) = (moved.original.clone(), moved.recipe.clone());
+                self.edit_layer(id, |l| (l.content, l.recipe) = (original, recipe));
+            }
+            return Ok(());
+        }
+        let original = self.unmoved(id).unwrap_or(&layer.content);
+        let content = original
+            .moved(by)
+            .ok_or("The affine leaves no volume: choose another")?;
+        self.lay(id, content, by, how);
+        Ok(())
+    }
+
+    /// Takes in what a layer is elsewhere.
+    pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: How) {
+        let Some(layer) = self.layer(id) else {
+            return;
+        };
+        let (original, recipe) = match self.moved.get(&id) {
+            Some(moved) => (moved.original.clone(), moved.recipe.clone()),
+            None => (layer.content.clone(), layer.recipe.clone()),
+        };
+        let made = Recipe::Moved {
+            of: Box::new(recipe.clone()),
+            by,
+        };
+        self.edit_layer(id, |l| (l.content, l.recipe) = (content, made));
+        let moved = Moved {
+            original,
+            recipe,
+            by,
+            how,
+        };
+        self.moved.insert(id, Arc::new(moved));
+    }
+}
+
+/// Streamlines on their way to where they are moved: too many to be moved within a frame.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shifting {
+    pub layer: LayerId,
+    /// From the world that the file says, mm.
+    pub by: DAffine3,
+    pub how: How,
+    pub phase: Phase,
+    /// They are on their way, here or to a place before. None is cancelled for the next, or a hand that
+    /// never rests would see nothing.
+    pub running: bool,
+}
+
+impl State {
+    /// A layer's streamlines on their way.
+    pub fn shifting(&self, id: LayerId) -> Option<&Shifting> {
+        self.session.shifting.iter().find(|s| s.layer == id)
+    }
+
+    /// Where a layer is moved, or is on its way to, from where its file says.
+    pub fn moved_to(&self, id: LayerId) -> DAffine3 {
+        let shifting = self.shifting(id);
+        shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
+    }
+}
+
+impl Document {
+    /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that lies where its file says.
+    pub fn moved_words(&self, id: LayerId) -> Option<String> {
+        let moved = self.moved.get(&id)?;
+        let how = match moved.how {
+            How::Hand => "by hand",
+            How::File => "by a file",
+            How::Alignment => "by alignment",
+        };
+        let (low, high) = moved.original.bounds().unwrap_or_default();
+        let nudge = Nudge::of(moved.by, (low + high) * 0.5);
+        let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.words());
+        Some(format!("moved {how}: {so_far}"))
+    }
+}
+
+/// A rigid move about a point, as people set it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Nudge {
+    /// To the right, front and top, mm.
+    pub shift_mm: DVec3,
+    /// About the axes to the right, front and top, in this order, degrees.
+    pub turn_deg: DVec3,
+}
+
+impl Nudge {
+    pub fn about(&self, centre: DVec3) -> DAffine3 {
+        let [x, y, z] = self.turn_deg.to_array().map(f64::to_radians);
+        let turn = DQuat::from_euler(EulerRot::ZYX, z, y, x);
+        DAffine3::from_translation(centre + self.shift_mm)
+            * DAffine3::from_quat(turn)
+            * DAffine3::from_translation(-centre)
+    }
+
+    /// `1.0 mm right, turned −27.9°`: what is not nothing, named as the controls name it.
+    pub fn words(&self) -> String {
+        /// Less is not shown by the controls either.
+        const LEAST: f64 = 0.05;
+        let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
+        let shift = self.shift_mm.to_array().into_iter().zip(ways);
+        let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
+        let shift = shift.map(|(mm, [there, back])| {
+            let way = if mm > 0.0 { there } else { back };
+            format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
+        });
+        let turns = ["nodded", "tilted", "turned"];
+        let turn = self.turn_deg.to_array().into_iter().zip(turns);
+        let turn = turn.filter(|(degrees, _)| degrees.abs() >= LEAST);
+        let turn = turn.map(|(degrees, word)| format!("{word} {}°", fixed(degrees, 1)));
+        let all: Vec<String> = shift.chain(turn).collect();
+        match all.is_empty() {
+            true => format!("less than {}", with_unit("0.1", "mm")),
+            false => all.join(", "),
+        }
+    }
+
+    /// What a move is; `None` where it also scales or shears.
+    pub fn of(by: DAffine3, centre: DVec3) -> Option<Self> {
+        let m = by.matrix3;
+        let off = m.transpose() * m - DMat3::IDENTITY;
+        // Files are written with six digits.
+        const RIGID: f64 = 1e-4;
+        let largest = off
+            .to_cols_array()
+            .into_iter()
+            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        if !(largest < RIGID && m.determinant() > 0.0) {
+            return None;
+        }
+        let (z, y, x) = DQuat::from_mat3(&m).normalize().to_euler(EulerRot::ZYX);
+        Some(Self {
+            shift_mm: by.transform_point3(centre) - centre,
+            turn_deg: DVec3::new(x.to_degrees(), y.to_degrees(), z.to_degrees()),
+        })
+    }
+}

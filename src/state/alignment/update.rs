@@ -1,0 +1,256 @@
+//! Moving layers: by hand, by a file, by alignment; each a step that can be taken back.
+
+use crate::data::{DataId, Tractogram, Volume};
+use crate::jobs::bundle::ForBundle;
+use crate::jobs::{Request, Slot};
+use crate::solvers::alignment::Params;
+use crate::state::action::Phase;
+use crate::state::alignment::jobs::{ALIGN, AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
+use crate::state::alignment::{How, Shifting};
+use crate::state::document::{Content, LayerId};
+use crate::state::session::Severity;
+use crate::state::tensors;
+use crate::state::update::edit;
+use crate::state::words::THIN;
+use crate::state::{Document, Effect, Layer, State};
+use glam::DAffine3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const MOVE: &str = "Move image";
+
+pub fn shift(
+    state: &mut State,
+    layer: LayerId,
+    (by, how): (DAffine3, How),
+    phase: Phase,
+    effects: &mut Vec<Effect>,
+) {
+    if !state.document.can_move(layer) {
+        return refuse(state);
+    }
+    let shifting = state.shifting(layer).copied();
+    if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
+        if shifting.is_none() && by == state.document.moved_by(layer) {
+            // They are there: the hand lets go.
+            return state.history.close();
+        }
+        let wanted = Shifting {
+            layer,
+            by,
+            how,
+            phase,
+            running: shifting.is_some_and(|s| s.running),
+        };
+        let all = &mut state.session.shifting;
+        match all.iter_mut().find(|s| s.layer == layer) {
+            Some(before) => *before = wanted,
+            None => all.push(wanted),
+        }
+        return;
+    }
+    if shifting.is_some() {
+        leave(state, Some(layer), effects);
+    }
+    let mut failed = None;
+    edit(state, MOVE, phase == Phase::Live, |document| {
+        failed = document.shift(layer, by, how).err();
+    });
+    match failed {
+        Some(why) => state.session.say(Severity::Error, why),
+        None => state.session.status = lies(&state.document, layer),
+    }
+    // A mask that is moved is the fit's no more.
+    tensors::update::fit(state, effects);
+}
+
+/// Streamlines of a layer as they were opened, where moving them takes long.
+fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
+    // Takes about a frame.
+    const AT_ONCE: usize = 500_000;
+    match document.unmoved(layer)? {
+        Content::Tractogram(lines) if lines.points.len() > AT_ONCE => Some(lines),
+        _ => None,
+    }
+}
+
+/// Has streamlines moved to where they are wanted: one layer's after the other's.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let (document, all) = (&state.document, &mut state.session.shifting);
+    if all.iter().any(|s| s.running) {
+        return;
+    }
+    all.retain(|s| many(document, s.layer).is_some());
+    let first = all.first_mut();
+    let Some((lines, shifting)) = first.and_then(|s| Some((many(document, s.layer)?, s))) else {
+        return;
+    };
+    shifting.running = true;
+    let request = Request::Bundle(Box::new(ForBundle::Shift {
+        layer: shifting.layer.0,
+        tractogram: lines.clone(),
+        by: shifting.by,
+    }));
+    effects.push(Effect::submit(request));
+}
+
+/// Streamlines of this layer are not to be moved any more; without one, none are.
+pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
+    let left = |s: &Shifting| layer.is_none_or(|id| s.layer == id);
+    let all = &mut state.session.shifting;
+    if all.iter().any(|s| s.running && left(s)) {
+        effects.push(Effect::Cancel(Slot::Shift));
+    }
+    all.retain(|s| !left(s));
+}
+
+/// Takes in streamlines that were moved. A hand that goes on sees them on their way.
+pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
+    let layer = LayerId(layer);
+    let all = &mut state.session.shifting;
+    let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
+        // Undone, or put back: it came all the same.
+        return;
+    };
+    let wanted = all[at];
+    let arrived = wanted.by == by;
+    if arrived {
+        all.remove(at);
+    } else {
+        // In its place, so that no other layer's move falls into its step.
+        all[at].running = false;
+    }
+    // Edited since, or other ones.
+    let document = &state.document;
+    if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
+        return;
+    }
+    let live = !arrived || wanted.phase == Phase::Live;
+    edit(state, MOVE, live, |document| {
+        document.lay(layer, Content::Tractogram(there), by, wanted.how);
+    });
+    state.session.status = lies(&state.document, layer);
+}
+
+/// `T1 moved by hand: 1.0 mm right`, and whether that is seen.
+fn lies(document: &Document, layer: LayerId) -> String {
+    let Some(of) = document.layer(layer) else {
+        return String::new();
+    };
+    let words = document.moved_words(layer);
+    let words = words.unwrap_or("lies where its file says".to_owned());
+    let hidden = match of.display.visible {
+        true => "",
+        false => "; it is hidden, press H to show it",
+    };
+    format!("{} {words}{hidden}", of.name)
+}
+
+fn refuse(state: &mut State) {
+    state.session.say(
+        Severity::Information,
+        "Only images, masks and streamlines that were opened can be moved: the scan, and what was computed \
+         from it, stay",
+    );
+}
+
+/// What a layer is aligned to: the scan, else the lowest other image.
+fn fixed(document: &Document, layer: LayerId) -> Option<&Arc<Layer>> {
+    let images = document.layers.iter();
+    let mut images = images.filter(|l| l.id != layer && l.content.volume().is_some());
+    document.scan().or_else(|| images.next())
+}
+
+/// The name of that layer.
+pub fn fixed_name(document: &Document, layer: LayerId) -> Option<String> {
+    fixed(document, layer).map(|l| l.name.clone())
+}
+
+pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(ALIGN);
+    let document = &state.document;
+    if !document.can_move(layer) {
+        return refuse(state);
+    }
+    let (Some(Content::Image(moving)), Some(fixed)) =
+        (document.unmoved(layer), fixed(document, layer))
+    else {
+        let sentence = "An image can be aligned to a scan or another image: open that first";
+        return state.session.say(Severity::Information, sentence);
+    };
+    let fixed = match &fixed.content {
+        Content::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } => Fixed::Scan {
+            dwi: dwi.clone(),
+            gradients: gradients.clone(),
+        },
+        content => match content.volume() {
+            Some(volume) => Fixed::Image(volume.clone()),
+            None => return,
+        },
+    };
+    effects.push(Effect::submit(AlignImages {
+        moving: moving.clone(),
+        fixed,
+        params: Params {
+            from: document.moved_by(layer),
+            wide: true,
+        },
+        layer: layer.0,
+    }));
+}
+
+pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) {
+    let output = &aligned.output;
+    let layer = LayerId(aligned.layer);
+    if state.document.layer(layer).is_none() {
+        return;
+    }
+    if output.after <= output.before {
+        "Aligned: it lies best where it is".clone_into(&mut state.session.status);
+        return;
+    }
+    let moved = (output.moved, How::Alignment);
+    shift(state, layer, moved, Phase::Done, effects);
+    state.session.status = format!(
+        "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
+        output.shifted_mm,
+        output.turned_rad.to_degrees(),
+        output.after,
+        output.before
+    );
+}
+
+pub fn apply(state: &mut State, layer: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(ALIGN);
+    let document = &state.document;
+    if !document.can_move(layer) {
+        return refuse(state);
+    }
+    let grid = |volume: &Volume| volume.grid.clone();
+    let moving = document.unmoved(layer).and_then(|content| match content {
+        Content::Mask(mask) => Some(mask.grid.clone()),
+        Content::Tractogram(tractogram) => tractogram.grid.clone(),
+        content => content.volume().map(grid),
+    });
+    let fixed = fixed(document, layer).and_then(|l| l.content.volume().map(grid));
+    effects.push(Effect::submit(ReadAffine {
+        path,
+        moving,
+        fixed,
+        layer: layer.0,
+    }));
+}
+
+pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
+    let layer = LayerId(read.layer);
+    if state.document.layer(layer).is_none() {
+        return;
+    }
+    shift(state, layer, (read.by, How::File), Phase::Done, effects);
+    if state.document.moved.contains_key(&layer) {
+        "Moved as the file says".clone_into(&mut state.session.status);
+    }
+}

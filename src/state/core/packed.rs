@@ -1,0 +1,215 @@
+//! A document of the history, its regions' masks as what differs from the document beside it: a
+//! hundred strokes on a large image take kilobytes, not gigabytes.
+
+use crate::data::region::RegionId;
+use crate::data::{DataId, Grid, Mask, Region, Shape};
+use crate::state::Document;
+use crate::state::document::Content;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Voxels that are compared, and kept, together.
+const BLOCK: usize = 1024;
+
+#[derive(Clone, Debug)]
+pub(in crate::state) struct Packed {
+    /// Regions that are packed have an empty shape here.
+    document: Document,
+    masks: Vec<PackedMask>,
+}
+
+/// One region's mask.
+#[derive(Clone, Debug)]
+struct PackedMask {
+    region: RegionId,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// The region beside it has this very shape.
+    Same,
+    /// As the region's beside it, but for some blocks.
+    Differs(Difference),
+    /// There is no such region there, or it lies on another grid: as an empty one, but for some blocks.
+    Alone(Difference),
+}
+
+#[derive(Clone, Debug)]
+struct Difference {
+    id: DataId,
+    grid: Arc<Grid>,
+    /// Number of a block and its voxels, eight to a byte.
+    blocks: Vec<(u32, Box<[u8]>)>,
+}
+
+impl Difference {
+    /// What `mask` has where it differs from `base`.
+    fn new(mask: &Mask, base: Option<&Mask>) -> Self {
+        let empty = [0u8; BLOCK];
+        let blocks = mask.inside.chunks(BLOCK).enumerate();
+        let differing = blocks.filter(|(i, block)| match base {
+            Some(base) => base.inside[i * BLOCK..i * BLOCK + block.len()] != **block,
+            None => empty[..block.len()] != **block,
+        });
+        let bits = |block: &[u8]| -> Box<[u8]> {
+            let byte = |eight: &[u8]| {
+                let bits = eight.iter().enumerate();
+                bits.fold(0, |byte, (i, v)| byte | u8::from(*v != 0) << i)
+            };
+            block.chunks(8).map(byte).collect()
+        };
+        Self {
+            id: mask.id(),
+            grid: mask.grid.clone(),
+            blocks: differing
+                .map(|(i, block)| (i as u32, bits(block)))
+                .collect(),
+        }
+    }
+
+    fn apply(&self, base: Option<&Mask>) -> Mask {
+        let mut inside: Arc<[u8]> = match base {
+            Some(base) => base.inside.clone(),
+            None => vec![0; self.grid.voxel_count()].into(),
+        };
+        let values = Arc::make_mut(&mut inside);
+        for (i, bits) in &self.blocks {
+            let from = *i as usize * BLOCK;
+            let to = values.len().min(from + BLOCK);
+            for (k, v) in values[from..to].iter_mut().enumerate() {
+                *v = bits[k / 8] >> (k % 8) & 1;
+            }
+        }
+        Mask::restored(self.id, self.grid.clone(), inside)
+    }
+
+    fn bytes(&self) -> usize {
+        self.blocks
+            .iter()
+            .map(|(_, bits)| bits.len() + size_of::<(u32, Box<[u8]>)>())
+            .sum()
+    }
+}
+
+impl Packed {
+    pub fn new(document: Document) -> Self {
+        Self {
+            document,
+            masks: Vec::new(),
+        }
+    }
+
+    pub fn document_mut(&mut self) -> &mut Document {
+        &mut self.document
+    }
+
+    /// Its tractograms, and the bytes of their points.
+    pub fn tractograms(&self) -> impl Iterator<Item = (DataId, usize)> {
+        let layers = self.document.layers.iter();
+        layers.filter_map(|layer| match &layer.content {
+            Content::Tractogram(lines) => Some((lines.id(), lines.points.len() * 12)),
+            _ => None,
+        })
+    }
+
+    /// Nothing may be packed.
+    pub fn into_document(self) -> Document {
+        debug_assert!(
+            self.masks.is_empty(),
+            "a step is unpacked before it is used"
+        );
+        self.document
+    }
+
+    /// Puts the masks away, against those of the document that is beside this one.
+    pub fn pack_against(&mut self, beside: &Document) {
+        if !self.document.regions.iter().any(|r| is_packable(r)) {
+            return;
+        }
+        let others = by_id(beside);
+        for region in self.document.regions.iter_mut().filter(|r| is_packable(r)) {
+            let Shape::Mask(mask) = &*region.shape else {
+                continue;
+            };
+            let other = others.get(&region.id);
+            let what = match other.map(|o| (&o.shape, mask_of(o))) {
+                Some((shape, _)) if Arc::ptr_eq(shape, &region.shape) => What::Same,
+                Some((_, Some(base))) if same_grid(base, mask) => {
+                    What::Differs(Difference::new(mask, Some(base)))
+                }
+                _ => What::Alone(Difference::new(mask, None)),
+            };
+            self.masks.push(PackedMask {
+                region: region.id,
+                what,
+            });
+            Arc::make_mut(region).shape = nothing();
+        }
+    }
+
+    /// Undoes [`Packed::pack_against`] the same document.
+    pub fn unpack_against(&mut self, beside: &Document) {
+        if self.masks.is_empty() {
+            return;
+        }
+        let others = by_id(beside);
+        let masks = std::mem::take(&mut self.masks);
+        let masks: HashMap<RegionId, What> =
+            masks.into_iter().map(|m| (m.region, m.what)).collect();
+        for region in &mut self.document.regions {
+            let Some(what) = masks.get(&region.id) else {
+                continue;
+            };
+            let other = others.get(&region.id);
+            let shape = match what {
+                What::Same => other.map(|o| o.shape.clone()),
+                What::Differs(difference) => {
+                    let base = other.and_then(|o| mask_of(o));
+                    Some(Arc::new(Shape::Mask(difference.apply(base))))
+                }
+                What::Alone(difference) => Some(Arc::new(Shape::Mask(difference.apply(None)))),
+            };
+            if let Some(shape) = shape {
+                Arc::make_mut(region).shape = shape;
+            }
+        }
+    }
+
+    pub fn mask_bytes(&self) -> usize {
+        let packed = self.masks.iter().map(|m| match &m.what {
+            What::Same => 0,
+            What::Differs(d) | What::Alone(d) => d.bytes(),
+        });
+        let whole = self.document.regions.iter().filter_map(|r| mask_of(r));
+        packed.sum::<usize>() + whole.map(|m| m.inside.len()).sum::<usize>()
+    }
+}
+
+/// A mask that is cut to its voxels is small already.
+fn is_packable(region: &Region) -> bool {
+    mask_of(region).is_some_and(|mask| Arc::ptr_eq(mask.frame(), &mask.grid))
+}
+
+fn mask_of(region: &Region) -> Option<&Mask> {
+    match &*region.shape {
+        Shape::Mask(mask) => Some(mask),
+        Shape::Sphere { .. } | Shape::Box { .. } => None,
+    }
+}
+
+fn same_grid(a: &Mask, b: &Mask) -> bool {
+    Arc::ptr_eq(&a.grid, &b.grid)
+}
+
+fn by_id(document: &Document) -> HashMap<RegionId, &Arc<Region>> {
+    document.regions.iter().map(|r| (r.id, r)).collect()
+}
+
+/// Stands for a mask that is packed away.
+fn nothing() -> Arc<Shape> {
+    Arc::new(Shape::Sphere {
+        centre: glam::DVec3::ZERO,
+        radius_mm: 0.0,
+    })
+}

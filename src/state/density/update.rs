@@ -1,0 +1,188 @@
+//! Density maps: asking for one, and taking it in as a layer.
+
+use crate::data::appearance::ColourMap;
+use crate::data::words::counted;
+use crate::solvers::curves::Seeding;
+use crate::solvers::density::{Measure, On, Params};
+use crate::state::density::jobs::{MapDensity, Mapped};
+use crate::state::density::{Value, Wanted, words};
+use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
+use crate::state::session::{Curves, Severity};
+use crate::state::track::kept;
+use crate::state::update::edit;
+use crate::state::words::THIN;
+use crate::state::{Document, Effect, Recipe, State, defaults};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How many streamlines were sent for those of a layer, where that is known.
+pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
+    let made = document.made.get(&layer)?;
+    match &made.curves {
+        Curves::Streamlines(params) => match params.seeding {
+            Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
+        },
+        Curves::Rays(..) => None,
+    }
+}
+
+pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &mut Vec<Effect>) {
+    let mut live_sent: Option<u64> = None;
+    let layer = layer.or_else(|| {
+        let live = state.final_live()?;
+        live_sent = Some(live.output.fates.iter().sum());
+        let live = live.output.kept.id();
+        let is_live =
+            |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == live);
+        if let Some(kept) = state.document.layers.iter().find(is_live) {
+            return Some(kept.id);
+        }
+        kept::keep(state);
+        let kept = state.session.selected_layer?;
+        // The live ones are there, and both would hide the map.
+        state
+            .document
+            .edit_layer(kept, |l| l.display.visible = false);
+        Some(kept)
+    });
+    let Some(layer) = layer.and_then(|id| state.document.layer(id).cloned()) else {
+        return;
+    };
+    let Content::Tractogram(tractogram) = &layer.content else {
+        return;
+    };
+    let sent = live_sent.or_else(|| sent(&state.document, layer.id));
+    if wanted.value == Value::Share && sent.is_none() {
+        state.session.say(
+            Severity::Information,
+            "Nobody knows how many streamlines were sent for these: map counts instead",
+        );
+        return;
+    }
+    let own = tractogram
+        .grid
+        .clone()
+        .or_else(|| basis(&state.document).map(|b| b.0));
+    let on = match (own, wanted.voxel_mm) {
+        (Some(grid), None) => On::Grid(grid),
+        (Some(grid), Some(mm)) => On::Within(grid, mm),
+        (None, mm) => On::Around(mm.unwrap_or(1.0)),
+    };
+    effects.push(Effect::submit(MapDensity {
+        tractogram: tractogram.clone(),
+        on,
+        params: Params {
+            measure: wanted.value.measure(),
+            sent: sent.filter(|_| wanted.value == Value::Share),
+            by_direction: wanted.by_direction,
+        },
+        layer: layer.id.0,
+        by: state.document.moved_by(layer.id),
+    }));
+}
+
+/// The voxels of the scan, else of the first image, and their file.
+fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
+    let mut layers = document.scan().into_iter().chain(&document.layers);
+    layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
+}
+
+pub fn done(state: &mut State, mapped: Mapped) {
+    let of = LayerId(mapped.layer);
+    let Some(source) = state.document.layer(of).cloned() else {
+        state.session.say(
+            Severity::Information,
+            "The streamlines were deleted while they were mapped, so the map was dropped",
+        );
+        return;
+    };
+    let params = &mapped.params;
+    let (grid, voxel_mm) = match &mapped.on {
+        On::Grid(grid) => (Some(grid), None),
+        On::Within(grid, mm) => (Some(grid), Some(*mm)),
+        On::Around(mm) => (None, Some(*mm)),
+    };
+    let own = match &source.content {
+        Content::Tractogram(tractogram) => tractogram.grid.clone(),
+        _ => None,
+    };
+    // Streamlines that are made anew bring their grid; a file may not.
+    let template = match (grid, basis(&state.document)) {
+        (Some(grid), Some((basis, path))) if own.as_ref() != Some(grid) && basis == *grid => path,
+        _ => None,
+    };
+    let recipe = Recipe::Density {
+        of: Box::new(source.recipe.clone()),
+        template,
+        voxel_mm,
+        params: params.clone(),
+    };
+    let (what, unit, unit_scale) = words(params);
+    let volume = mapped.picture;
+    let map = DensityMap {
+        of,
+        by: mapped.by,
+        on: mapped.on,
+        params: params.clone(),
+    };
+    let display = display(&volume, params);
+    let mut id = LayerId(0);
+    edit(state, "Density map", false, |document| {
+        id = LayerId(document.fresh_id());
+        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
+        let mut names =
+            std::iter::once(what.to_owned()).chain((2..).map(|n| format!("{what} {n}")));
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let layer = Layer {
+            id,
+            name,
+            content: Content::Image(volume),
+            display,
+            recipe,
+            path: None,
+            unit,
+            unit_scale,
+            notes: Vec::new(),
+        };
+        // Above the images, below the streamlines that it is of.
+        document.layers.push(Arc::new(layer));
+        document.maps.insert(id, Arc::new(map));
+    });
+    state.session.selected_layer = Some(id);
+    state.session.selected_region = None;
+    let output = &mapped.output;
+    // It lies under what it is of.
+    let mut said = format!(
+        "Mapped {}, under the streamlines",
+        counted(output.voxels as usize, "voxel")
+    );
+    if output.outside_mm > 0.0005 {
+        said += &format!(
+            "; {:.1}{THIN}% of the length lies outside",
+            100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
+        );
+    }
+    state.session.status = said;
+}
+
+/// From the smallest value there is, so that what no streamline passes is transparent.
+fn display(volume: &crate::data::Volume, params: &Params) -> Display {
+    if params.by_direction {
+        return Display {
+            opacity: defaults::LABEL_OPACITY,
+            ..defaults::image_display((0.0, 1.0))
+        };
+    }
+    let high = volume.percentiles(0, 0.01, 0.99).1;
+    let low = match (params.measure, params.sent) {
+        (Measure::Visits, sent) => 0.5 / sent.map_or(1.0, |n| n as f32),
+        (Measure::Length, _) => 0.01 * high,
+    };
+    Display {
+        colour_map: ColourMap::Magma,
+        interpolation: crate::data::appearance::Interpolation::Nearest,
+        opacity: 0.8,
+        ..defaults::image_display((low.min(0.5 * high), high.max(low)))
+    }
+}

@@ -1,0 +1,450 @@
+//! Opened files become layers.
+
+use crate::data::{AffineSource, Gradients, Mask, Volume};
+use crate::io::Remark;
+use crate::io::Told;
+use crate::jobs::{Folder, Loaded, Request, Slot};
+use crate::solvers::tensor_fit;
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::session::{Recent, RecentKind, Severity};
+use crate::state::tensors;
+use crate::state::update::edit;
+use crate::state::words::counted;
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many files the first page remembers.
+const RECENT: usize = 8;
+
+/// What is known of a layer before it is one.
+struct New {
+    name: String,
+    content: Content,
+    recipe: Recipe,
+    path: Option<PathBuf>,
+    notes: Vec<String>,
+}
+
+/// Images of the built-in head.
+pub struct Head {
+    pub seed: u64,
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub t1: Volume,
+    pub mask: Mask,
+}
+
+/// The built-in head takes the place of everything.
+pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
+    let Head {
+        seed,
+        dwi,
+        gradients,
+        t1,
+        mask,
+    } = head;
+    let guide = state.session.guide;
+    // Chosen while it was on its way.
+    let task = state.document.is_empty().then_some(state.view.task);
+    crate::state::sessions::update::empty(state, effects);
+    state.session.guide = guide;
+    state.view.task = task.unwrap_or(state.view.task);
+    "Demo head".clone_into(&mut state.document.name);
+    state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
+    let scan = Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    };
+    for (name, content) in [
+        ("dwi", scan),
+        ("T1", Content::Image(t1)),
+        ("Brain mask", Content::Mask(mask)),
+    ] {
+        let is_mask = matches!(content, Content::Mask(_));
+        let new = New {
+            name: name.to_owned(),
+            content,
+            recipe: Recipe::Phantom { seed },
+            path: None,
+            notes: Vec::new(),
+        };
+        add(state, new, |document, id| {
+            if is_mask {
+                document.fit_mask = Some(id);
+            }
+        });
+    }
+    show_first(state);
+    state.history.clear();
+    crate::state::sessions::update::untouched(state);
+    tensors::update::fit(state, effects);
+}
+
+pub fn opened(
+    state: &mut State,
+    path: PathBuf,
+    loaded: Loaded,
+    told: Told,
+    notes: Vec<Remark>,
+    mask_beside: Option<PathBuf>,
+    effects: &mut Vec<Effect>,
+) {
+    let name = stem(&path);
+    let first = state.document.is_empty();
+    let lines_alone = state.document.lines_alone().is_some();
+    for note in &notes {
+        let text = format!("{note}: {}", path.display());
+        state.session.say(Severity::from(note), text);
+    }
+    let kind = match &loaded {
+        Loaded::Tractogram(_) => RecentKind::Streamlines,
+        _ => RecentKind::Image,
+    };
+    let summary = match &loaded {
+        Loaded::Scan { dwi, gradients, .. } => scan_summary(dwi, gradients.as_deref()),
+        Loaded::Image(volume) => grid_summary(volume),
+        Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
+        Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
+    };
+    let mut recipe = Recipe::opened(path.clone(), told);
+    let mut b_range = None;
+    let content = match loaded {
+        Loaded::Scan {
+            dwi,
+            gradients,
+            gradient_files,
+        } => {
+            b_range = gradients
+                .as_deref()
+                .map(tensor_fit::Params::default_b_range);
+            state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
+            recipe = recipe.with_gradients(&path, gradient_files);
+            Content::Scan { dwi, gradients }
+        }
+        Loaded::Image(volume) => Content::Image(volume),
+        Loaded::Mask(mask) => Content::Mask(mask),
+        Loaded::Tractogram(tractogram) => Content::Tractogram(tractogram),
+    };
+    let new = New {
+        name: name.clone(),
+        content,
+        recipe,
+        path: Some(path.clone()),
+        notes: notes.iter().map(ToString::to_string).collect(),
+    };
+    let together = std::mem::take(&mut state.session.together);
+    if b_range.is_some() {
+        // Of the scan before this one.
+        let messages = &mut state.session.messages;
+        messages.retain(|m| !m.text.starts_with(ELSEWHERE));
+    }
+    let mut passed_over = None;
+    let before = state.document.clone();
+    add(state, new, |document, id| {
+        if let Some(b_range) = b_range {
+            document.fit.b_range_s_per_mm2 = b_range;
+        }
+        passed_over = choose_mask(document, id, &together);
+    });
+    state.session.together = together;
+    let base = Arc::make_mut(&mut state.session.saving.base);
+    base.follow_fit(&before, &state.document);
+    if let Some(sentence) = passed_over {
+        state.session.say(Severity::Information, sentence);
+    }
+    if first {
+        state.document.name = name;
+        show_first(state);
+        state.history.clear();
+        crate::state::sessions::update::untouched(state);
+    } else if lines_alone && state.document.lines_alone().is_none() {
+        // The head around the streamlines.
+        crate::state::update::frame_all(state);
+    }
+    remember(state, path, kind, summary, effects);
+    tensors::update::fit(state, effects);
+    tensors::orders::ask(state, effects);
+}
+
+/// Opens the mask file beside the scan as the fit's mask.
+pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(path) = state.offered_mask().cloned() else {
+        return;
+    };
+    let scan = state.document.scan().and_then(|l| l.path.clone());
+    state.session.together = scan.into_iter().chain([path.clone()]).collect();
+    effects.push(Effect::submit(Request::Open {
+        path,
+        gradients: Vec::new(),
+    }));
+}
+
+/// A data set's folder: of one visit what it has is opened, of several the user is asked.
+pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
+    if let Some(first) = folder.unreadable.first() {
+        let text = format!(
+            "{} in the data set cannot be read, so what they hold is missing; allow reading them: {}",
+            counted(folder.unreadable.len(), "folder"),
+            first.display()
+        );
+        state.session.say(Severity::Warning, text);
+    }
+    let visits = folder.visits();
+    state.session.folder = Some(Arc::new(folder));
+    if visits.len() < 2 {
+        open_visit(state, 0, effects);
+    }
+}
+
+/// What one of a folder's visits has is opened, and what else there is is said.
+pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
+    let Some(folder) = state.session.folder.take() else {
+        return;
+    };
+    let visits = folder.visits();
+    let Some(visit) = visits.get(number) else {
+        return;
+    };
+    let chosen = folder.chosen(visit);
+    let kinds: Vec<&str> = chosen.iter().map(|f| f.kind.name()).collect();
+    let mut text = format!("Opened from the folder: {}", kinds.join(", "));
+    let name = visit.name();
+    if !name.is_empty() {
+        text += &format!(" of {name}");
+    }
+    let left = folder.of(visit).count() - chosen.len();
+    if left > 0 {
+        text += &format!("; {} can be opened by name", counted(left, "more file"));
+    }
+    let text = format!("{text}: {}", folder.path.display());
+    state.session.say(Severity::Information, text);
+    state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
+    for file in chosen {
+        // Those beside it are found anyway, and the recipe stays short.
+        let own = file.path.parent();
+        let inherited = file.gradients.iter().any(|g| g.parent() != own);
+        effects.push(Effect::submit(Request::Open {
+            path: file.path.clone(),
+            gradients: if inherited {
+                file.gradients.clone()
+            } else {
+                Vec::new()
+            },
+        }));
+    }
+}
+
+/// Begins what is said of a mask that the fit cannot use.
+const ELSEWHERE: &str = "The mask lies on another grid than the scan";
+
+/// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or
+/// where it was opened together with the scan. Returns a sentence about a mask that lies elsewhere.
+fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
+    let scan = document.scan()?.clone();
+    let grid = &scan.content.volume()?.grid;
+    let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
+    // A new scan meets the masks that were there before it.
+    candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
+    let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
+    let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
+    let mut passed_over = None;
+    for layer in candidates.iter().filter(|l| meant(l)) {
+        let (Content::Mask(mask), Recipe::File(path)) = (&layer.content, &layer.recipe) else {
+            continue;
+        };
+        if document.can_be_fit_mask(layer) {
+            // Of several the largest is the brain, the others lie in it.
+            let chosen = document.chosen_mask().map_or(0, |(_, m)| m.count());
+            if mask.count() > chosen {
+                document.fit_mask = Some(layer.id);
+            }
+            return None;
+        }
+        let shape = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+        let found = if mask.grid.shape == grid.shape {
+            format!(
+                "up to {:.1} mm away from the scan's voxels",
+                grid.apart_mm(&mask.grid)
+            )
+        } else {
+            let (own, expected) = (shape(mask.grid.shape), shape(grid.shape));
+            format!("{own} voxels, the scan has {expected}")
+        };
+        passed_over = Some(format!(
+            "{ELSEWHERE} ({found}), so the fit does not use it; \
+             make a brain mask on the scan's grid: {}",
+            path.display()
+        ));
+    }
+    passed_over
+}
+
+/// File name without folder and without `.nii.gz` and the like.
+fn stem(path: &Path) -> String {
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.')
+        .map_or(name, |(stem, _)| stem)
+        .to_owned()
+}
+
+fn grid_summary(volume: &Volume) -> String {
+    let [x, y, z] = volume.grid.shape;
+    let frames = if volume.frames > 1 {
+        format!(" × {}", volume.frames)
+    } else {
+        String::new()
+    };
+    format!("{x} × {y} × {z}{frames}")
+}
+
+fn scan_summary(dwi: &Volume, gradients: Option<&Gradients>) -> String {
+    let shells = gradients.map_or("no gradients".to_owned(), Gradients::summary);
+    format!("{}, {shells}", grid_summary(dwi))
+}
+
+pub fn remember(
+    state: &mut State,
+    path: PathBuf,
+    kind: RecentKind,
+    summary: String,
+    effects: &mut Vec<Effect>,
+) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let opened = now.map_or(0, |d| d.as_secs());
+    let recent = &mut state.session.recent;
+    let before = recent.iter().position(|r| r.path == path);
+    let window = before.and_then(|at| recent.remove(at).window);
+    recent.insert(
+        0,
+        Recent {
+            path,
+            kind,
+            summary,
+            opened,
+            window,
+        },
+    );
+    state.session.recent.truncate(RECENT);
+    effects.push(Effect::Store);
+}
+
+/// The window and level of a file, for the next time it is opened.
+pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.layer(layer) else {
+        return;
+    };
+    let (path, window) = (layer.path.clone(), Some(layer.display.window));
+    let mut recent = state.session.recent.iter_mut();
+    let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
+        return;
+    };
+    if recent.window != window && layer.content.volume().is_some() {
+        recent.window = window;
+        effects.push(Effect::Store);
+    }
+}
+
+/// Looks at what was just opened first. Where the results of what was open before went is no place for its.
+fn show_first(state: &mut State) {
+    state.session.exports.folder = None;
+    let (low, high) = state.document.bounds();
+    crate::state::update::look_at_middle(state, (low, high));
+    state.view.camera = Camera::framing(low, high);
+    crate::state::update::frame_all(state);
+}
+
+/// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
+/// its gradients this time, takes the old one's place, and so does a file of which more is said.
+fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
+    let New {
+        name,
+        content,
+        recipe,
+        path,
+        mut notes,
+    } = new;
+    let mut layers = state.document.layers.iter();
+    let ground = layers.find_map(|l| l.content.volume());
+    let first = ground.is_none() && content.volume().is_some();
+    let display = match &content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+            if volume.grid.source == AffineSource::Pixdim {
+                notes.push(
+                    "The file says neither sform nor qform: left and right unknown".to_owned(),
+                );
+            }
+            let mut recent = state.session.recent.iter();
+            let known = recent.find(|r| path.as_ref() == Some(&r.path));
+            let known = known
+                .and_then(|r| r.window)
+                .filter(|(low, high)| low < high);
+            let usual = || volume.percentiles(0, 0.01, 0.99);
+            let display = defaults::image_display(known.unwrap_or_else(usual));
+            match volume.labels.is_some() && !state.document.is_empty() {
+                true => Display {
+                    opacity: defaults::LABEL_OPACITY,
+                    ..display
+                },
+                false => display,
+            }
+        }
+        Content::Mask(_) if ground.is_none() => defaults::mask_alone(),
+        Content::Mask(_) => defaults::mask_display(),
+        Content::Tractogram(_) => state.document.track_display.clone(),
+    };
+    edit(state, "Open", false, |document| {
+        let again = |l: &Arc<Layer>| {
+            let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
+            let file = matches!(l.recipe, Recipe::File(_) | Recipe::FileAs { .. });
+            let told = file && matches!(recipe, Recipe::FileAs { .. });
+            (scans == [true; 2] || told) && path.is_some() && l.path == path
+        };
+        let old = document.layers.iter().position(again);
+        let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
+            Some((at, old)) => {
+                let display = Display {
+                    visible: old.display.visible,
+                    opacity: old.display.opacity,
+                    ..display
+                };
+                (old.id, at, display)
+            }
+            None => (LayerId(document.fresh_id()), document.layers.len(), display),
+        };
+        let layer = Layer {
+            path,
+            notes,
+            ..Layer::new(id, name, content, display, recipe)
+        };
+        document.layers.insert(at, Arc::new(layer));
+        // Whichever was opened first: masks hide no image, unless somebody wants them to.
+        for mask in document.layers.iter_mut().filter(|_| first) {
+            if mask.display == defaults::mask_alone() {
+                Arc::make_mut(mask).display = defaults::mask_display();
+            }
+        }
+        then(document, id);
+    });
+}
+
+/// Something is being saved: the next goes to the same folder, in the same format.
+pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    let before = state.session.exports.clone();
+    state.session.paths.exports_before.get_or_insert(before);
+    state.session.exports.remember(what, path);
+    effects.push(Effect::Store);
+}
+
+/// It was not saved: that folder is not suggested again, and the status line says what the message does.
+pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
+    state.session.status = format!("Not saved: {why}");
+    if let Some(before) = state.session.paths.exports_before.take() {
+        state.session.exports = before;
+        effects.push(Effect::Store);
+    }
+}

@@ -1,0 +1,202 @@
+//! What is said of weights of streamlines.
+
+use crate::data::words::counted;
+use crate::solvers::commit::Params;
+use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::solver::Ended;
+use crate::state::filter::{Lesion, Times, Weighed};
+use crate::state::methods::Citations;
+use crate::state::streamlines::lines_of;
+use crate::state::words::count;
+use crate::state::{Layer, State};
+use std::fmt::Write as _;
+
+const COMMIT: &str = "Daducci A, Dal Palù A, Lemkaddem A, Thiran JP (2015). COMMIT: convex optimization modeling \
+    for microstructure informed tractography. IEEE Transactions on Medical Imaging 34:246–257.";
+const PARTS: &str = "Panagiotaki E, Schneider T, Siow B, Hall MG, Lythgoe MF, Alexander DC (2012). Compartment \
+    models of the diffusion MR signal in brain white matter: a taxonomy and comparison. NeuroImage 59:2241–2254.";
+const CYLINDERS: &str = "Van Gelderen P, DesPres D, van Zijl PCM, Moonen CTW (1994). Evaluation of restricted \
+    diffusion in cylinders. Journal of Magnetic Resonance B 103:255–260.";
+const GROUPS: &str = "Schiavi S, Ocampo-Pineda M, Barakovic M, Petit L, Descoteaux M, Thiran JP, Daducci A (2020). \
+    A new method for accurate in vivo mapping of human brain connections using microstructural and anatomical \
+    information. Science Advances 6:eaba8245.";
+const DENSITY: &str = "Smith RE, Tournier JD, Calamante F, Connelly A (2015). SIFT2: enabling dense quantitative \
+    assessment of brain white matter connectivity using streamlines tractography. NeuroImage 119:338–351.";
+const PROXIMAL: &str = "Beck A, Teboulle M (2009). A fast iterative shrinkage-thresholding algorithm for linear \
+    inverse problems. SIAM Journal on Imaging Sciences 2:183–202.";
+
+/// Describes all layers whose streamlines have weights of their own.
+pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> String {
+    let document = &state.document;
+    let mut text = String::new();
+    let fits = document.layers.iter();
+    let fits = fits.filter_map(|layer| Some((layer, document.weighed_of(layer)?.0)));
+    let fits: Vec<_> = fits.collect();
+    let current = |layer: &Layer, weighed: &Weighed| {
+        lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
+    };
+    for (layer, weighed) in &fits {
+        // Some that were kept of streamlines that are still there were not fitted by themselves.
+        let mut all = fits.iter();
+        let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
+        if current(layer, weighed) || !whole {
+            text += &one(state, &layer.name, weighed, citations);
+        }
+    }
+    text
+}
+
+fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) -> String {
+    let (from, f) = (&weighed.from, &weighed.figures);
+    let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
+    let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
+    let within = match from.mask.and_then(named) {
+        Some(mask) => format!(" within {mask}"),
+        None => String::new(),
+    };
+    let mut text = format!(
+        " Weights of the {} \"{name}\" were fitted to the signal of {scan}{within} {} by {}",
+        counted(f.streamlines as usize, "streamline"),
+        citations.cite(COMMIT),
+        model(&from.params, citations)
+    );
+    match &from.times {
+        Times::Unknown => {}
+        Times::Both(t) => {
+            let _ = write!(text, " (δ = {} ms, Δ = {} ms)", t.pulse_ms, t.between_ms);
+        }
+        Times::Scheme { .. } => text += " (timing of a scheme file)",
+    }
+    text += &steering(&from.params, citations);
+    let ended = match f.ended {
+        Ended::Objective => "the objective changed no more",
+        Ended::Kkt => "the conditions of optimality were met",
+        Ended::Target => "a given objective was reached",
+        Ended::Iterations => "the most iterations were reached",
+        Ended::Cancelled => "it was stopped by hand",
+    };
+    let _ = write!(
+        text,
+        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a weight \
+         (root mean square error {:.4} over {}).",
+        citations.cite(PROXIMAL),
+        counted(f.iterations as usize, "iteration"),
+        count(weighed.sorted.len() as u64),
+        f.rmse,
+        counted(f.voxels as usize, "voxel")
+    );
+    let left_out = f.outside + f.single_points;
+    if left_out > 0 {
+        let _ = write!(
+            text,
+            " {} lie outside those voxels or have one point, and weight 0.",
+            count(left_out)
+        );
+    }
+    let cut = state.document.filter.cut;
+    if cut > 0.0 {
+        let _ = write!(
+            text,
+            " {} of at least {cut} were kept.",
+            count(weighed.kept(cut) as u64)
+        );
+    }
+    for lesion in &weighed.lesions {
+        text += &without(lesion);
+    }
+    text
+}
+
+fn without(lesion: &Lesion) -> String {
+    let [before, after] = lesion.rmse;
+    format!(
+        " Without {} ({}), the other weights fitted again, the root mean square error was {after:.4} \
+         in place of {before:.4}.",
+        lesion.name,
+        counted(lesion.streamlines as usize, "streamline")
+    )
+}
+
+/// `sticks (1.7), …`, diffusivities in 10⁻³ mm²/s.
+fn model(params: &Params, citations: &mut Citations) -> String {
+    let shown = |d: f64| format!("{}", (d * 1e6).round() / 1e3);
+    let list = |values: &mut dyn Iterator<Item = f64>| -> String {
+        values.map(shown).collect::<Vec<_>>().join(", ")
+    };
+    let model = &params.model;
+    let mut parts = vec![match &model.intra {
+        Intra::Density => {
+            return format!(
+                "the length of their segments in each voxel alone {}",
+                citations.cite(DENSITY)
+            );
+        }
+        Intra::Stick { along } => format!("sticks (axial diffusivity {})", shown(*along)),
+        Intra::Cylinders { along, radii_um } => {
+            let radii: Vec<String> = radii_um.iter().map(f64::to_string).collect();
+            format!(
+                "cylinders {} (axial diffusivity {}, radii {} µm)",
+                citations.cite(CYLINDERS),
+                shown(*along),
+                radii.join(", ")
+            )
+        }
+        Intra::GammaCylinders { along, radii } => {
+            let radii: Vec<String> = radii
+                .iter()
+                .map(|g| format!("shape {}, scale {} µm", g.shape, g.scale_um))
+                .collect();
+            format!(
+                "cylinders {} of gamma-distributed radii (axial diffusivity {}; {})",
+                citations.cite(CYLINDERS),
+                shown(*along),
+                radii.join("; ")
+            )
+        }
+    }];
+    if !model.extra.is_empty() {
+        let radial = list(&mut model.extra.iter().map(|z| z.across));
+        parts.push(format!("zeppelins around them (radial {radial})"));
+    }
+    if !model.free.is_empty() {
+        let free = list(&mut model.free.iter().copied());
+        parts.push(format!("isotropic water ({free})"));
+    }
+    format!(
+        "{} {}, in 10⁻³ mm²/s",
+        parts.join(", "),
+        citations.cite(PARTS)
+    )
+}
+
+fn steering(params: &Params, citations: &mut Citations) -> String {
+    let mut text = String::new();
+    if params.lasso > 0.0 {
+        let _ = write!(
+            text,
+            ", with a penalty of the sum of weights ({} of the one that leaves none)",
+            params.lasso
+        );
+    }
+    if params.group > 0.0 {
+        let _ = write!(
+            text,
+            ", with a penalty of bundles {} ({} of the one that leaves none)",
+            citations.cite(GROUPS),
+            params.group
+        );
+    }
+    if let Some(mm) = params.blur_mm {
+        let _ = write!(text, ", each spread over a disc of {mm} mm radius");
+    }
+    let switches = params.switches;
+    let off = [
+        (switches.merge_b0, "b = 0 volumes kept apart"),
+        (switches.normalise_signal, "signals as they are"),
+        (switches.normalise_kernels, "kernels as they are"),
+    ];
+    for (_, words) in off.iter().filter(|(on, _)| !on) {
+        let _ = write!(text, ", {words}");
+    }
+    text
+}

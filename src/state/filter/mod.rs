@@ -1,0 +1,11 @@
+//! The feature filter.
+
+pub(in crate::state) mod methods;
+pub(in crate::state) mod reach;
+pub mod recipe;
+pub(in crate::state) mod saved;
+mod types;
+pub(in crate::state) mod update;
+pub(in crate::state) mod working;
+
+pub use types::*;

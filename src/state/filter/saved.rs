@@ -1,0 +1,189 @@
+//! Weights of streamlines in a session: the weights, the maps, and all that they were fitted from.
+
+use crate::data::Volume;
+use crate::data::words::counted;
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::density::saved::{grid_of, saved_grid};
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
+use crate::state::recipes::weight_recipe;
+use crate::state::regions::saved::{Lacking, LackingWeights, leave_out};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{
+    Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights,
+};
+use crate::state::streamlines::lines_of;
+use crate::state::words::count;
+use std::sync::Arc;
+
+impl Lists<'_> {
+    /// The weights that a layer's streamlines have.
+    pub(in crate::state) fn weights(
+        &mut self,
+        document: &Document,
+        layer: &Layer,
+    ) -> Option<SavedWeights> {
+        let (weighed, values) = document.weighed_of(layer)?;
+        let lines = lines_of(layer)?;
+        Some(SavedWeights {
+            values: self.numbers(values),
+            current: weighed.of == lines.id(),
+            from: weighed.from.clone(),
+            figures: weighed.figures.clone(),
+            curve: weighed.curve.to_vec(),
+            lesions: weighed.lesions.clone(),
+        })
+    }
+
+    /// Weights of the opened session that cannot be read, as they were there.
+    pub(in crate::state) fn lacking_weights(
+        &mut self,
+        document: &Document,
+        layer: &Layer,
+    ) -> Option<SavedWeights> {
+        let lines = lines_of(layer)?.id();
+        let mut left_out = document.left_out.iter();
+        let (lacking, read) = left_out.find_map(|left| match &left.what {
+            Lacking::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
+                Some((w, &left.read))
+            }
+            _ => None,
+        })?;
+        let mut saved = lacking.saved.clone();
+        saved.values = self.known_numbers(read, saved.values)?;
+        Some(saved)
+    }
+
+    pub(in crate::state) fn weight_map(&mut self, made: &MapOf, volume: &Volume) -> SavedWeightMap {
+        SavedWeightMap {
+            of: made.of.0,
+            map: made.map.clone(),
+            grid: saved_grid(&volume.grid),
+            values: self.numbers(&Arc::from(volume.frame(0))),
+        }
+    }
+}
+
+pub(in crate::state) fn left_out(layer: &SavedLayer, why: &str) -> String {
+    format!("The weights of \"{}\" are left out: {why}", layer.name)
+}
+
+/// Gives a layer's streamlines the weights that a session has of them, if it has any. What cannot be is
+/// left out, and an error is the sentence about it.
+pub(in crate::state) fn attach(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    layer: &SavedLayer,
+) -> Result<(), String> {
+    let Some(saved) = &layer.weights else {
+        return Ok(());
+    };
+    put_on(document, read, layer, saved).map_err(|why| {
+        let id = LayerId(layer.id);
+        let lines = document.layer(id).and_then(|l| lines_of(l));
+        let lacking = LackingWeights {
+            layer: id,
+            of: layer.name.clone(),
+            lines: lines.map(|lines| lines.id()),
+            saved: (**saved).clone(),
+        };
+        leave_out(document, read, Lacking::Weights(Box::new(lacking)), why);
+        let left = document.left_out.last();
+        left.map_or_else(String::new, |left| left.sentence())
+    })
+}
+
+/// An error is the end of a sentence.
+fn put_on(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    saved: &SavedWeights,
+) -> Result<(), String> {
+    let id = LayerId(layer.id);
+    let values = read.numbers.get(saved.values);
+    let values = values.ok_or("the session has none of this number")?;
+    let values = values.clone().map_err(|unread| unread.why)?;
+    let lines = document.layer(id).and_then(|l| lines_of(l)).cloned();
+    let lines = lines.ok_or("there are no streamlines")?;
+    if lines.len() != values.len() {
+        return Err(format!(
+            "they are of {}, and there are {}",
+            counted(values.len(), "streamline"),
+            count(lines.len() as u64)
+        ));
+    }
+    let before = lines.id();
+    let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
+    let weighed = Weighed {
+        // Weights are not of what was edited since.
+        of: match saved.current {
+            true => weighted.id(),
+            false => crate::data::DataId::fresh(),
+        },
+        lines: before,
+        from: saved.from.clone(),
+        figures: saved.figures.clone(),
+        curve: saved.curve.clone().into(),
+        sorted: sorted(&values),
+        lesions: saved.lesions.clone(),
+    };
+    document.weighed.insert(id, Arc::new(weighed));
+    document.edit_layer(id, |l| l.content = Content::Tractogram(weighted));
+    Ok(())
+}
+
+/// Puts weights into a document whose streamlines are there.
+pub(in crate::state) fn put(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+) {
+    document.filter = saved.filter.clone().sound();
+    for layer in &saved.layers {
+        if document.layer(LayerId(layer.id)).is_none() {
+            continue;
+        }
+        // What is said of that is said with all that is left out.
+        let _ = attach(document, read, layer);
+    }
+}
+
+/// Maps of streamlines that have weights.
+pub(in crate::state) fn make(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Option<Result<Layer, String>> {
+    match &layer.from {
+        Origin::Weights(from) => Some(map(document, read, layer, from)),
+        _ => None,
+    }
+}
+
+/// The layer, of which the document then knows what it is a map of.
+fn map(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    saved: &SavedWeightMap,
+) -> Result<Layer, String> {
+    let of = LayerId(saved.of);
+    let grid = grid_of(&saved.grid)?;
+    let values = read.numbers.get(saved.values);
+    let values = values.ok_or("the session has no values of it")?;
+    let values = values.clone().map_err(|unread| unread.why)?;
+    if values.len() != grid.voxel_count() {
+        return Err("it has another number of voxels than its grid".to_owned());
+    }
+    let from = document.weighed.get(&of).map(|w| w.from.clone());
+    let from = from.ok_or("its streamlines are not there")?;
+    let recipe = weight_recipe(document, of, &from, 0.0).ok_or("its scan is not there")?;
+    let content = Content::Image(Volume::scalar(grid, values.to_vec()));
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    let id = LayerId(layer.id);
+    let map = saved.map.clone();
+    document.weight_maps.insert(id, MapOf { of, map });
+    Ok(Layer::new(id, name, content, display, recipe))
+}

@@ -1,0 +1,523 @@
+//! Filtering: what is asked of the streamlines and the scan, and what comes of it.
+
+mod put;
+mod sums;
+mod told;
+
+pub use crate::state::filter::update::told::told;
+use crate::state::pathways;
+
+use crate::data::Tractogram;
+use crate::data::words::counted;
+use crate::jobs::{
+    CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
+};
+use crate::solvers::commit::Params;
+use crate::solvers::commit::solver::{Curve, Ended};
+use crate::solvers::tensor_fit;
+use crate::state::action::Phase;
+use crate::state::document::{Content, LayerId};
+use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+use crate::state::filter::{
+    Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
+    WeightMap,
+};
+use crate::state::session::{Exports, GuideStep, Severity};
+use crate::state::streamlines::lines_of;
+use crate::state::streamlines::update::keep_marked;
+pub(in crate::state) use crate::state::update::{edit, exported};
+use crate::state::{Document, Effect, State, Task};
+use std::path::PathBuf;
+
+const NONE_YET: &str = "There are no weights yet: run the fit first";
+
+pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
+    match action {
+        FilterAction::Tractogram(id) => {
+            edit(state, "Streamlines to filter", false, |d| {
+                d.filter.tractogram = Some(id);
+                d.edit_layer(id, |l| l.display.visible = true);
+            });
+        }
+        FilterAction::TakeLive => {
+            crate::state::track::kept::keep(state);
+            let kept = state.session.selected_layer;
+            state.document.filter.tractogram = kept.or(state.document.filter.tractogram);
+        }
+        FilterAction::Scan(id) => {
+            edit(state, "Scan to explain", false, |d| {
+                d.filter.scan = Some(id)
+            });
+        }
+        FilterAction::Mask(id) => edit(state, "Mask of the fit", false, |d| d.filter.mask = id),
+        FilterAction::Peaks(id) => edit(state, "Peaks", false, |d| d.filter.peaks = id),
+        FilterAction::Params { params, phase } => {
+            edit(state, "Model of the signal", phase == Phase::Live, |d| {
+                d.filter.params = params;
+            });
+        }
+        FilterAction::Times { times, phase } => {
+            edit(state, "Gradient timing", phase == Phase::Live, |d| {
+                d.filter.times = times;
+            });
+        }
+        FilterAction::ReadScheme(path) => {
+            state.session.forget_failures(Slot::Load);
+            let explained = state.document.explained();
+            let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
+            let request = Request::ReadScheme(ReadScheme { path, gradients });
+            effects.push(Effect::submit(request));
+        }
+        FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),
+        FilterAction::RunAnew => run(state, Aim::Weights, Without::Nobody, true, effects),
+        FilterAction::Stop => effects.push(Effect::Cancel(Slot::Commit)),
+        FilterAction::Show(shown) => {
+            let Some(id) = weighed(state) else {
+                return state.session.say(Severity::Information, NONE_YET);
+            };
+            edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
+        }
+        FilterAction::Cut { least, phase } => cut(state, least, phase),
+        FilterAction::ShowGroup(group) => show_group(state, group),
+        FilterAction::ShowMap(map) => show_map(state, map.as_ref()),
+        FilterAction::Lesion(what) => lesion(state, what, effects),
+        FilterAction::Keep => keep(state, effects),
+        FilterAction::Save { what, path } => {
+            exported(state, Exports::TRACKS, &path, effects);
+            save(state, &what, path, effects);
+        }
+    }
+}
+
+/// The layer whose weights are looked at.
+fn weighed(state: &State) -> Option<LayerId> {
+    let (layer, _) = state.document.filtered()?;
+    state.document.weighed_of(layer).map(|_| layer.id)
+}
+
+fn cut(state: &mut State, least: f32, phase: Phase) {
+    let Some(id) = weighed(state) else {
+        return;
+    };
+    edit(state, "Cut of weights", phase == Phase::Live, |d| {
+        d.filter.cut = least.max(0.0);
+        let shown = match d.shown_by_weight(id) {
+            Shown::Before => Shown::After,
+            shown => shown,
+        };
+        d.show_by_weight(id, shown);
+    });
+    if phase == Phase::Done {
+        state.session.guide_done(GuideStep::Weigh);
+    }
+}
+
+fn show_group(state: &mut State, group: Option<String>) {
+    let Some((layer, _)) = state.document.filtered() else {
+        return;
+    };
+    let id = layer.id;
+    edit(state, "Show a bundle", false, |d| d.show_group(id, group));
+}
+
+/// One map over the images; none: the images as they were below them.
+fn show_map(state: &mut State, map: Option<&WeightMap>) {
+    let Some((layer, _)) = state.document.filtered() else {
+        return;
+    };
+    let of = layer.id;
+    edit(state, "Show a map", false, |d| {
+        let maps: Vec<(LayerId, bool)> = d
+            .weight_maps
+            .iter()
+            .filter(|(_, m)| m.of == of)
+            .map(|(id, m)| (*id, Some(&m.map) == map))
+            .collect();
+        for (id, shown) in maps {
+            d.edit_layer(id, |l| l.display.visible = shown);
+        }
+    });
+}
+
+/// All that is built before a fit follows from.
+pub fn key(state: &State) -> Option<FilterKey> {
+    let document = &state.document;
+    let (_, lines) = document.filtered()?;
+    let (_, scan, _) = document.explained()?;
+    let params = document.filter_params();
+    let timed = params.model.needs_timing();
+    Some(FilterKey {
+        lines: lines.clone(),
+        scan: scan.id(),
+        mask: document.filter_mask().map(|(_, mask)| mask.id()),
+        peaks: document.filter_peaks().map(|(_, volume)| volume.id()),
+        timing: if timed {
+            document.filter.times.rows()
+        } else {
+            Vec::new()
+        },
+        params,
+        tensors: tensor_fit::Params::defaults_for(
+            document.explained().and_then(|(_, _, g)| g.map(|g| &**g)),
+        ),
+    })
+}
+
+/// A fit from no weights; an error is the end of a sentence.
+pub fn request(
+    document: &Document,
+    lines: &Tractogram,
+    from: &FitOf,
+) -> Result<FitCommit, &'static str> {
+    let layer = |id: LayerId| document.layer(id);
+    let scan = layer(from.scan).ok_or("its scan is not there")?;
+    let gradients = match &scan.content {
+        Content::Scan { gradients, .. } => gradients.clone(),
+        _ => None,
+    };
+    let mask = match from.mask {
+        None => None,
+        Some(id) => match layer(id).map(|l| &l.content) {
+            Some(Content::Mask(mask)) => Some(mask.clone()),
+            _ => return Err("its mask is not there"),
+        },
+    };
+    let peaks = match from.peaks {
+        None => None,
+        Some(id) => Some(
+            layer(id)
+                .and_then(|l| l.content.volume())
+                .ok_or("its peaks are not there")?
+                .clone(),
+        ),
+    };
+    Ok(FitCommit {
+        tractogram: lines.clone(),
+        scan: scan.content.volume().ok_or("its scan is no image")?.clone(),
+        gradients,
+        timing: from.times.rows(),
+        mask,
+        peaks,
+        tensors: from.tensors.clone(),
+        params: from.params.clone(),
+        prepared: None,
+        start: StartFrom::Zero,
+        without: Without::Nobody,
+        left: None,
+        before: None,
+        curve: Curve::default(),
+    })
+}
+
+fn of(state: &State, key: &FilterKey) -> Option<FitOf> {
+    let document = &state.document;
+    Some(FitOf {
+        scan: document.explained()?.0.id,
+        mask: document.filter_mask().map(|(layer, _)| layer.id),
+        peaks: document.filter_peaks().map(|(layer, _)| layer.id),
+        times: match key.timing.is_empty() {
+            true => Times::Unknown,
+            false => document.filter.times.clone(),
+        },
+        params: key.params.clone(),
+        tensors: key.tensors.clone(),
+    })
+}
+
+fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut Vec<Effect>) {
+    if let Some(why) = state.cannot_filter() {
+        return state.session.refused(Slot::Commit, why);
+    }
+    if state.is_filtering() {
+        return;
+    }
+    let id = state.document.filtered().map(|(layer, _)| layer.id);
+    let (Some(layer), Some(key)) = (id, key(state)) else {
+        return;
+    };
+    let Some(from) = of(state, &key) else {
+        return;
+    };
+    let mut request = match request(&state.document, &key.lines, &from) {
+        Ok(request) => request,
+        Err(why) => return state.session.refused(Slot::Commit, why.to_owned()),
+    };
+    request.without = without;
+    let reused = state.holds_fit();
+    let held = state.session.filter.held.as_ref();
+    let mut running = key.clone();
+    if let Some(held) = held.filter(|_| reused) {
+        request.prepared = Some(held.prepared.clone());
+        if !anew {
+            request.start = StartFrom::Fit(held.x.clone());
+        }
+        let last = state.document.weighed.get(&layer).filter(|_| !anew);
+        let penalties = |p: &Params| (p.lasso, p.group);
+        let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+        // The run begins with the value that the last one ended with.
+        if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
+            request.curve = Curve::after(before);
+        }
+        if !held.key.lines.same_lines(&key.lines) {
+            let whole = held.key.lines.clone();
+            request.left = Some(std::mem::replace(&mut request.tractogram, whole));
+            running.lines = held.key.lines.clone();
+        }
+        if matches!(aim, Aim::Lesion(_)) {
+            request.before = Some(held.rmse.clone());
+        }
+    }
+    if matches!(aim, Aim::Lesion(_)) && !reused {
+        let sentence =
+            "The fit that a bundle is taken out of says what the bundle adds: run the fit first";
+        return state.session.say(Severity::Information, sentence);
+    }
+    let working = &mut state.session.filter;
+    if !reused {
+        // Room for the next.
+        working.held = None;
+    }
+    working.failed = None;
+    working.running = Some(Running {
+        layer,
+        aim,
+        key: running,
+        from,
+        before: before(&request.curve),
+        curve: request.curve.clone(),
+    });
+    state.session.status.clear();
+    state.session.forget_failures(Slot::Commit);
+    effects.push(Effect::submit(Request::Commit(Box::new(request))));
+}
+
+/// Values that a curve has before its run.
+fn before(curve: &Curve) -> usize {
+    curve.values().len()
+}
+
+/// Fits the others without some streamlines.
+fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
+    let Some((layer, lines)) = state.document.filtered() else {
+        return;
+    };
+    let (id, n) = (layer.id, lines.len());
+    let named = match &what {
+        Lesioned::Group(name) => lines.groups.get(name).map(|members| {
+            let mut marks = vec![false; n];
+            for member in members.iter() {
+                marks[*member as usize] = true;
+            }
+            (name.clone(), Without::Marked(marks.into()))
+        }),
+        Lesioned::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
+            let name = match chosen.count {
+                1 => "the chosen streamline".to_owned(),
+                many => counted(many, "chosen streamline"),
+            };
+            (name, Without::Marked(chosen.marks.0.clone()))
+        }),
+        Lesioned::Region(region) => state.document.region(*region).map(|r| {
+            (
+                format!("what passes {}", r.name),
+                Without::Through((**r).clone()),
+            )
+        }),
+        Lesioned::Pathway(of) => pathways::update::one(state, *of).map(|(found, epsilon, name)| {
+            (
+                format!("what passes {name}"),
+                Without::Along(found, epsilon),
+            )
+        }),
+    };
+    let Some((name, without)) = named else {
+        let sentence = "There is nothing to leave out: choose streamlines, or place a region";
+        return state.session.say(Severity::Information, sentence);
+    };
+    run(state, Aim::Lesion(name), without, false, effects);
+}
+
+/// What the cut leaves, as a layer.
+fn keep(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(id) = weighed(state) else {
+        return state.session.say(Severity::Information, NONE_YET);
+    };
+    let marks = marks(state, id);
+    keep_marked(state, id, &marks, effects);
+}
+
+/// Marks the streamlines of a layer that the cut leaves.
+fn marks(state: &State, id: LayerId) -> Vec<bool> {
+    let least = state.document.filter.least();
+    let layer = state.document.layer(id);
+    let weights = layer.and_then(|l| state.document.weighed_of(l));
+    let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));
+    weights.map_or_else(Vec::new, Iterator::collect)
+}
+
+fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<Effect>) {
+    let found = weighed(state).and_then(|id| state.document.layer(id).cloned());
+    let Some(layer) = found else {
+        return state.session.say(Severity::Information, NONE_YET);
+    };
+    let Some(tractogram) = lines_of(&layer).cloned() else {
+        return;
+    };
+    let command = told(state).map_or_else(String::new, |r| r.command());
+    let only = match what {
+        FilterFile::Kept => Some(marks(state, layer.id).into()),
+        _ => None,
+    };
+    let effect = match what {
+        FilterFile::Weights => Effect::submit(SaveValues {
+            tractogram,
+            name: WEIGHT.to_owned(),
+            path,
+        }),
+        FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
+            tractogram: crate::state::track::kept::with_grid(state, tractogram),
+            only,
+            path,
+            command,
+            // The dialog has asked.
+            replace: true,
+        }),
+        FilterFile::Map(map) => {
+            let Some(found) = state.document.weight_map(layer.id, map) else {
+                return;
+            };
+            let Some(volume) = found.content.volume().cloned() else {
+                return;
+            };
+            Effect::submit(SaveVolume {
+                from: None,
+                volume,
+                path,
+                command,
+            })
+        }
+    };
+    effects.push(effect);
+    state.session.guide_done(GuideStep::Save);
+}
+
+/// Asks what a fit would take and what bundles explain, and fits what was edited anew.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    // No step: what is seen of the streamlines follows from the task that is looked at.
+    if state.view.task != Task::Filter {
+        return state.document.put_weights_away();
+    }
+    state.document.bring_weights_back();
+    let wanted_key = key(state);
+    if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
+        let from = of(state, &key);
+        let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
+        let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
+        effects.extend(request.map(Effect::submit));
+    }
+    if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
+        again(state, &key, effects);
+    }
+    sums::follow(state, effects);
+}
+
+/// Fits what was edited from the last weights.
+fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
+    let Some((layer, lines)) = state.document.filtered() else {
+        return;
+    };
+    let id = layer.id;
+    // Fewer than were fitted, and none of them weighed as it is now.
+    let old = state.document.weighed_of(layer);
+    let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
+    let held = state.session.filter.held.as_ref();
+    let fewer = held.is_some_and(|held| {
+        let some = !lines.is_empty() && lines.len() < held.key.lines.len();
+        held.layer == id && held.key.same_model(key) && some
+    });
+    if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
+        run(state, Aim::Again, Without::Nobody, false, effects);
+    }
+}
+
+/// Whether tensors are being fitted, which the next fit may ask for.
+fn fitting(state: &State) -> bool {
+    state.session.fitting.is_some()
+}
+
+pub fn needs(state: &mut State, needs: CommitNeeds) {
+    state.session.filter.needs.finish(needs);
+    state.session.filter.refused = None;
+}
+
+/// It cannot run as asked, and why.
+pub fn refused(state: &mut State, why: String) {
+    let working = &mut state.session.filter;
+    working.refused = working.needs.running().map(|key| (key.clone(), why));
+    working.needs.fail();
+}
+
+pub fn scheme(state: &mut State, scheme: Scheme) {
+    let said = format!("Timing of {}", counted(scheme.timing.len(), "volume"));
+    let times = Times::Scheme {
+        path: scheme.path,
+        rows: scheme.timing,
+    };
+    edit(state, "Gradient timing", false, |d| d.filter.times = times);
+    state.session.status = said;
+    for note in scheme.notes {
+        state.session.say(Severity::Warning, note);
+    }
+}
+
+/// Weights are there, those of a fit that was stopped as well.
+pub fn done(state: &mut State, committed: Committed) {
+    let Some(running) = state.session.filter.running.take() else {
+        return;
+    };
+    let iterations = running.before as u64 + u64::from(committed.fit.iterations);
+    let stopped = committed.fit.ended == Ended::Cancelled;
+    learn(state, &running, &committed);
+    let said = match running.aim.clone() {
+        Aim::Weights | Aim::Again => put::weights(state, running, committed),
+        Aim::Lesion(name) => put::lesion(state, &running, name, &committed),
+    };
+    if let Some(said) = said {
+        let said = match stopped {
+            true => format!(
+                "Stopped after {}: not converged, weights kept",
+                counted(iterations as usize, "iteration")
+            ),
+            false => said,
+        };
+        state.session.status_about.task = Some((Task::Filter, said.clone()));
+        state.session.status = said;
+    }
+}
+
+/// How fast this machine is, for the next estimate.
+fn learn(state: &mut State, running: &Running, committed: &Committed) {
+    /// Fewer say little.
+    const ENOUGH: u32 = 5;
+    let working = &mut state.session.filter;
+    let Some((key, needs)) = working.needs.shown() else {
+        return;
+    };
+    if *key == running.key && committed.fit.iterations >= ENOUGH {
+        let expected = needs.expected.iteration_s * f64::from(committed.fit.iterations);
+        working.pace = Some(committed.fit_ms * 1e-3 / expected.max(1e-9));
+    }
+}
+
+/// It could not be done, and why.
+pub fn failed(state: &mut State, why: String) {
+    let working = &mut state.session.filter;
+    working.running = None;
+    working.failed = Some(why);
+}
+
+/// The user stopped it before there was a weight.
+pub fn stopped(state: &mut State) {
+    state.session.filter.running = None;
+    "Stopped before there were weights".clone_into(&mut state.session.status);
+}

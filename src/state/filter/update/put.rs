@@ -1,0 +1,260 @@
+//! What a fit leaves in the document: weights of the streamlines, maps, what a bundle adds.
+
+use crate::data::Volume;
+use crate::data::appearance::ColourMap;
+use crate::data::appearance::Interpolation;
+use crate::data::words::counted;
+use crate::jobs::Committed;
+use crate::state::document::{Content, Layer, LayerId, LineColouring};
+use crate::state::filter::{
+    Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
+};
+use crate::state::recipes::weight_recipe;
+use crate::state::session::Severity;
+use crate::state::streamlines::lines_of;
+use crate::state::update::{changed, edit};
+use crate::state::words::{THIN, count};
+use crate::state::{Display, Document, Recipe, State, defaults};
+use std::sync::Arc;
+
+const CHANGED: &str =
+    "The streamlines were changed while they were weighed, so the weights were dropped: run again";
+
+fn figures(committed: &Committed, streamlines: usize) -> Figures {
+    let (fit, prepared) = (&committed.fit, &committed.prepared);
+    let dictionary = &prepared.dictionary;
+    let counts = dictionary.counts;
+    let lengths = dictionary.lengths_mm();
+    let mut rest: Vec<f64> = lengths;
+    for members in committed.whole.groups.values() {
+        members.iter().for_each(|m| rest[*m as usize] = 0.0);
+    }
+    let each = fit.weights.iter().zip(&rest);
+    Figures {
+        streamlines: streamlines as u64,
+        outside: counts.outside,
+        single_points: counts.single_points,
+        not_finite: counts.not_finite,
+        segments: dictionary.segments.len() as u64,
+        voxels: dictionary.voxels.len() as u64,
+        samples: prepared.samples.count() as u64,
+        iterations: fit.iterations,
+        ended: fit.ended,
+        objective: fit.objective,
+        kkt: fit.kkt,
+        rmse: fit.rmse,
+        prepare_ms: committed.prepare_ms,
+        fit_ms: committed.fit_ms,
+        bundles: fit.bundles.clone(),
+        rest: each.map(|(w, mm)| f64::from(*w) * mm).sum(),
+    }
+}
+
+/// The maps that a fit has: none of a compartment that it had not.
+fn maps(committed: &Committed) -> Vec<(WeightMap, Volume)> {
+    let shape = committed.prepared.operator.shape();
+    let maps = &committed.fit.maps;
+    let several = shape.extra > 0 || shape.free > 0;
+    let all = [
+        (several, WeightMap::Intra, &maps.intra),
+        (shape.extra > 0, WeightMap::Extra, &maps.extra),
+        (shape.free > 0, WeightMap::Free, &maps.free),
+        (true, WeightMap::Error, &maps.rmse),
+    ];
+    let there = all.into_iter().filter(|(there, ..)| *there);
+    there
+        .map(|(_, map, volume)| (map, volume.clone()))
+        .collect()
+}
+
+pub(in crate::state) fn weights(
+    state: &mut State,
+    running: Running,
+    committed: Committed,
+) -> Option<String> {
+    let id = running.layer;
+    let layer = state.document.layer(id).cloned();
+    let lines = layer.as_ref().and_then(|l| lines_of(l)).cloned();
+    let lines = lines.filter(|lines| lines.id() == committed.tractogram);
+    let fit = &committed.fit;
+    let mut key = running.key;
+    key.lines = committed.whole.clone();
+    state.session.filter.held = Some(Held {
+        layer: id,
+        key,
+        prepared: committed.prepared.clone(),
+        x: fit.x.clone(),
+        weights: fit.weights.clone(),
+        rmse: fit.maps.rmse.clone(),
+        objective: fit.objective,
+        error: fit.rmse,
+    });
+    let by_itself = running.aim == Aim::Again;
+    let Some(lines) = lines else {
+        if !by_itself {
+            state.session.say(Severity::Information, CHANGED);
+        }
+        return None;
+    };
+    let sorted = sorted(&committed.weights);
+    let kept = sorted.len();
+    let all = lines.len();
+    let known = state.document.weighed.get(&id);
+    // What some add was told of these streamlines and this model.
+    let same = known.filter(|w| w.from == running.from && w.of == lines.id());
+    let before = state.document.without_weights(id, lines.id());
+    let weighted = lines
+        .renewed()
+        .with_per_streamline(WEIGHT, committed.weights.clone());
+    let weighed = Arc::new(Weighed {
+        of: weighted.id(),
+        lines: before,
+        from: running.from,
+        figures: figures(&committed, all),
+        curve: committed.curve.clone().into(),
+        sorted,
+        lesions: same.map_or_else(Vec::new, |w| w.lesions.clone()),
+    });
+    let maps = maps(&committed);
+    let first = known.is_none();
+    let put = |d: &mut Document| {
+        let (low, high) = weighed.window();
+        d.edit_layer(id, |layer| {
+            layer.content = Content::Tractogram(weighted);
+            let display = &mut layer.display;
+            if first {
+                (display.line_colouring, display.colour_map) =
+                    (LineColouring::Weight, ColourMap::Magma);
+            }
+            if display.line_colouring == LineColouring::Weight {
+                display.window = (low, high);
+            }
+            display.visible = true;
+        });
+        let from = weighed.from.clone();
+        // What an earlier model had and this one has not.
+        let stays = |map: &WeightMap| match map {
+            WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
+            of_fit => maps.iter().any(|(map, _)| map == of_fit),
+        };
+        let gone = d.weight_maps.iter();
+        let gone = gone.filter(|(_, m)| m.of == id && !stays(&m.map));
+        let gone: Vec<LayerId> = gone.map(|(id, _)| *id).collect();
+        d.weighed.insert(id, weighed);
+        d.layers.retain(|l| !gone.contains(&l.id));
+        for (map, volume) in maps {
+            put_map(d, id, map, volume, &from);
+        }
+        let shown = match d.shown_by_weight(id) {
+            Shown::Before if first => Shown::After,
+            shown => shown,
+        };
+        d.show_by_weight(id, shown);
+    };
+    match by_itself {
+        // What the edit led to goes with it.
+        true => {
+            put(&mut state.document);
+            changed(state);
+        }
+        false => edit(state, "Fit weights", false, put),
+    }
+    Some(format!(
+        "{} of {} have a weight",
+        count(kept as u64),
+        counted(all, "streamline")
+    ))
+}
+
+/// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
+fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitOf) {
+    let recipe = weight_recipe(document, of, from, 0.0).unwrap_or(Recipe::NoCommand {
+        region: String::new(),
+    });
+    let window = window(&map, &volume);
+    if let Some(known) = document.weight_map(of, &map).map(|l| l.id) {
+        document.edit_layer(known, |l| {
+            (l.content, l.recipe) = (Content::Image(volume), recipe);
+            l.display.window = window;
+        });
+        return;
+    }
+    let id = LayerId(document.fresh_id());
+    let streamlines = document.layers.iter().filter(|l| lines_of(l).is_some());
+    let name = match streamlines.count() {
+        0 | 1 => map.name(),
+        _ => {
+            let whose = document.layer(of).map_or("", |l| &l.name);
+            format!("{} · {whose}", map.name())
+        }
+    };
+    let display = Display {
+        visible: false,
+        colour_map: colours(&map),
+        // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
+        interpolation: Interpolation::Nearest,
+        ..defaults::image_display(window)
+    };
+    let layer = Layer::new(id, name, Content::Image(volume), display, recipe);
+    let image = |l: &Arc<Layer>| lines_of(l).is_none();
+    let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
+    document.layers.insert(at, Arc::new(layer));
+    document.weight_maps.insert(id, MapOf { of, map });
+}
+
+fn colours(map: &WeightMap) -> ColourMap {
+    match map {
+        WeightMap::Intra | WeightMap::Extra | WeightMap::Free => ColourMap::Viridis,
+        WeightMap::Error => ColourMap::Cividis,
+        WeightMap::Worse(_) => ColourMap::Diverging,
+    }
+}
+
+/// Shares run from 0 to 1, errors from 0, changes as far down as up.
+fn window(map: &WeightMap, volume: &Volume) -> (f32, f32) {
+    match map {
+        WeightMap::Intra | WeightMap::Extra | WeightMap::Free => (0.0, 1.0),
+        WeightMap::Error => (0.0, volume.percentiles(0, 0.01, 0.99).1.max(1e-6)),
+        WeightMap::Worse(_) => {
+            let (low, high) = volume.percentiles(0, 0.01, 0.998);
+            let most = high.max(-low).max(1e-6);
+            (-most, most)
+        }
+    }
+}
+
+pub(in crate::state) fn lesion(
+    state: &mut State,
+    running: &Running,
+    name: String,
+    committed: &Committed,
+) -> Option<String> {
+    let id = running.layer;
+    let held = state.session.filter.held.as_ref();
+    let before = held.map(|held| (held.objective, held.error))?;
+    let weighed = state.document.weighed.get(&id).cloned()?;
+    let fit = &committed.fit;
+    let lesion = Lesion {
+        name: name.clone(),
+        streamlines: committed.without as u64,
+        objective: [before.0, fit.objective],
+        rmse: [before.1, fit.rmse],
+        there: committed.there,
+        ended: fit.ended,
+    };
+    let said = format!(
+        "Without {name} the fit error in its voxels is {:.1}{THIN}% higher",
+        lesion.percent().max(0.0)
+    );
+    edit(state, "Virtual lesion", false, |d| {
+        let mut weighed = (*weighed).clone();
+        weighed.lesions.retain(|l| l.name != name);
+        weighed.lesions.push(lesion);
+        let from = weighed.from.clone();
+        d.weighed.insert(id, Arc::new(weighed));
+        if let Some(worse) = committed.worse.clone() {
+            put_map(d, id, WeightMap::Worse(name), worse, &from);
+        }
+    });
+    Some(said)
+}

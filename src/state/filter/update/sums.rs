@@ -1,0 +1,107 @@
+//! Bundles that are no groups of the streamlines' file: what passes a region, what the filter leaves.
+
+use crate::data::{Region, Role, Tractogram};
+use crate::jobs::{Request, SumBundles};
+use crate::solvers::tractogram::selection::Rules;
+use crate::state::filter::update::request;
+use crate::state::filter::{Apart, FitOf, SumKey, weight};
+use crate::state::streamlines::update::{regions, rules};
+use crate::state::streamlines::{Same, Sieve, Use};
+use crate::state::{Document, Effect, LayerId, State};
+
+/// Asks for their sums, and where the streamlines run, once there are weights.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.is_filtering() {
+        return;
+    }
+    let document = &state.document;
+    let looked_at = document.filtered();
+    let found = looked_at.and_then(|(layer, lines)| {
+        let (weighed, weights) = document.weighed_of(layer)?;
+        let fit = request(document, lines, &weighed.from).ok()?;
+        Some((layer.id, &weighed.from, weights.clone(), fit))
+    });
+    let Some((id, from, weights, fit)) = found else {
+        state.session.filter.sums.ask(None);
+        return;
+    };
+    let Some((key, rules)) = rows(state, id, &fit.tractogram, from) else {
+        return;
+    };
+    let working = &mut state.session.filter;
+    let held = working.held.as_ref();
+    let held = held.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
+    let summed = working.sums.shown();
+    let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
+    let course = held.map(|h| h.prepared.dictionary.clone());
+    let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
+    if working.sums.ask(Some(key)).is_some() {
+        let wanted = SumBundles {
+            fit,
+            weights,
+            course,
+            rules,
+        };
+        effects.push(Effect::submit(Request::SumBundles(Box::new(wanted))));
+    }
+}
+
+/// The bundles, and what each is; `None` while values are on their way that the filter asks for.
+fn rows(
+    state: &State,
+    id: LayerId,
+    lines: &Tractogram,
+    from: &FitOf,
+) -> Option<(SumKey, Vec<Rules>)> {
+    let document = &state.document;
+    let mut key = SumKey {
+        of: lines.id(),
+        from: from.clone(),
+        rows: Vec::new(),
+        regions: Vec::new(),
+        sieve: None,
+    };
+    let mut all = Vec::new();
+    for region in document.regions.iter().filter(|r| r.role != Role::Mask) {
+        key.rows.push(Apart::Region(region.id));
+        let shape = Same(region.shape.clone());
+        key.regions.push((region.id, Use::Include, shape));
+        all.push(Rules {
+            regions: vec![Region {
+                role: Role::Include,
+                ..(**region).clone()
+            }],
+            ..Rules::default()
+        });
+    }
+    if let Some(sieve) = apart(document, id) {
+        let rules = rules(state, &sieve, lines)?;
+        // What passes one region has a row already.
+        let one = rules.regions.len() < 2 && !rules.by_ends;
+        let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
+        let plain = Rules {
+            regions: Vec::new(),
+            by_ends: false,
+            ..rules.clone()
+        };
+        if !(plain.leaves_all() && one && rules.regions.iter().all(same)) {
+            let used = regions(state, &sieve).into_iter();
+            key.regions
+                .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
+            key.rows.push(Apart::Filter);
+            key.sieve = Some(sieve);
+            all.push(rules);
+        }
+    }
+    Some((key, all))
+}
+
+/// The filter of a layer's streamlines as it is without their weights and one group.
+fn apart(document: &Document, layer: LayerId) -> Option<Sieve> {
+    let sieve = document.bundle.sieve.as_ref();
+    let sieve = sieve.filter(|s| s.layer == layer)?;
+    let mut apart = sieve.clone();
+    apart.limits.retain(|l| l.column != weight());
+    apart.group = None;
+    Some(apart)
+}

@@ -1,0 +1,16 @@
+//! The command that makes weights and maps.
+
+use crate::state::filter::update::of;
+use crate::state::recipes::weight_recipe;
+use crate::state::{Recipe, State};
+
+/// The recipe of the weights that are shown, else of those that would be fitted now.
+pub fn told(state: &State) -> Option<Recipe> {
+    let (layer, _) = state.document.filtered()?;
+    let least = state.document.filter.least();
+    if let Some((weighed, _)) = state.document.weighed_of(layer) {
+        return weight_recipe(&state.document, layer.id, &weighed.from, least);
+    }
+    let from = of(state, &crate::state::filter::update::key(state)?)?;
+    weight_recipe(&state.document, layer.id, &from, 0.0)
+}

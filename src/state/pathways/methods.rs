@@ -1,0 +1,107 @@
+//! What is said of pathways.
+
+use crate::data::Role;
+use crate::jobs::FoundPathway;
+use crate::solvers::eikonal::LocalSolver;
+use crate::solvers::metric::Cost;
+use crate::state::methods::{Citations, named};
+use crate::state::pathways::Asked;
+use crate::state::{State, Task};
+use std::fmt::Write as _;
+
+const COST_FIELDS: &str = "Jeong WK, Fletcher PT, Tao R, Whitaker R (2007). Interactive visualization of volumetric \
+    white matter connectivity in DT-MRI using a parallel-hardware Hamilton–Jacobi solver. IEEE \
+    Transactions on Visualization and Computer Graphics 13:1480–1487.";
+const INVERSE: &str = "O'Donnell L, Haker S, Westin CF (2002). New approaches to estimation of white matter \
+    connectivity in diffusion tensor MRI: elliptic PDEs and geodesics in a tensor-warped space. Medical Image \
+    Computing and Computer-Assisted Intervention, LNCS 2488:459–466.";
+const ADJUGATE: &str = "Fuster A, Dela Haije T, Tristán-Vega A, Plantinga B, Westin CF, Florack L (2016). Adjugate \
+    diffusion tensors for geodesic tractography in white matter. Journal of Mathematical Imaging and Vision \
+    54:1–14.";
+const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative stencils for anisotropic diffusion. \
+    Journal of Mathematical Imaging and Vision 49:123–147.";
+
+/// Describes kept pathways, and the live one where it is shown; equal ones once.
+pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> String {
+    let kept = state.document.kept_pathways.iter();
+    let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon, Some(&*k.name))));
+    let live = state.final_pathway();
+    let live = live.filter(|_| state.view.task == Task::Pathways);
+    let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
+    let mut told: Vec<(&FoundPathway, f64, Vec<&str>)> = Vec::new();
+    for (found, epsilon, name) in kept.chain(live) {
+        let asked = Asked::of(found);
+        let alike =
+            |t: &&mut (&FoundPathway, f64, Vec<&str>)| t.1 == epsilon && Asked::of(t.0) == asked;
+        match told.iter_mut().find(alike) {
+            Some((.., names)) => names.extend(name),
+            None => told.push((found, epsilon, name.into_iter().collect())),
+        }
+    }
+    let mut text = String::new();
+    for (found, epsilon, names) in told {
+        let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        if !names.is_empty() {
+            let _ = write!(text, " {}:", names.join(", "));
+        }
+        text += &one(found, epsilon, citations);
+    }
+    text
+}
+
+fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String {
+    let params = &found.params;
+    // Numbers go up in the order of the text.
+    let equation = citations.cite(COST_FIELDS);
+    let metric = match params.metric.cost {
+        Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
+        Cost::Sharpened => format!(
+            "the inverse of the tensor sharpened to the power {}, its volume kept",
+            params.metric.alpha
+        ),
+        Cost::Isotropic => "a metric without direction".to_owned(),
+        Cost::Adjugate => format!("the adjugate tensor {}", citations.cite(ADJUGATE)),
+    };
+    let local = match params.local {
+        LocalSolver::Godunov6 => "an upwind scheme on 6 neighbours".to_owned(),
+        LocalSolver::HopfLax26 => "Hopf–Lax updates on 26 neighbours".to_owned(),
+        LocalSolver::Selling => {
+            format!(
+                "a scheme on Selling's decomposition {}",
+                citations.cite(SELLING)
+            )
+        }
+        LocalSolver::Hybrid => format!(
+            "the smaller of Hopf–Lax updates on 26 neighbours and a scheme on Selling's decomposition {}",
+            citations.cite(SELLING)
+        ),
+    };
+    let between = |role| named(&found.regions, role).unwrap_or_default();
+    let mut text = format!(
+        " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
+         with {metric}, by {local}, where the FA was at least {}",
+        between(Role::Seed),
+        between(Role::Target),
+        params.min_fa
+    );
+    for (role, word) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
+        if let Some(names) = named(&found.regions, role) {
+            let _ = write!(text, ", {word} {names}");
+        }
+    }
+    let _ = write!(
+        text,
+        ". The pathway holds the voxels whose cost exceeds the least ({:.3}) by up to {:.1} %{}: {:.2} ml; the \
+         cheapest path is {:.1} mm long with a mean FA of {:.3}.",
+        found.pathway.least,
+        epsilon * 100.0,
+        match epsilon < found.pathway.joined_from {
+            true => ", which do not join the regions at this width",
+            false => " and that join the regions",
+        },
+        found.volume_ml(epsilon),
+        found.path.total_mm(),
+        found.mean_fa
+    );
+    text
+}

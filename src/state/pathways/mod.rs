@@ -1,0 +1,10 @@
+//! The feature pathways.
+
+pub mod jobs;
+pub(in crate::state) mod methods;
+pub mod recipe;
+pub(in crate::state) mod saved;
+mod types;
+pub(in crate::state) mod update;
+
+pub use types::*;

@@ -1,0 +1,34 @@
+//! The command of a pathway.
+
+use crate::data::Role;
+use crate::io::quoted;
+use crate::parameters::arguments;
+use crate::solvers::pathway::{Params, Width};
+use crate::state::recipe::{FitRecipe, RegionSpec, path};
+use std::path::Path;
+
+/// `arcuate cost` for these regions.
+pub fn command(
+    fit: &FitRecipe,
+    regions: &[RegionSpec],
+    params: &Params,
+    epsilon: f64,
+    out: &Path,
+) -> String {
+    let mut text = format!("arcuate cost {}", fit.arguments());
+    for region in regions {
+        let name = match region.role {
+            Role::Seed => "from",
+            Role::Target => "to",
+            Role::Mask => "within",
+            Role::Exclude => "exclude",
+            // Have no part in it.
+            Role::Include | Role::Terminate | Role::Region => continue,
+        };
+        text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
+    }
+    text += &arguments(params);
+    text += &arguments(&params.metric);
+    text += &arguments(&Width { epsilon });
+    text + &format!(" --out {}", path(out))
+}

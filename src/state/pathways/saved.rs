@@ -1,0 +1,110 @@
+//! Kept pathways in a session: not the costs, but all that they are solved from.
+
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::document::{Basis, LayerId, MadeMask};
+use crate::state::pathways::{AmongPairs, KeptPathway, Settings};
+use crate::state::recipe::Source;
+use crate::state::regions::saved::{Lacking, leave_out, region};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{
+    SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource,
+};
+use std::sync::Arc;
+
+impl Lists<'_> {
+    pub(in crate::state) fn pathway(
+        &mut self,
+        document: &Document,
+        kept: &KeptPathway,
+    ) -> SavedPathway {
+        let regions = kept.regions.iter();
+        SavedPathway {
+            id: kept.id.0,
+            name: kept.name.clone(),
+            colour: kept.colour,
+            visible: kept.visible,
+            epsilon: kept.epsilon,
+            regions: regions.map(|r| self.region(document, r)).collect(),
+            basis: self.basis(&kept.basis),
+            params: kept.params,
+            compared: kept.compared,
+        }
+    }
+}
+
+/// What tensors were fitted from; an error is half a sentence.
+pub(in crate::state) fn basis(read: &ReadSession, saved: &SavedBasis) -> Result<Basis, String> {
+    let place = |number: usize| {
+        let found = read.files.get(number).map(|f| f.path.clone());
+        found.ok_or_else(|| format!("the session has no file {number}"))
+    };
+    let source = match &saved.source {
+        SavedSource::Head { seed } => Source::Phantom { seed: *seed },
+        SavedSource::Tensors { file, layout } => Source::Tensors {
+            file: place(*file)?,
+            layout: *layout,
+        },
+        SavedSource::File { file, gradients } => Source::File {
+            dwi: place(*file)?,
+            gradients: gradients
+                .iter()
+                .map(|n| place(*n))
+                .collect::<Result<_, _>>()?,
+        },
+    };
+    Ok(Basis {
+        source: source.with_turn(saved.turn),
+        mask: match &saved.mask {
+            SavedMask::Found => MadeMask::Found,
+            SavedMask::File(number) => MadeMask::File(place(*number)?),
+            SavedMask::Head => MadeMask::Head,
+        },
+        fit: saved.fit.clone(),
+    })
+}
+
+/// Puts them into a document whose layers are there.
+pub(in crate::state) fn put(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+) {
+    document.pathways = saved.pathways.clone().sound();
+    for one in &saved.kept_pathways {
+        let regions = one.regions.iter().map(|r| region(document, read, r));
+        let regions: Result<Vec<_>, String> = regions.collect();
+        let made = basis(read, &one.basis).and_then(|basis| Ok((basis, regions?)));
+        let sound = one.params.check().map_err(|e| e.to_string());
+        let (basis, regions) = match made.and_then(|made| sound.map(|()| made)) {
+            Ok(made) => made,
+            Err(why) => {
+                leave_out(document, read, Lacking::Pathway(Box::new(one.clone())), why);
+                continue;
+            }
+        };
+        let epsilon = one.epsilon;
+        let mut kept = KeptPathway {
+            id: LayerId(one.id),
+            name: one.name.clone(),
+            colour: one.colour,
+            visible: one.visible,
+            epsilon: match Settings::EPSILON.contains(&epsilon) {
+                true => epsilon,
+                false => document.pathways.epsilon,
+            },
+            basis,
+            regions,
+            params: one.params,
+            found: None,
+            compared: one.compared.and_then(AmongPairs::sound),
+        };
+        let taken = document.layer(kept.id).is_some()
+            || document.kept_pathways.iter().any(|k| k.id == kept.id);
+        document.reserve_ids(one.id.saturating_add(1).min(1 << 53));
+        if taken {
+            kept.id = LayerId(document.fresh_id());
+        }
+        document.kept_pathways.push(Arc::new(kept));
+    }
+}

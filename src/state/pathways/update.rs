@@ -1,0 +1,482 @@
+//! Pathways: asking for the one of the regions as they are, taking it in, keeping it.
+
+mod compare;
+mod follow;
+mod kept;
+
+pub use crate::state::pathways::update::compare::{compared, not_compared};
+pub use crate::state::pathways::update::follow::{follow, rest};
+pub use crate::state::pathways::update::kept::{find, kept_failed};
+use crate::state::track;
+
+use crate::data::region::RegionId;
+use crate::data::{DataId, Mask, Role, Shape};
+use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, Values};
+use crate::state::core::live::{Live, Order, Pace};
+use crate::state::document::LayerId;
+use crate::state::document::Unfiled;
+use crate::state::files::jobs::{SaveTractogram, SaveVolume};
+use crate::state::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::pathways::jobs::SavePathway;
+use crate::state::pathways::{
+    AmongPairs, Asked, HoverKey, KeptPathway, PathwayAction, PathwayFile, Settings, Standing,
+    Working, percent_joined,
+};
+use crate::state::recipe::FitRecipe;
+use crate::state::recipes;
+use crate::state::recipes::fit_recipe;
+use crate::state::session::{GuideStep, Severity};
+pub(in crate::state) use crate::state::update::{edit, exported};
+use crate::state::words::{fixed, took, with_unit};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task};
+use glam::DVec3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Changes the controls.
+pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+    let settings = settings.sound();
+    let was = &state.document.pathways;
+    if settings == *was {
+        // The hand that let go had moved all there was to move.
+        return if_done(state, phase);
+    }
+    let label = match was {
+        w if w.epsilon != settings.epsilon => "Pathway width",
+        w if w.params != settings.params => "Pathway metric",
+        w if w.transfer != settings.transfer => "Transfer function",
+        w if w.shown != settings.shown => "Shown cost",
+        _ => "Look of pathways",
+    };
+    if state.session.guide == Some(GuideStep::Width) && was.epsilon != settings.epsilon {
+        state.session.guide_done(GuideStep::Width);
+    }
+    let live = phase == Phase::Live;
+    edit(state, label, live, |d| d.pathways = settings);
+}
+
+/// The end of a drag that changes nothing more.
+fn if_done(state: &mut State, phase: Phase) {
+    if phase == Phase::Done {
+        state.history.close();
+    }
+}
+
+pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) {
+    match action {
+        PathwayAction::Set { settings, phase } => set(state, settings, phase),
+        PathwayAction::Keep => keep(state),
+        PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
+        PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
+        PathwayAction::Delete(id) => delete(state, id),
+        PathwayAction::Select(id) => {
+            state.session.pathways.selected = id;
+            if id.is_some() {
+                // Keys act on one thing.
+                let session = &mut state.session;
+                (session.selected_region, session.selected_layer) = (None, None);
+            }
+        }
+        PathwayAction::Save { of, what, path } => {
+            exported(state, what.kind(), &path, effects);
+            save(state, of, what, path, effects);
+        }
+        PathwayAction::Region { of, role } => {
+            if let Some((found, epsilon, name)) = one(state, of) {
+                let work = ForRegions::Pathway {
+                    found,
+                    epsilon,
+                    name,
+                    role,
+                };
+                effects.push(Effect::submit(Request::Regions(Box::new(work))));
+            }
+        }
+        PathwayAction::SwapEnds => {
+            swap(state);
+            track::update::retrack(state, false, effects);
+        }
+        PathwayAction::Hover(at) => hover(state, at, effects),
+        PathwayAction::SolveAgain => again(state),
+        PathwayAction::CompareAgain => {
+            state.session.pathways.not_compared = None;
+            state.session.pathways.compared.retry();
+        }
+        PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
+    }
+}
+
+/// A document is left with all that is on its way.
+pub fn leave(state: &mut State) {
+    let working = &mut state.session.pathways;
+    let left = working.left + usize::from(working.solving.is_some());
+    *working = Working {
+        left,
+        ..Working::default()
+    };
+}
+
+/// Whether the end of a kept pathway's job belongs to a document that was left.
+pub fn was_left(state: &mut State, slot: Slot) -> bool {
+    let left = &mut state.session.pathways.left;
+    let was = slot == Slot::Pathways && *left > 0;
+    *left -= usize::from(was);
+    was
+}
+
+/// Takes one in.
+pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
+    let found = Arc::new(found);
+    if let Some(id) = found.kept {
+        let id = LayerId(id);
+        state.session.pathways.solving = None;
+        let put = |document: &mut Document| {
+            for kept in &mut document.kept_pathways {
+                let as_asked = Asked {
+                    field: found.field,
+                    regions: kept.regions.clone(),
+                    params: kept.params,
+                };
+                if kept.id == id && kept.found.is_none() && as_asked == Asked::of(&found) {
+                    Arc::make_mut(kept).found = Some(found.clone());
+                }
+            }
+        };
+        state.history.documents_mut().for_each(put);
+        put(&mut state.document);
+        return;
+    }
+    let working = &mut state.session.pathways;
+    working.running = None;
+    working.known[usize::from(found.coarse)].clone_from(&found.known);
+    if found.coarse {
+        working.gave_way = false;
+    } else {
+        working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
+    }
+    let asked = Asked::of(&found);
+    let current = state.document.wanted_pathway().as_ref() == Some(&asked);
+    // While something is dragged a result lags a little.
+    if !(current || working.unsettled && asked.field == field(&state.document)) {
+        return;
+    }
+    let joined = percent_joined(found.pathway.joined_from);
+    let said = match found.coarse {
+        // On voxels of twice the size the pathway joins at another ε than in full.
+        true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),
+        false => format!(
+            "Solved in {}; joined from ε = {}",
+            took(wall_ms),
+            with_unit(&fixed(joined, 1), "%"),
+        ),
+    };
+    state.session.follows(said.clone());
+    // Without the undone step before it, which another task does not show.
+    state.session.status_about.task = Some((Task::Pathways, said));
+    let working = &mut state.session.pathways;
+    (working.live, working.wall_ms) = (Some(found), wall_ms);
+    working.hover = Live::default();
+}
+
+fn field(document: &Document) -> crate::data::DataId {
+    let tensors = document.tensors.as_ref();
+    tensors.map_or_else(crate::data::DataId::fresh, |t| t.field.id())
+}
+
+/// One was not found, and why.
+pub fn failed(state: &mut State, why: String) {
+    let working = &mut state.session.pathways;
+    let running = working.running.take();
+    match running {
+        Some((asked, true)) => (working.lost, working.gave_way) = (Some(asked), false),
+        Some((asked, false)) => {
+            working.live = None;
+            working.failed = Some((asked, why));
+        }
+        None => {}
+    }
+}
+
+/// The user stopped it.
+pub fn stopped(state: &mut State) {
+    let working = &mut state.session.pathways;
+    if let Some((asked, _)) = working.running.take() {
+        working.failed = Some((asked, "Stopped before it was solved".to_owned()));
+    }
+    (working.unsettled, working.gave_way) = (false, false);
+}
+
+/// Another backend: what was prepared belongs to the one before.
+pub fn moved(state: &mut State) {
+    let working = &mut state.session.pathways;
+    (working.known, working.pairs) = ([None, None], None);
+    working.compared.retry();
+    (working.full_ms, working.failed) = ([None, None], None);
+    working.unsolved.clear();
+}
+
+/// Asks again for what failed or was stopped.
+fn again(state: &mut State) {
+    state.session.pathways.failed = None;
+    state.session.pathways.unsolved.clear();
+}
+
+fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon: f64) -> Recipe {
+    match document.specs(&found.regions) {
+        Err(Unfiled(region)) => Recipe::NoCommand { region },
+        Ok(regions) => Recipe::Pathway {
+            fit,
+            regions,
+            params: found.params,
+            epsilon,
+        },
+    }
+}
+
+fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
+    let basis = recipes::basis(document, found.field)?;
+    let epsilon = document.pathways.epsilon;
+    Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
+}
+
+/// The command of a pathway: of a kept one, or of the live one with the width as it is.
+pub fn told(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
+    let document = &state.document;
+    match kept {
+        None => recipe(document, state.final_pathway()?),
+        Some(id) => {
+            let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
+            let found = kept.found.as_ref()?;
+            Some(recipe_of(
+                document,
+                fit_recipe(&kept.basis),
+                found,
+                kept.epsilon,
+            ))
+        }
+    }
+}
+
+/// Keeps the live one.
+fn keep(state: &mut State) {
+    let Some(found) = state.final_pathway().cloned() else {
+        let sentence = match state.pathway_standing() {
+            None => "There is no pathway yet: place a seed and a target first",
+            Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
+            Some(_) => "The full pathway is still on its way",
+        };
+        return state.session.say(Severity::Information, sentence);
+    };
+    let Some(basis) = recipes::basis(&state.document, found.field) else {
+        return;
+    };
+    let of = |role| {
+        let region = found.regions.iter().find(|r| r.role == role);
+        region.map_or_else(String::new, |r| r.name.clone())
+    };
+    let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
+    let compared = state.pathway_compared();
+    let compared = compared.and_then(|c| AmongPairs::of(c));
+    edit(state, "Keep pathway", false, |document| {
+        let kept = KeptPathway {
+            name: document.pathway_name(&base, None),
+            colour: document.next_pathway_colour(),
+            id: LayerId(document.fresh_id()),
+            visible: true,
+            epsilon: document.pathways.epsilon,
+            basis,
+            regions: found.regions.clone(),
+            params: found.params,
+            found: Some(Arc::new(FoundPathway {
+                known: None,
+                ..(*found).clone()
+            })),
+            compared,
+        };
+        document.kept_pathways.push(Arc::new(kept));
+    });
+    "Kept the pathway".clone_into(&mut state.session.status);
+}
+
+/// Changes a kept one.
+fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
+    let mut kept = state.document.kept_pathways.iter();
+    let Some(was) = kept.find(|k| k.id == changed.id) else {
+        return;
+    };
+    let label = if was.visible != changed.visible {
+        match changed.visible {
+            true => "Show pathway",
+            false => "Hide pathway",
+        }
+    } else if was.colour != changed.colour {
+        "Colour of pathway"
+    } else if was.epsilon != changed.epsilon {
+        "Width of pathway"
+    } else if was.name != changed.name {
+        "Rename pathway"
+    } else {
+        return if_done(state, phase);
+    };
+    edit(state, label, phase == Phase::Live, |document| {
+        let same = |k: &&mut Arc<KeptPathway>| k.id == changed.id;
+        if let Some(kept) = document.kept_pathways.iter_mut().find(same) {
+            *kept = Arc::new(changed);
+        }
+    });
+}
+
+fn rename(state: &mut State, id: LayerId, typed: &str) {
+    let name = state.document.pathway_name(typed, Some(id));
+    let other = |k: &Arc<KeptPathway>| k.id == id && k.name != name;
+    if typed.is_empty() || !state.document.kept_pathways.iter().any(other) {
+        return;
+    }
+    edit(state, "Rename pathway", false, |document| {
+        let kept = document.kept_pathways.iter_mut().find(|k| k.id == id);
+        if let Some(kept) = kept {
+            Arc::make_mut(kept).name = name;
+        }
+    });
+}
+
+fn delete(state: &mut State, id: LayerId) {
+    if !state.document.kept_pathways.iter().any(|k| k.id == id) {
+        return;
+    }
+    edit(state, "Delete pathway", false, |document| {
+        document.kept_pathways.retain(|k| k.id != id);
+    });
+    state.session.pathways.selected.take_if(|s| *s == id);
+}
+
+/// Seeds become targets and the other way round.
+fn swap(state: &mut State) {
+    edit(state, "Swap ends", false, |document| {
+        for region in &mut document.regions {
+            let role = match region.role {
+                Role::Seed => Role::Target,
+                Role::Target => Role::Seed,
+                _ => continue,
+            };
+            let region = Arc::make_mut(region);
+            // A name that tells the old role and a number tells the new one.
+            let number = region.name.strip_prefix(region.role.name());
+            let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
+            if let Some(number) = number.filter(alone) {
+                region.name = format!("{}{number}", role.name());
+            }
+            region.role = role;
+        }
+    });
+}
+
+/// Asks for the best path through the voxel at a point.
+fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
+    let working = &mut state.session.pathways;
+    let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
+    let live = working.live.as_ref();
+    let wanted = live.and_then(|l| Some((l.clone(), voxel(l)?)));
+    let key = wanted.as_ref().map(|(found, voxel)| HoverKey {
+        of: found.excess.id(),
+        voxel: *voxel,
+    });
+    let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
+    // One that nobody waits for any more ends within milliseconds.
+    if let (Order::Start(..), Some((found, voxel))) = (order, wanted) {
+        effects.push(Effect::submit(TracePath { found, voxel }));
+    }
+}
+
+/// The pathway, the width and the name of a kept one, or of the live one.
+pub(in crate::state) fn one(
+    state: &State,
+    of: Option<LayerId>,
+) -> Option<(Arc<FoundPathway>, f64, String)> {
+    match of {
+        None => {
+            let found = state.final_pathway()?.clone();
+            Some((found, state.document.pathways.epsilon, "Pathway".to_owned()))
+        }
+        Some(id) => {
+            let mut kept = state.document.kept_pathways.iter();
+            let kept = kept.find(|k| k.id == id)?;
+            Some((kept.found.clone()?, kept.epsilon, kept.name.clone()))
+        }
+    }
+}
+
+/// Glyphs switched on where there is a pathway start within it: the slices are out of that 3-D view.
+pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
+    let on = glyphs.shown && !state.view.glyphs.shown;
+    let any = state.session.pathways.live.is_some() || !state.document.kept_pathways.is_empty();
+    state.view.glyphs = glyphs.sound();
+    if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
+        state.view.glyphs.place = GlyphPlace::Pathways;
+    }
+}
+
+/// Writes something of a pathway.
+fn save(
+    state: &mut State,
+    of: Option<LayerId>,
+    what: PathwayFile,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
+    let Some((found, epsilon, _)) = one(state, of) else {
+        let sentence = "There is no full pathway to write yet: wait until it is solved";
+        return state.session.say(Severity::Information, sentence);
+    };
+    state.session.guide_done(GuideStep::Save);
+    let command = told(state, of).map_or_else(String::new, |r| r.command());
+    let volume = match what {
+        PathwayFile::Mask => {
+            return effects.push(Effect::submit(SavePathway {
+                found,
+                epsilon,
+                path,
+                command,
+            }));
+        }
+        PathwayFile::Path => {
+            return effects.push(Effect::submit(SaveTractogram {
+                tractogram: found.line.clone(),
+                path,
+                command,
+                values: Values::default(),
+            }));
+        }
+        PathwayFile::Total => found.pathway.image(),
+        PathwayFile::First => found.sides[0].clone(),
+        PathwayFile::Second => found.sides[1].clone(),
+    };
+    effects.push(Effect::submit(SaveVolume {
+        from: None,
+        volume,
+        path,
+        command,
+    }));
+}
+
+/// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+pub fn region_made(
+    state: &mut State,
+    of: DataId,
+    (name, role, mask): (String, Role, Mask),
+    effects: &mut Vec<Effect>,
+) {
+    // It comes even where its document was left.
+    let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
+    if field(&state.document) != of && !kept.any(|f| f.field == of) {
+        return;
+    }
+    let (shape, mut id) = (Arc::new(Shape::Mask(mask)), RegionId(0));
+    edit(state, "Region of a pathway", false, |document| {
+        id = document.add_region(name, role, shape);
+    });
+    state.session.selected_region = Some(id);
+    "Made a region of the pathway: paths keep to it until its role is changed"
+        .clone_into(&mut state.session.status);
+    track::update::retrack(state, false, effects);
+}

@@ -1,0 +1,104 @@
+//! The live pathway beside random pairs: compared while nothing else is done.
+
+use crate::jobs::session::Tensors;
+use crate::jobs::{ComparePathway, Compared, RANDOM_PAIRS, Request, Slot};
+use crate::state::pathways::update::follow::wanted;
+use crate::state::pathways::{AmongPairs, Asked, Standing};
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+/// Asks for what is missing, and stops what nobody waits for any more.
+pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    let key = key(state);
+    let working = &mut state.session.pathways;
+    if let Some(asked) = working.compared.running() {
+        if key.as_ref() != Some(asked) {
+            effects.push(Effect::Cancel(Slot::Compare));
+        }
+        return;
+    }
+    let Some(asked) = key.filter(|_| is_idle(state)) else {
+        return;
+    };
+    let working = &mut state.session.pathways;
+    let Some(asked) = working.compared.ask(Some(asked)) else {
+        return;
+    };
+    let Some(tensors) = &state.document.tensors else {
+        return working.compared.fail();
+    };
+    working.not_compared = None;
+    effects.push(Effect::submit(Request::Compare(Box::new(ComparePathway {
+        tensors: Tensors::Here {
+            field: tensors.field.clone(),
+            fa: tensors.fa.clone(),
+            resample: None,
+        },
+        regions: asked.regions,
+        params: asked.params,
+        pairs: RANDOM_PAIRS,
+        known: working.pairs.clone(),
+    }))));
+}
+
+/// What is to be compared: the final pathway, while nothing is dragged.
+fn key(state: &State) -> Option<Asked> {
+    let strict = state.session.saving.strict;
+    let rests = wanted(state) && !strict && !state.history.is_open();
+    let live = state.session.pathways.live.as_ref();
+    let live = live.filter(|_| rests && state.pathway_standing() == Some(Standing::Final));
+    live.map(|live| Asked::of(live))
+}
+
+/// Whether no other job wants the processors for longer than a moment.
+fn is_idle(state: &State) -> bool {
+    let short = |slot| {
+        matches!(
+            slot,
+            Slot::Trace | Slot::Save | Slot::Recovery | Slot::Compare
+        )
+    };
+    state.session.jobs.iter().all(|j| short(j.slot))
+}
+
+/// Takes it in.
+pub fn compared(state: &mut State, compared: Compared) {
+    let working = &mut state.session.pathways;
+    let asked = Asked {
+        field: compared.field,
+        regions: compared.regions.clone(),
+        params: compared.params,
+    };
+    if working.compared.running() != Some(&asked) {
+        return;
+    }
+    working.pairs = Some(compared.known.clone());
+    let among = AmongPairs::of(&compared);
+    working.compared.finish(Arc::new(compared));
+    // One that was kept while the comparison ran.
+    let live = working.live.as_ref().map(|live| live.excess.id());
+    for kept in &mut state.document.kept_pathways {
+        let excess = kept.found.as_ref().map(|found| found.excess.id());
+        if excess.is_some() && excess == live && kept.compared.is_none() {
+            Arc::make_mut(kept).compared = among;
+        }
+    }
+}
+
+/// It was stopped, or failed with a sentence.
+pub fn not_compared(state: &mut State, why: Option<String>) {
+    let key = key(state);
+    let working = &mut state.session.pathways;
+    // It may be one of a document that was left.
+    let Some(asked) = working.compared.running() else {
+        return;
+    };
+    match key.as_ref() == Some(asked) {
+        // The same comparison is not asked for again.
+        true => {
+            working.not_compared = Some(why.unwrap_or_else(|| "Stopped".to_owned()));
+            working.compared.fail();
+        }
+        false => working.compared.stop(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Pathways that a session brought without their costs: solved again, one after the other.
+
+use crate::data::DataId;
+use crate::jobs::{FindPathway, Request};
+use crate::state::document::LayerId;
+use crate::state::pathways::KeptPathway;
+use crate::state::session::Severity;
+use crate::state::update::basis;
+use crate::state::words::mask;
+use crate::state::{Content, Document, Effect, State};
+use std::sync::Arc;
+
+/// The request that finds a kept pathway; an error is a sentence.
+pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
+    Ok(FindPathway {
+        tensors: basis::tensors(document, &kept.name, &kept.basis)?,
+        regions: kept.regions.clone(),
+        params: kept.params,
+        coarse: false,
+        known: None,
+        kept: Some(kept.id.0),
+        mask_name: mask::name_of_basis(document, &kept.basis),
+    })
+}
+
+/// Solves those again that a session brought, one after the other.
+pub(in crate::state) fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.session.fitting.is_some() || state.document.kept_pathways.is_empty() {
+        return;
+    }
+    let with = basics(&state.document);
+    let working = &mut state.session.pathways;
+    if working.unsolved_with != with {
+        working.unsolved.clear();
+        working.unsolved_with = with;
+    }
+    if working.solving.is_some() {
+        return;
+    }
+    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !working.unsolved.contains(&k.id);
+    let Some(kept) = state.document.kept_pathways.iter().find(missing).cloned() else {
+        return;
+    };
+    match find(&state.document, &kept) {
+        Ok(request) => {
+            state.session.pathways.solving = Some(kept.id);
+            effects.push(Effect::submit(Request::Pathway(Box::new(request))));
+        }
+        Err(sentence) => {
+            state.session.pathways.unsolved.push(kept.id);
+            state.session.say(Severity::Warning, sentence);
+        }
+    }
+}
+
+/// What kept pathways can be solved with.
+fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
+    let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
+    let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
+    let tensors = document.tensors.as_ref().map(|t| t.field.id());
+    (tensors, layers.collect())
+}
+
+/// A kept one was not solved again. Its name.
+pub fn kept_failed(state: &mut State) -> Option<String> {
+    let id = state.session.pathways.solving.take()?;
+    state.session.pathways.unsolved.push(id);
+    let mut kept = state.document.kept_pathways.iter();
+    kept.find(|k| k.id == id).map(|k| k.name.clone())
+}

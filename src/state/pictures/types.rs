@@ -1,0 +1,133 @@
+//! Pictures to take: one, or the frames of a whole turn.
+
+use crate::state::{Camera, Pane, State};
+use std::path::{Path, PathBuf};
+
+/// A picture to take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shot {
+    /// `None`: the whole window.
+    pub pane: Option<Pane>,
+    pub path: PathBuf,
+    pub look: Look,
+}
+
+/// How large a picture is, and what is behind it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Look {
+    /// 1 to 4 times the size on screen, where no size is given.
+    pub scale: u32,
+    /// Of a view, not of the window.
+    pub size_px: Option<[u32; 2]>,
+    /// Nothing where nothing is drawn; of the 3-D view only, since slices have black in them.
+    pub transparent: bool,
+    /// The 3-D view turns once.
+    pub turn: Option<Turn>,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            scale: 1,
+            size_px: None,
+            transparent: false,
+            turn: None,
+        }
+    }
+}
+
+impl Look {
+    /// Without what the picture of this pane cannot be.
+    pub fn of(self, pane: Option<Pane>) -> Self {
+        let scene = pane == Some(Pane::Scene);
+        Self {
+            scale: if pane.is_some() { self.scale } else { 1 },
+            size_px: self.size_px.filter(|_| pane.is_some()),
+            transparent: self.transparent && scene,
+            turn: self.turn.filter(|_| scene),
+        }
+    }
+}
+
+/// A whole turn to the right about the 3-D view's focus.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Turn {
+    pub frames: u32,
+    /// Also a film, by ffmpeg.
+    pub film: bool,
+}
+
+impl Turn {
+    /// A film of 4 s.
+    pub const DEFAULT_FRAMES: u32 = 120;
+    pub const MOST_FRAMES: u32 = 3600;
+    pub const FRAMES_PER_S: u32 = 30;
+
+    /// Of frame `index`, counted from 0, where the first is seen by `camera`.
+    pub fn camera(self, camera: &Camera, index: u32) -> Camera {
+        let share = f64::from(index) / f64::from(self.frames.max(1));
+        camera.orbited(share * std::f64::consts::TAU, 0.0)
+    }
+
+    /// Digits of a frame's number.
+    fn digits(self) -> usize {
+        self.frames.to_string().len().max(3)
+    }
+
+    /// `turn-001.png` for `turn.png` and frame 0.
+    pub fn path(self, path: &Path, index: u32) -> PathBuf {
+        let width = self.digits();
+        path.with_file_name(format!("{}-{:0width$}.png", stem(path), index + 1))
+    }
+
+    /// The film's name beside the frames'.
+    pub fn film_path(path: &Path) -> PathBuf {
+        path.with_file_name(format!("{}.mp4", stem(path)))
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A turn that is being taken, frame by frame.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Turning {
+    pub shot: Shot,
+    pub turn: Turn,
+    pub done: u32,
+    /// Ticket of the job that writes the newest picture, once it is drawn.
+    pub writing: Option<u64>,
+    /// Where it began.
+    pub camera: Camera,
+}
+
+impl Turning {
+    /// Whether the newest picture is written to this file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let newest = self.done.checked_sub(1);
+        newest.is_some_and(|index| self.turn.path(&self.shot.path, index) == path)
+    }
+
+    /// The next frame: what to take, and the state as seen from there.
+    pub fn next(&self, state: &State) -> (Shot, State) {
+        let mut seen = state.clone();
+        seen.view.camera = self.turn.camera(&self.camera, self.done);
+        let look = Look {
+            turn: None,
+            ..self.shot.look
+        };
+        let path = self.turn.path(&self.shot.path, self.done);
+        (
+            Shot {
+                path,
+                look,
+                ..self.shot.clone()
+            },
+            seen,
+        )
+    }
+}

@@ -1,0 +1,192 @@
+//! Drawing regions by hand. The first stroke of a region makes it, or makes voxels of a sphere.
+
+use crate::data::region::RegionId;
+use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
+use crate::state::action::Phase;
+use crate::state::regions;
+use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
+use crate::state::session::{GuideStep, Severity};
+use crate::state::track;
+use crate::state::{Effect, State, Tool};
+use std::sync::Arc;
+
+/// Takes a tool into the hand; the brush goes to the selected region.
+pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
+    if tool != state.view.tool {
+        regions::make::leave(state, effects);
+    }
+    if tool.draws() && !state.view.tool.draws() {
+        let selected = state.session.selected_region;
+        state.session.drawn = selected.or(state.session.drawn);
+        if drawn(state).is_none() {
+            state.view.drawing.role = wanted_role(state);
+        }
+        state.view.drawing.erase = false;
+    }
+    state.view.tool = tool;
+}
+
+/// A seed first, then where its streamlines are to go.
+pub(in crate::state) fn wanted_role(state: &State) -> Role {
+    let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
+    if seeded { Role::Target } else { Role::Seed }
+}
+
+/// Selects a region: what is drawn goes there from now on.
+pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
+    let made = state.session.making.as_ref().and_then(|m| m.region);
+    if made != region {
+        regions::make::leave(state, effects);
+    }
+    state.session.selected_region = region;
+    state.session.selected_layer = None;
+    state.session.bundle.chosen = None;
+    if region.is_some() && state.view.tool.draws() {
+        state.session.drawn = region;
+    }
+}
+
+pub fn into(state: &mut State, region: Option<RegionId>, role: Role, effects: &mut Vec<Effect>) {
+    regions::make::leave(state, effects);
+    state.session.drawn = region;
+    state.view.drawing.role = role;
+    if region.is_some() {
+        state.session.selected_layer = None;
+    }
+    state.session.selected_region = region;
+}
+
+pub fn stroke(
+    state: &mut State,
+    stroke: &Stroke,
+    erase: bool,
+    (begins, phase): (bool, Phase),
+    effects: &mut Vec<Effect>,
+) {
+    if begins {
+        state.history.close();
+    }
+    let label = if erase { "Erase" } else { "Paint" };
+    let live = phase == Phase::Live;
+    let erases_nothing = erase && drawn(state).is_none();
+    if erases_nothing {
+        if begins {
+            "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+        }
+        return;
+    }
+    let changed = change(state, label, live, effects, |mask| {
+        stroke.apply(mask, !erase)
+    });
+    // The end of a stroke that changes nothing more is followed by all that is asked for.
+    if !changed && !live {
+        state.history.close();
+        track::update::retrack(state, false, effects);
+    }
+}
+
+pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
+    if erase && drawn(state).is_none() {
+        "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+        return;
+    }
+    let label = match (state.view.tool, erase) {
+        (Tool::Rectangle, false) => "Draw rectangle",
+        (Tool::Rectangle, true) => "Erase rectangle",
+        (_, false) => "Draw polygon",
+        (_, true) => "Erase polygon",
+    };
+    state.history.close();
+    change(state, label, false, effects, |mask| {
+        outline.apply(mask, !erase)
+    });
+}
+
+/// Changes the voxels of the region in the hand as one step; returns whether that changed any.
+fn change(
+    state: &mut State,
+    label: &str,
+    live: bool,
+    effects: &mut Vec<Effect>,
+    apply: impl FnOnce(&mut Mask) -> usize,
+) -> bool {
+    // What was filled is drawn on now: it follows no slider any more.
+    regions::make::leave(state, effects);
+    // Nothing may hold on to the document's mask while a stroke goes on: it is changed in place.
+    let joins = state.history.joins(label);
+    let before = (!joins).then(|| state.document.clone());
+    let Some((id, told)) = made_of_voxels(state) else {
+        return false;
+    };
+    let mut count = 0;
+    state.document.edit_region(id, |region| {
+        if let Shape::Mask(mask) = Arc::make_mut(&mut region.shape) {
+            count = apply(mask);
+            // Nobody draws on what is not seen.
+            region.visible = true;
+        }
+    });
+    if count == 0 {
+        // Nor is a region made by a stroke beside the image.
+        if let Some(before) = before {
+            state.document = before;
+        }
+        return false;
+    }
+    let before = before.as_ref().unwrap_or(&state.document);
+    state.history.record(before, label, live);
+    state.session.status = told.unwrap_or_default();
+    crate::state::update::changed(state);
+    state.session.drawn = Some(id);
+    state.session.selected_region = Some(id);
+    state.session.selected_layer = None;
+    let role = state.document.region(id).map(|r| r.role);
+    match role {
+        Some(Role::Seed) => state.session.guide_done(GuideStep::PlaceSeed),
+        Some(Role::Target) => state.session.guide_done(GuideStep::PlaceTarget),
+        _ => {}
+    }
+    track::update::retrack(state, live, effects);
+    true
+}
+
+/// The region in the hand as a mask that can be drawn on, and what is to be said about that.
+fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
+    let region = drawn(state).cloned();
+    if let Some(region) = &region
+        && let Shape::Mask(mask) = &*region.shape
+    {
+        if !Arc::ptr_eq(mask.frame(), &mask.grid) {
+            let whole = Arc::new(Shape::Mask(mask.whole()));
+            state.document.edit_region(region.id, |r| r.shape = whole);
+        }
+        return Some((region.id, None));
+    }
+    let Some(grid) = grid(state).cloned() else {
+        let text = "A region is drawn on the voxels of an image: open one first";
+        state.session.say(Severity::Error, text);
+        return None;
+    };
+    let on = layer_on(&state.document, &grid).or_else(|| canvas(&state.document));
+    let on = on.map_or(String::new(), |l| l.name.clone());
+    if let Some(region) = region {
+        let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
+        state.document.edit_region(region.id, |r| r.shape = shape);
+        let told = format!("{} is now made of the voxels of {on}", region.name);
+        return Some((region.id, Some(told)));
+    }
+    let role = state.view.drawing.role;
+    let document = &mut state.document;
+    let id = RegionId(document.fresh_id());
+    let name = document.region_name(role);
+    let told = format!("{name} is drawn on the voxels of {on}");
+    document.regions.push(Arc::new(Region {
+        id,
+        name,
+        role,
+        shape: Arc::new(Shape::Mask(Mask::empty(&grid))),
+        colour: None,
+        visible: true,
+    }));
+    Some((id, Some(told)))
+}

@@ -1,0 +1,141 @@
+//! How regions are drawn by hand: what the brush and the outlines are set to, and on which voxels.
+
+use crate::data::region::RegionId;
+use crate::data::{Grid, Region, Role, Shape};
+use crate::state::document::{Content, Layer};
+use crate::state::{Document, State, Tool};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+pub const LEAST_RADIUS_MM: f64 = 0.25;
+pub const MOST_RADIUS_MM: f64 = 100.0;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Drawing {
+    pub radius_mm: f64,
+    /// The brush is a disc in the slice, one voxel thick; else a ball.
+    pub flat: bool,
+    /// The left button takes away; the right one always does.
+    pub erase: bool,
+    /// Of rectangles and polygons; `None`: one voxel.
+    pub thickness_mm: Option<f64>,
+    /// Of a flood fill: so far from the clicked value, as a share of the image's window.
+    pub tolerance: f32,
+    /// A flood fill ends here.
+    pub most_ml: f64,
+    /// Of a region that the next stroke begins.
+    pub role: Role,
+}
+
+impl Default for Drawing {
+    fn default() -> Self {
+        Self {
+            // A gyrus is about as wide.
+            radius_mm: 4.0,
+            flat: false,
+            erase: false,
+            thickness_mm: None,
+            tolerance: 0.15,
+            // More than most structures, and little enough to see where it runs out.
+            most_ml: 50.0,
+            role: Role::Seed,
+        }
+    }
+}
+
+impl Drawing {
+    /// The brush larger or smaller by this many steps: finer where it is fine.
+    pub fn resized(&self, steps: i32) -> Self {
+        let mm = self.radius_mm;
+        let step = match mm {
+            mm if mm < 2.0 => 0.25,
+            mm if mm < 10.0 => 0.5,
+            _ => 1.0,
+        };
+        let radius = ((mm / step).round() + f64::from(steps)) * step;
+        Self {
+            radius_mm: radius.clamp(LEAST_RADIUS_MM, MOST_RADIUS_MM),
+            ..self.clone()
+        }
+    }
+}
+
+impl Tool {
+    /// Draws on a region with the hand.
+    pub fn draws(self) -> bool {
+        matches!(
+            self,
+            Self::Brush | Self::Rectangle | Self::Polygon | Self::Fill
+        )
+    }
+}
+
+/// The region that the next stroke changes; `None`: it begins a new one.
+pub fn drawn(state: &State) -> Option<&Arc<Region>> {
+    let id: Option<RegionId> = state.session.drawn;
+    id.and_then(|id| state.document.region(id))
+}
+
+/// The image whose voxels a new region is drawn on: the topmost that is visible, else the topmost.
+pub fn canvas(document: &Document) -> Option<&Arc<Layer>> {
+    let images = || {
+        document
+            .layers
+            .iter()
+            .rev()
+            .filter(|l| grid_of(l).is_some())
+    };
+    let shown = |l: &&Arc<Layer>| l.display.visible && l.content.volume().is_some();
+    images().find(shown).or_else(|| images().next())
+}
+
+pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
+    match &layer.content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
+        Content::Mask(mask) => Some(mask.frame()),
+        Content::Tractogram(_) => None,
+    }
+}
+
+/// Images that regions are made from by their values.
+pub mod measured {
+    use crate::data::{Volume, VolumeKind};
+    use crate::state::{Document, Layer};
+    use std::sync::Arc;
+
+    pub fn is(layer: &Layer) -> bool {
+        let volume = layer.content.volume();
+        volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
+    }
+
+    /// The topmost that is visible, else the topmost; a label map only where there is nothing else, since
+    /// its numbers are names.
+    pub fn image(document: &Document) -> Option<(&Arc<Layer>, &Volume)> {
+        let layers = || document.layers.iter().rev().filter(|l| is(l));
+        let measures = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_none());
+        let mut shown = layers().filter(|l| l.display.visible);
+        let layer = shown
+            .find(measures)
+            .or_else(|| layers().find(measures))
+            .or_else(|| layers().next())?;
+        Some((layer, layer.content.volume()?))
+    }
+}
+
+/// The voxels that the next stroke changes: those of the region's mask, else those of the canvas.
+pub fn grid(state: &State) -> Option<&Arc<Grid>> {
+    match drawn(state).map(|r| &*r.shape) {
+        Some(Shape::Mask(mask)) => Some(mask.frame()),
+        _ => canvas(&state.document).and_then(|l| grid_of(l)),
+    }
+}
+
+/// The layer with these voxels, for its name.
+pub fn layer_on<'a>(document: &'a Document, grid: &Grid) -> Option<&'a Arc<Layer>> {
+    let layers = || document.layers.iter().rev();
+    let same = |l: &&Arc<Layer>| grid_of(l).is_some_and(|g| g.same_space(grid, 1e-3));
+    let images = layers().filter(|l| l.content.volume().is_some());
+    let mut scans = layers().filter(|l| matches!(l.content, Content::Scan { .. }));
+    scans.find(same).or_else(|| images.into_iter().find(same))
+}

@@ -1,0 +1,337 @@
+//! Regions made by computation: asked for as controls move, taken in as they come.
+
+use crate::data::region::RegionId;
+use crate::data::{Mask, Region, Role, Shape, VolumeKind};
+use crate::jobs::{ForRegions, Made, Make, Making as Asked, OfRegions, Request, Slot};
+use crate::solvers::region::{Combine, Found};
+use crate::state::action::Phase;
+use crate::state::defaults::CATEGORIES;
+use crate::state::document::LayerId;
+use crate::state::pathways;
+use crate::state::regions;
+use crate::state::regions::draw::wanted_role;
+use crate::state::regions::drawing::{canvas, drawn, grid_of};
+use crate::state::regions::making::{Labels, Making, Source, region_name};
+use crate::state::track;
+use crate::state::words::count;
+use crate::state::{Document, Effect, State, Tool};
+use std::sync::Arc;
+
+/// Begins to make a region, or goes on with other values.
+pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
+    if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
+        "There is no region in the hand to take it from".clone_into(&mut state.session.status);
+        return;
+    }
+    let same_kind = |a: &Source, b: &Source| match (a, b) {
+        (Source::Threshold { layer, .. }, Source::Threshold { layer: other, .. }) => layer == other,
+        // Another place is another fill.
+        (
+            Source::Fill { from, erase, .. },
+            Source::Fill {
+                from: f, erase: e, ..
+            },
+        ) => from == f && erase == e,
+        (Source::Change(_), Source::Change(_)) => true,
+        _ => false,
+    };
+    let live = phase == Phase::Live;
+    let goes_on = state.session.making.as_ref().is_some_and(|making| {
+        let there = making
+            .region
+            .is_none_or(|id| state.document.region(id).is_some());
+        there && same_kind(&making.source, &source)
+    });
+    if goes_on {
+        if let Some(making) = &mut state.session.making {
+            making.live = live;
+            // The end of a drag brings no other value, but the full result of what follows.
+            making.source = source;
+        }
+    } else {
+        // Another image for the threshold: the same region, made anew.
+        let threshold = matches!(source, Source::Threshold { .. });
+        let old = state.session.making.take();
+        let kept = old.filter(|m| threshold && matches!(m.source, Source::Threshold { .. }));
+        let region = match source {
+            Source::Threshold { .. } => kept.as_ref().and_then(|m| m.region),
+            Source::Fill { .. } => drawn(state).map(|r| r.id),
+            Source::Change(_) | Source::Combine { .. } => state.session.selected_region,
+        };
+        let base = region
+            .and_then(|id| state.document.region(id))
+            .map(|r| r.shape.clone());
+        let no_base = matches!(source, Source::Threshold { .. });
+        if kept.is_none() {
+            state.history.close();
+        }
+        state.session.making_serial += 1;
+        state.session.making = Some(Making {
+            region,
+            base: base.filter(|_| !no_base),
+            source,
+            serial: state.session.making_serial,
+            running: false,
+            again: false,
+            live,
+            note: None,
+        });
+    }
+    ask(state, effects);
+}
+
+/// The tool was put away, or the document became another: what is made stays as it is.
+pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some(making) = state.session.making.take() {
+        if making.running {
+            effects.push(Effect::Cancel(Slot::Region));
+        }
+        state.history.close();
+        if making.live {
+            track::update::retrack(state, false, effects);
+        }
+    }
+}
+
+/// The scalar image of a layer, and the volume of it that is shown.
+fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
+    let volume = document.layer(layer)?.content.volume()?;
+    (volume.kind == VolumeKind::Scalar).then_some(volume)
+}
+
+fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(making) = &mut state.session.making else {
+        return;
+    };
+    if making.running {
+        // None is cancelled for the next, or a hand that never rests would see nothing.
+        making.again = true;
+        return;
+    }
+    let document = &state.document;
+    let voxels = canvas(document).and_then(|l| grid_of(l)).cloned();
+    let base = making.base.clone();
+    let what = match making.source.clone() {
+        Source::Threshold {
+            layer,
+            frame,
+            low,
+            high,
+        } => image(document, layer).map(|volume| Asked::Threshold {
+            volume: volume.clone(),
+            frame,
+            low,
+            high,
+        }),
+        Source::Fill {
+            layer,
+            frame,
+            from,
+            tolerance,
+            most_ml,
+            erase,
+        } => image(document, layer).map(|volume| Asked::Fill {
+            volume: volume.clone(),
+            frame,
+            from,
+            tolerance,
+            most_ml,
+            base: base.map(|b| (b, [Combine::Union, Combine::Difference][usize::from(erase)])),
+        }),
+        Source::Change(change) => {
+            base.zip(voxels)
+                .map(|(base, grid)| Asked::Change { base, grid, change })
+        }
+        Source::Combine { how, with } => {
+            let with = document.region(with).map(|r| r.shape.clone());
+            base.zip(with)
+                .zip(voxels)
+                .map(|((base, with), grid)| Asked::Combine {
+                    how,
+                    base,
+                    with,
+                    grid,
+                })
+        }
+    };
+    let Some(what) = what else {
+        state.session.making = None;
+        return;
+    };
+    making.running = true;
+    let serial = making.serial;
+    let work = ForRegions::Make(Make { what, serial });
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+}
+
+/// Its job ended without a result.
+pub fn ended(state: &mut State) {
+    if let Some(making) = &mut state.session.making {
+        (making.running, making.again) = (false, false);
+    }
+}
+
+/// What the jobs bring back.
+pub fn done(state: &mut State, done: OfRegions, effects: &mut Vec<Effect>) {
+    match done {
+        OfRegions::Made(result) => made(state, result, effects),
+        OfRegions::Numbered { of, frame, numbers } => {
+            let labels = state.session.labels.as_mut();
+            if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
+                labels.numbers = Some(numbers);
+            }
+        }
+        OfRegions::Labelled { layer, role, masks } => {
+            labelled(state, LayerId(layer), role, masks, effects);
+        }
+        OfRegions::Pathway {
+            field,
+            name,
+            role,
+            mask,
+        } => pathways::update::region_made(state, field, (name, role, mask), effects),
+    }
+}
+
+fn made(state: &mut State, made: Made, effects: &mut Vec<Effect>) {
+    let wanted = state.session.making.as_ref();
+    let Some(making) = wanted.filter(|m| m.serial == made.serial).cloned() else {
+        return;
+    };
+    let gone = |id: RegionId| state.document.region(id).is_none();
+    if making.region.is_some_and(gone) {
+        state.session.making = None;
+        return;
+    }
+    let label = making.source.label();
+    state.history.record(&state.document, label, true);
+    state.session.status.clear();
+    let shape = Arc::new(Shape::Mask(made.mask));
+    let id = match making.region {
+        Some(id) => {
+            state.document.edit_region(id, |r| {
+                r.shape = shape;
+                r.visible = true;
+            });
+            id
+        }
+        None => add(state, &making.source, shape),
+    };
+    crate::state::update::changed(state);
+    state.session.selected_region = Some(id);
+    state.session.selected_layer = None;
+    if state.view.tool.draws() {
+        state.session.drawn = Some(id);
+    }
+    let again = making.again;
+    state.session.making = Some(Making {
+        region: Some(id),
+        running: false,
+        again: false,
+        note: made.note,
+        ..making
+    });
+    if let Some(Source::Combine { .. }) = state.session.making.as_ref().map(|m| &m.source) {
+        // Done at once; the next starts from what it made.
+        leave(state, effects);
+    }
+    let live = again || state.session.making.as_ref().is_some_and(|m| m.live);
+    track::update::retrack(state, live, effects);
+    if again {
+        ask(state, effects);
+    }
+}
+
+/// A new region for what was made.
+fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
+    let role = match source {
+        Source::Fill { .. } => state.view.drawing.role,
+        // Like regions from a label map, it neither tracks nor cuts before that is asked for.
+        Source::Threshold { .. } => Role::Region,
+        _ => wanted_role(state),
+    };
+    let document = &mut state.document;
+    document.add_region(document.region_name(role), role, shape)
+}
+
+/// Counts the labels of a layer, for the panel.
+pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    regions::draw::take(state, Tool::Labels, effects);
+    let frame = state.document.layer(layer).map_or(0, |l| l.display.frame);
+    let Some(volume) = image(&state.document, layer).cloned() else {
+        state.session.labels = None;
+        return;
+    };
+    state.session.labels = Some(Labels {
+        layer,
+        of: volume.id(),
+        frame,
+        numbers: None,
+    });
+    let work = ForRegions::Number { volume, frame };
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+}
+
+/// Makes regions of labels that were counted.
+pub fn from_labels(state: &mut State, wanted: Vec<Found>, role: Role, effects: &mut Vec<Effect>) {
+    let Some(labels) = &state.session.labels else {
+        return;
+    };
+    let (layer, frame) = (labels.layer, labels.frame);
+    let Some(volume) = image(&state.document, layer).cloned() else {
+        return;
+    };
+    let work = ForRegions::Label {
+        volume,
+        frame,
+        wanted,
+        layer: layer.0,
+        role,
+    };
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+}
+
+fn labelled(
+    state: &mut State,
+    layer: LayerId,
+    role: Role,
+    masks: Vec<(i64, Mask)>,
+    effects: &mut Vec<Effect>,
+) {
+    let Some(layer) = state.document.layer(layer).cloned() else {
+        return;
+    };
+    let (n, many) = (masks.len(), masks.len() > 1);
+    let table = layer.content.volume().and_then(|v| v.labels.clone());
+    let names: Vec<String> = masks.iter().map(|(n, _)| region_name(&layer, *n)).collect();
+    state.history.close();
+    let mut last = None;
+    crate::state::update::edit(state, "Regions from labels", false, |document| {
+        for (i, ((number, mask), name)) in masks.into_iter().zip(names).enumerate() {
+            let id = RegionId(document.fresh_id());
+            last = Some(id);
+            let known = u32::try_from(number).ok().zip(table.as_ref());
+            let own = known.map(|(number, table)| table.colour(number));
+            let number = u32::try_from(number).ok();
+            document
+                .label_numbers
+                .extend(number.map(|number| (id, number)));
+            document.regions.push(Arc::new(Region {
+                id,
+                name,
+                role,
+                shape: Arc::new(Shape::Mask(mask)),
+                colour: own
+                    .or(Some(CATEGORIES[i % CATEGORIES.len()]))
+                    .filter(|_| many),
+                visible: true,
+            }));
+        }
+    });
+    if !many {
+        state.session.selected_region = last;
+    }
+    let word = if many { "regions" } else { "region" };
+    state.session.status = format!("{} {word} from {}", count(n as u64), layer.name);
+    track::update::retrack(state, false, effects);
+}

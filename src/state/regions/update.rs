@@ -1,0 +1,255 @@
+//! Regions: placing, moving, changing roles.
+
+use crate::data::region::RegionId;
+use crate::data::{Region, Role, Shape};
+use crate::jobs::{ForRegions, Request, SaveLabels, SaveMasks};
+use crate::state::action::Phase;
+use crate::state::defaults::role_rgb;
+use crate::state::document::{Content, LayerId};
+use crate::state::regions::drawing::{canvas, grid_of};
+use crate::state::regions::jobs::SaveRegion;
+use crate::state::session::{GuideStep, Severity};
+use crate::state::track;
+use crate::state::update::edit;
+use crate::state::words::count;
+use crate::state::{Effect, RegionsChange, State, Task, Tool};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effect>) {
+    add(state, role, None, shape.snapped(), effects);
+    state.view.tool = Tool::Crosshair;
+    // The next thing to do with a region is to track.
+    if state.view.task == Task::View {
+        state.view.task = Task::Track;
+    }
+    match role {
+        Role::Seed => state.session.guide_done(GuideStep::PlaceSeed),
+        Role::Target => state.session.guide_done(GuideStep::PlaceTarget),
+        _ => {}
+    }
+}
+
+pub fn from_layer(state: &mut State, layer: LayerId, role: Role, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.layer(layer).cloned() else {
+        return;
+    };
+    let Content::Mask(mask) = &layer.content else {
+        return;
+    };
+    add(
+        state,
+        role,
+        Some(layer.name.clone()),
+        Shape::Mask(mask.clone()),
+        effects,
+    );
+}
+
+pub fn move_to(state: &mut State, id: RegionId, to: usize, effects: &mut Vec<Effect>) {
+    let regions = &state.document.regions;
+    let Some(from) = regions.iter().position(|r| r.id == id) else {
+        return;
+    };
+    let to = to.min(regions.len() - 1);
+    if from == to {
+        return;
+    }
+    edit(state, "Move region in the list", false, |document| {
+        let region = document.regions.remove(from);
+        document.regions.insert(to, region);
+    });
+    // Of two targets at one place the first counts.
+    track::update::retrack(state, false, effects);
+}
+
+pub(in crate::state) fn add(
+    state: &mut State,
+    role: Role,
+    name: Option<String>,
+    shape: Shape,
+    effects: &mut Vec<Effect>,
+) {
+    let mut id = RegionId(0);
+    edit(state, "Place region", false, |document| {
+        id = RegionId(document.fresh_id());
+        let name = name.unwrap_or_else(|| document.region_name(role));
+        let region = Region {
+            id,
+            name,
+            role,
+            shape: Arc::new(shape),
+            colour: None,
+            visible: true,
+        };
+        document.regions.push(Arc::new(region));
+    });
+    state.session.selected_region = Some(id);
+    state.session.selected_layer = None;
+    track::update::retrack(state, false, effects);
+}
+
+pub fn reshape(
+    state: &mut State,
+    id: RegionId,
+    shape: Shape,
+    phase: Phase,
+    effects: &mut Vec<Effect>,
+) {
+    let live = phase == Phase::Live;
+    edit(state, "Move region", live, |d| {
+        d.edit_region(id, |r| r.shape = Arc::new(shape.snapped()))
+    });
+    let is_seed = state
+        .document
+        .region(id)
+        .is_some_and(|r| r.role == Role::Seed);
+    if is_seed && !live {
+        state.session.guide_done(GuideStep::DragSeed);
+    }
+    track::update::retrack(state, live, effects);
+}
+
+/// A copy to try things on.
+pub fn duplicate(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+    let Some(region) = state.document.region(id).cloned() else {
+        return;
+    };
+    let mut new = id;
+    edit(state, "Duplicate region", false, |document| {
+        new = RegionId(document.fresh_id());
+        let copy = Region {
+            id: new,
+            name: format!("{} copy", region.name),
+            ..(*region).clone()
+        };
+        let at = document.regions.iter().position(|r| r.id == id);
+        let at = at.map_or(document.regions.len(), |at| at + 1);
+        document.regions.insert(at, Arc::new(copy));
+    });
+    state.session.selected_region = Some(new);
+    track::update::retrack(state, false, effects);
+}
+
+pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+    edit(state, "Delete region", false, |document| {
+        document.regions.retain(|r| r.id != id)
+    });
+    if state.session.selected_region == Some(id) {
+        state.session.selected_region = None;
+    }
+    track::update::retrack(state, false, effects);
+}
+
+/// Shows or deletes several or gives them a role: one step.
+pub fn change_all(
+    state: &mut State,
+    ids: &[RegionId],
+    change: RegionsChange,
+    effects: &mut Vec<Effect>,
+) {
+    let ids: BTreeSet<RegionId> = ids.iter().copied().collect();
+    let words = match change {
+        RegionsChange::Show(true) => "Show",
+        RegionsChange::Show(false) => "Hide",
+        RegionsChange::Role(_) => "Role of",
+        RegionsChange::Delete => "Delete",
+    };
+    let label = format!("{words} {} regions", count(ids.len() as u64));
+    state.history.close();
+    edit(state, &label, false, |document| {
+        if change == RegionsChange::Delete {
+            return document.regions.retain(|r| !ids.contains(&r.id));
+        }
+        for region in document.regions.iter_mut().filter(|r| ids.contains(&r.id)) {
+            let region = Arc::make_mut(region);
+            match change {
+                RegionsChange::Show(visible) => region.visible = visible,
+                RegionsChange::Role(role) => region.role = role,
+                RegionsChange::Delete => {}
+            }
+        }
+    });
+    let selected = state.session.selected_region;
+    if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
+        state.session.selected_region = None;
+    }
+    if !matches!(change, RegionsChange::Show(_)) {
+        track::update::retrack(state, false, effects);
+    }
+}
+
+/// Saves a region as a mask on the grid of the tensors (or of the first image).
+pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Effect>) {
+    let Some(region) = state.document.region(id).cloned() else {
+        return;
+    };
+    let tensors = state.document.tensors.as_ref();
+    let mut images = state.document.layers.iter();
+    let image = || images.find_map(|l| l.content.volume()).map(|v| &v.grid);
+    let own = match &*region.shape {
+        Shape::Mask(mask) => Some(mask.frame()),
+        _ => None,
+    };
+    let grid = own.or(tensors.map(|t| &t.field.grid)).or_else(image);
+    let Some(grid) = grid.cloned() else {
+        state.session.say(
+            Severity::Error,
+            "A region is saved on the grid of an image: open one first",
+        );
+        return;
+    };
+    if let Shape::Mask(mask) = &*region.shape {
+        state.session.exporting.push((mask.id(), path.clone()));
+    }
+    effects.push(Effect::submit(SaveRegion {
+        shape: region.shape.clone(),
+        grid,
+        path,
+        command: format!("{} region \"{}\"", region.role.name(), region.name),
+    }));
+}
+
+/// Saves all regions as one label map, or a mask each.
+pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut Vec<Effect>) {
+    let tensors = state.document.tensors.as_ref().map(|t| &t.field.grid);
+    let masks = state.document.regions.iter().find_map(|r| match &*r.shape {
+        Shape::Mask(mask) => Some(mask.frame()),
+        _ => None,
+    });
+    let image = canvas(&state.document).and_then(|l| grid_of(l));
+    let Some(grid) = masks.or(tensors).or(image).cloned() else {
+        let text = "Regions are saved on the grid of an image: open one first";
+        return state.session.say(Severity::Error, text);
+    };
+    let regions = &state.document.regions;
+    let work = if as_labels {
+        let one = |r: &Arc<Region>| {
+            let colour = r.colour.unwrap_or(role_rgb(r.role));
+            (r.name.clone(), colour, r.shape.clone())
+        };
+        ForRegions::SaveLabels(SaveLabels {
+            regions: regions.iter().map(one).collect(),
+            own: {
+                let known = &state.document.label_numbers;
+                regions.iter().map(|r| known.get(&r.id).copied()).collect()
+            },
+            grid,
+            path,
+            command: format!("{} regions of {}", regions.len(), state.document.name),
+        })
+    } else {
+        let names: Vec<String> = regions.iter().map(|r| r.name.clone()).collect();
+        let files = SaveMasks::files(&path, &names);
+        let one = |(file, r): (PathBuf, &Arc<Region>)| {
+            let command = format!("{} region \"{}\"", r.role.name(), r.name);
+            (file, r.shape.clone(), command)
+        };
+        ForRegions::SaveMasks(SaveMasks {
+            regions: files.into_iter().zip(regions).map(one).collect(),
+            grid,
+        })
+    };
+    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+}

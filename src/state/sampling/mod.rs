@@ -1,0 +1,6 @@
+//! The feature sampling.
+
+mod types;
+pub(in crate::state) mod update;
+
+pub use types::*;

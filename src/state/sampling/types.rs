@@ -1,0 +1,137 @@
+//! Values of an image that a hand passes over while P is held.
+
+use crate::data::Volume;
+use crate::state::document::LayerId;
+use crate::state::words::{significant, with_unit};
+use glam::DVec3;
+use std::collections::BTreeSet;
+
+/// What a hand does that samples.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SampleAction {
+    Begin(DVec3),
+    /// From there to here, world mm.
+    Over(DVec3, DVec3),
+    /// Takes over what was sampled.
+    End,
+}
+
+/// Where the values come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sampled {
+    Layer(LayerId),
+    /// What pathways cost above the least.
+    Excess,
+}
+
+/// Voxels passed over, each once.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub of: Sampled,
+    /// The image's.
+    pub name: String,
+    /// Values are shown times this.
+    scale: f64,
+    unit: &'static str,
+    image: Volume,
+    frame: usize,
+    /// Values from here on stand for none.
+    below: f64,
+    voxels: BTreeSet<usize>,
+    values: Vec<f64>,
+}
+
+impl Sample {
+    pub fn new(of: Sampled, name: String, (image, frame): (&Volume, usize)) -> Self {
+        let last = image.frames.saturating_sub(1);
+        Self {
+            of,
+            name,
+            scale: 1.0,
+            unit: "",
+            image: image.clone(),
+            frame: frame.min(last),
+            below: f64::INFINITY,
+            voxels: BTreeSet::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Its values times `scale`, with this unit.
+    pub fn shown_as(self, scale: f64, unit: &'static str) -> Self {
+        Self {
+            scale,
+            unit,
+            ..self
+        }
+    }
+
+    /// Without values from `below` on, which stand for none.
+    pub fn only_below(self, below: f64) -> Self {
+        Self { below, ..self }
+    }
+
+    /// Passes over a straight stretch of world mm.
+    pub fn pass(&mut self, from: DVec3, to: DVec3) {
+        let grid = self.image.grid.clone();
+        let steps = (2.0 * from.distance(to) / grid.spacing().min_element()).ceil();
+        let steps = if steps.is_finite() {
+            steps.max(1.0)
+        } else {
+            1.0
+        } as usize;
+        for i in 0..=steps {
+            let at = from.lerp(to, i as f64 / steps as f64);
+            let Some(voxel) = grid.nearest(at).map(|v| grid.index(v)) else {
+                continue;
+            };
+            let value = f64::from(self.image.frame(self.frame)[voxel]);
+            if value.is_finite() && value < self.below && self.voxels.insert(voxel) {
+                self.values.push(value);
+            }
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.values.iter().sum::<f64>() / self.values.len().max(1) as f64
+    }
+
+    /// Standard deviation, with n − 1; 0 of fewer than two values.
+    pub fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        let squares: f64 = self.values.iter().map(|v| (v - mean).powi(2)).sum();
+        (squares / (self.values.len().max(2) - 1) as f64).sqrt()
+    }
+
+    /// Mean and standard deviation, as they are shown.
+    pub fn words(&self) -> String {
+        let [mean, deviation] =
+            [self.mean(), self.deviation()].map(|v| significant(v * self.scale));
+        with_unit(&format!("{mean} ± {deviation}"), self.unit)
+    }
+
+    /// The voxels by their numbers, and the image and its volume that they are of.
+    pub fn voxels(&self) -> (&Volume, usize, Vec<usize>) {
+        (
+            &self.image,
+            self.frame,
+            self.voxels.iter().copied().collect(),
+        )
+    }
+
+    /// Centres of the voxels, world mm.
+    pub fn centres(&self) -> impl Iterator<Item = DVec3> {
+        let grid = &self.image.grid;
+        let voxel = |i: &usize| DVec3::from_array(grid.voxel(*i).map(|v| v as f64));
+        self.voxels.iter().map(move |i| grid.world(voxel(i)))
+    }
+
+    /// Half a voxel's longest edge, mm.
+    pub fn reach_mm(&self) -> f64 {
+        0.5 * self.image.grid.spacing().max_element()
+    }
+}

@@ -1,0 +1,145 @@
+//! Sampling: which image, what its values are, and the transfer function they make.
+
+use crate::data::VolumeKind;
+use crate::data::appearance::Transfer;
+use crate::data::words::counted;
+use crate::jobs::FoundPathway;
+use crate::state::pathways;
+use crate::state::pathways::Settings;
+use crate::state::sampling::{Sample, SampleAction, Sampled};
+use crate::state::segment;
+use crate::state::session::Severity;
+use crate::state::update::edit;
+use crate::state::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::{Display, Effect, Layer, Phase, State, Task};
+
+/// Half the width of the range that is made opaque, in standard deviations.
+const DEVIATIONS: f64 = 2.0;
+/// What of an image's window is background, as a share of it.
+const GROUND: f32 = 0.02;
+
+pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
+    match action {
+        SampleAction::Begin(at) => {
+            state.session.sample = begin(state);
+            match &mut state.session.sample {
+                Some(sample) => sample.pass(at, at),
+                None => state.session.say(
+                    Severity::Information,
+                    "There is no image of numbers to sample: open or show one first",
+                ),
+            }
+        }
+        SampleAction::Over(from, to) => {
+            if let Some(sample) = &mut state.session.sample {
+                sample.pass(from, to);
+            }
+        }
+        SampleAction::End => {
+            if let Some(sample) = state.session.sample.take() {
+                end(state, &sample, effects);
+            }
+        }
+    }
+}
+
+/// The cost where it is a cloud; else the selected image, else the topmost visible one.
+fn begin(state: &State) -> Option<Sample> {
+    let live = state.session.pathways.live.as_deref();
+    if let Some(live) =
+        live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
+    {
+        let excess = Sample::new(Sampled::Excess, "excess cost".to_owned(), (&live.excess, 0));
+        let most = f64::from(FoundPathway::MOST_EXCESS);
+        return Some(excess.only_below(most).shown_as(100.0, "%"));
+    }
+    if state.view.task == Task::Segment {
+        let (layer, image) = state.document.segmented_image()?;
+        // Samples of one image add up.
+        let known = state.session.segment.sample.clone();
+        let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
+        let frame = crate::state::segment::frame_of(layer, image);
+        let fresh = || Sample::new(Sampled::Layer(layer.id), layer.name.clone(), (image, frame));
+        let sample = known.unwrap_or_else(fresh);
+        return Some(sample.shown_as(f64::from(layer.unit_scale), ""));
+    }
+    let scalar = |l: &&Layer| {
+        let volume = l.content.volume().filter(|v| v.labels.is_none());
+        volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
+    };
+    let layers = || state.document.layers.iter().map(|l| &**l).filter(scalar);
+    let selected = layers().find(|l| state.session.selected_layer == Some(l.id));
+    let layer = selected.or_else(|| layers().rfind(|l| l.display.visible))?;
+    let image = (layer.content.volume()?, layer.display.frame);
+    let sample = Sample::new(Sampled::Layer(layer.id), layer.name.clone(), image);
+    Some(sample.shown_as(f64::from(layer.unit_scale), ""))
+}
+
+fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
+    if sample.count() == 0 {
+        let sentence = format!("No value of {} was passed over", sample.name);
+        return state.session.say(Severity::Information, sentence);
+    }
+    take_over(state, sample, effects);
+    // Last: an edit clears what was said.
+    state.session.status = format!(
+        "Sampled {} of {}: {}",
+        counted(sample.count(), "voxel"),
+        sample.name,
+        sample.words(),
+    );
+}
+
+/// The curve of what is shown as a cloud.
+fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
+    if state.view.task == Task::Segment {
+        segment::update::sampled(state, sample, effects);
+        if !state.document.segment.settings.curve {
+            return;
+        }
+    }
+    match sample.of {
+        Sampled::Excess => {
+            let settings = state.document.pathways.clone();
+            let transfer = around(&settings.transfer, sample, (0.0, settings.range), None);
+            pathways::update::set(
+                state,
+                Settings {
+                    transfer,
+                    ..settings
+                },
+                Phase::Done,
+            );
+        }
+        Sampled::Layer(id) => {
+            let Some(layer) = state.document.layer(id) else {
+                return;
+            };
+            let look = layer.display.volume.clone();
+            let Some(look) = look.filter(|l| l.style == VolumeStyle::Cloud) else {
+                return;
+            };
+            let transfer = around(&look.transfer, sample, layer.display.window, Some(GROUND));
+            let display = Display {
+                volume: Some(VolumeLook { transfer, ..look }),
+                ..layer.display.clone()
+            };
+            edit(state, "Curve of what was sampled", false, |d| {
+                d.edit_layer(id, |l| l.display = display);
+            });
+        }
+    }
+}
+
+/// Opaque around the mean, as wide as the values differ.
+fn around(
+    transfer: &Transfer,
+    sample: &Sample,
+    (low, high): (f32, f32),
+    ground: Option<f32>,
+) -> Transfer {
+    let (low, width) = (f64::from(low), f64::from(high - low));
+    let middle = (sample.mean() - low) / width;
+    let half = DEVIATIONS * sample.deviation() / width;
+    transfer.around(middle as f32, half as f32, ground)
+}

@@ -1,0 +1,161 @@
+//! What is said of segmentations.
+
+use crate::data::words::agreed;
+use crate::data::words::counted;
+use crate::solvers::level_set::{Mode, Params, What};
+use crate::state::methods::{Citations, at};
+use crate::state::segment::{Segmented, Start};
+use crate::state::{State, Task};
+use std::fmt::Write as _;
+
+const LEVEL_SETS: &str = "Osher S, Sethian JA (1988). Fronts propagating with curvature-dependent speed: \
+    algorithms based on Hamilton–Jacobi formulations. Journal of Computational Physics 79:12–49.";
+const STEERED: &str = "Lefohn AE, Cates JE, Whitaker RT (2003). Interactive, GPU-based level sets for 3D \
+    segmentation. Medical Image Computing and Computer-Assisted Intervention, LNCS 2878:564–572.";
+const REGIONS: &str = "Chan TF, Vese LA (2001). Active contours without edges. IEEE Transactions on Image \
+    Processing 10:266–277.";
+const EDGES: &str = "Caselles V, Kimmel R, Sapiro G (1997). Geodesic active contours. International Journal of \
+    Computer Vision 22:61–79.";
+
+/// Of all masks that were kept, and of the surface in the hand where it is looked at.
+pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> String {
+    let document = &state.document;
+    let mut text = String::new();
+    for layer in &document.layers {
+        if let Some(made) = document.segmented.get(&layer.id) {
+            text += &one(state, &format!("\"{}\"", layer.name), made, citations);
+        }
+    }
+    let live = state
+        .resting_surface()
+        .filter(|_| state.view.task == Task::Segment);
+    if let Some(made) = live.and_then(|_| crate::state::update::segmented_now(state)) {
+        text += &one(state, "The surface", &made, citations);
+    }
+    text
+}
+
+fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -> String {
+    let image = state.document.layer(made.image);
+    let image = image.map_or_else(|| "an image".to_owned(), |l| format!("\"{}\"", l.name));
+    let script = &made.script;
+    let begun = match &made.start {
+        Start::Spheres => None,
+        Start::Mask(name, _) => Some(format!("the mask \"{name}\"")),
+        Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
+        Start::Filled { at: place, within } => Some(format!(
+            "the voxels connected to {} with values within {within} of the one there",
+            at(*place)
+        )),
+    };
+    let spheres: Vec<String> = made
+        .spheres
+        .iter()
+        .map(|s| {
+            let (what, kept) = match s.add {
+                true => ("", ""),
+                false => ("less ", ", which it keeps out of"),
+            };
+            format!(
+                "{what}a sphere of {:.1} mm radius at {}{kept}",
+                s.radius_mm,
+                at(s.centre)
+            )
+        })
+        .collect();
+    let from: Vec<String> = begun.into_iter().chain(spheres).collect();
+    let mut text = format!(
+        " {name} was segmented in {image} by a level set {} whose speeds were steered {} in a narrow band, from {}, \
+         in {}: {}",
+        citations.cite(LEVEL_SETS),
+        citations.cite(STEERED),
+        from.join(", "),
+        counted(script.steps as usize, "step"),
+        speeds(&script.params, citations)
+    );
+    let number = |of: fn(&What) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
+    let changes = number(|what| matches!(what, What::Params(_)));
+    let placed = number(|what| matches!(what, What::Sphere(s) if s.add));
+    let cut = number(|what| matches!(what, What::Sphere(s) if !s.add));
+    let moved = number(|what| matches!(what, What::Inputs(_)));
+    if changes > 0 {
+        let _ = write!(
+            text,
+            "; speeds were changed {} on the way",
+            counted(changes, "time")
+        );
+        let last = script.events.iter().rev().find_map(|e| match &e.what {
+            What::Params(params) => Some(params),
+            What::Sphere(_) | What::Inputs(_) => None,
+        });
+        if let Some(last) = last {
+            let _ = write!(text, ", at last to {}", speeds(last, citations));
+        }
+    }
+    if moved > 0 {
+        let _ = write!(
+            text,
+            "; regions or an image that give a speed were changed {} on the way",
+            counted(moved, "time")
+        );
+    }
+    let spheres = |n| format!("{} {}", counted(n, "sphere"), agreed(n, "was", "were"));
+    if placed > 0 {
+        let _ = write!(text, "; {} added on the way", spheres(placed));
+    }
+    if cut > 0 {
+        let _ = write!(
+            text,
+            "; {} cut away on the way, which the surface keeps out of",
+            spheres(cut)
+        );
+    }
+    text += ".";
+    if let Some(measures) = made.measures {
+        let _ = write!(
+            text,
+            " It holds {:.2} ml within {:.1} cm².",
+            measures.volume_ml,
+            measures.area_mm2 * 1e-2
+        );
+    }
+    text
+}
+
+fn speeds(params: &Params, citations: &mut Citations) -> String {
+    let mut text = format!(
+        "target {}, tolerance {}, weight of the curvature {}",
+        params.target, params.tolerance, params.smoothness
+    );
+    if params.intensity != 1.0 {
+        let _ = write!(text, ", of the grey value {}", params.intensity);
+    }
+    if params.region > 0.0 {
+        let _ = write!(
+            text,
+            ", of the means inside and outside {} {}",
+            citations.cite(REGIONS),
+            params.region
+        );
+    }
+    if params.edge > 0.0 {
+        let _ = write!(
+            text,
+            ", of edges {} {} (contrast {} a mm)",
+            citations.cite(EDGES),
+            params.edge,
+            params.edge_contrast
+        );
+    }
+    if let Some(layer) = params.layer {
+        let _ = write!(
+            text,
+            ", of another image {} ({} to {})",
+            params.layer_weight, layer.low, layer.high
+        );
+    }
+    if params.mode == Mode::Paper {
+        text += ", raw grey values";
+    }
+    text
+}

@@ -1,0 +1,162 @@
+//! A segmentation as a file, and the command that makes it.
+
+use crate::io::quoted;
+use crate::parameters::arguments;
+use crate::solvers::level_set::{Mode, Params, Script, Sphere};
+use crate::state::recipe::{ShapeSpec, path};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A run as `arcuate segment` writes and reads it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentScript {
+    /// A file, or `phantom:SEED` for the built-in head's T1, `phantom:SEED:dwi` for its scan.
+    pub image: PathBuf,
+    pub volume: usize,
+    pub mask: Option<PathBuf>,
+    pub threshold: Option<(f32, f32)>,
+    /// World mm, and how far values may be from the one there.
+    pub fill: Option<(DVec3, f32)>,
+    pub spheres: Vec<Sphere>,
+    pub layer: Option<PathBuf>,
+    /// Which volume of it.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub layer_volume: usize,
+    pub grow_here: Vec<ShapeSpec>,
+    pub not_here: Vec<ShapeSpec>,
+    /// What took the place of those four on the way: the run changes to the first of them by the number 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<ScriptInputs>,
+    pub run: Script,
+}
+
+/// What gives speeds beside the image.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScriptInputs {
+    pub layer: Option<PathBuf>,
+    #[serde(skip_serializing_if = "is_first")]
+    pub layer_volume: usize,
+    pub grow_here: Vec<ShapeSpec>,
+    pub not_here: Vec<ShapeSpec>,
+}
+
+fn is_first(volume: &usize) -> bool {
+    *volume == 0
+}
+
+/// Where a segmentation comes from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SegmentRecipe {
+    pub script: SegmentScript,
+    /// What it needs and no file holds: an image, a mask.
+    pub unfiled: Option<String>,
+    /// Where the script was written.
+    pub file: Option<PathBuf>,
+}
+
+impl SegmentRecipe {
+    /// Why there is no command.
+    pub fn no_command(&self) -> Option<String> {
+        if self.file.is_some() {
+            return None;
+        }
+        if let Some(what) = &self.unfiled {
+            return Some(format!(
+                "There is no command for this segmentation, since \"{what}\" is in no file: export that \
+                 first, or save the session, whose command makes all of it again"
+            ));
+        }
+        let run = &self.script.run;
+        // The option takes the tolerance of the run.
+        let fills = self
+            .script
+            .fill
+            .is_none_or(|(_, within)| within == run.params.tolerance);
+        let told = run.events.is_empty() && self.script.layer_volume == 0 && fills;
+        (!told).then(|| {
+            "There is no short command for a run that was changed on the way: export its run script first, \
+             which arcuate segment does again"
+                .to_owned()
+        })
+    }
+
+    pub fn command(&self, out: &Path) -> String {
+        if let Some(file) = &self.file {
+            return format!(
+                "arcuate segment --script {} --out {}",
+                path(file),
+                path(out)
+            );
+        }
+        match self.no_command() {
+            Some(sentence) => format!("# {sentence}"),
+            None => format!(
+                "arcuate segment {} --out {}",
+                self.script.arguments(),
+                path(out)
+            ),
+        }
+    }
+}
+
+impl SegmentScript {
+    /// By the numbers of the run.
+    pub fn inputs(&self) -> Vec<ScriptInputs> {
+        let first = ScriptInputs {
+            layer: self.layer.clone(),
+            layer_volume: self.layer_volume,
+            grow_here: self.grow_here.clone(),
+            not_here: self.not_here.clone(),
+        };
+        std::iter::once(first).chain(self.later.clone()).collect()
+    }
+
+    fn arguments(&self) -> String {
+        let mut text = path(&self.image);
+        if self.volume > 0 {
+            text += &format!(" --volume {}", self.volume);
+        }
+        if let Some(mask) = &self.mask {
+            text += &format!(" --mask {}", path(mask));
+        }
+        if let Some((low, high)) = self.threshold {
+            text += &format!(" --threshold {low}..{high}");
+        }
+        if let Some((DVec3 { x, y, z }, _)) = self.fill {
+            text += &format!(" --fill {x},{y},{z}");
+        }
+        for sphere in &self.spheres {
+            let spec = ShapeSpec::Sphere {
+                centre: sphere.centre,
+                radius_mm: sphere.radius_mm,
+            };
+            let option = if sphere.add { "add" } else { "remove" };
+            text += &format!(" --{option} {spec}");
+        }
+        // Lefohn's form has neither.
+        let heeds = self.run.params.mode == Mode::Scaled;
+        if let Some(layer) = self.layer.as_ref().filter(|_| heeds) {
+            text += &format!(" --layer {}", path(layer));
+        }
+        let painted = [("grow-here", &self.grow_here), ("not-here", &self.not_here)];
+        for (option, specs) in painted.into_iter().filter(|_| heeds) {
+            for spec in specs {
+                text += &format!(" --{option} {}", quoted(&spec.to_string()));
+            }
+        }
+        text += &of_params(&self.run.params);
+        text + &format!(" --steps {} --ignore-leaks", self.run.steps)
+    }
+}
+
+/// Target and range, then all rows of the table that have an effect.
+fn of_params(p: &Params) -> String {
+    let mut text = format!(" --target {} --tolerance {}", p.target, p.tolerance);
+    if let Some(layer) = p.layer.filter(|_| p.mode == Mode::Scaled) {
+        text += &format!(" --layer-range {}..{}", layer.low, layer.high);
+    }
+    text + &arguments(p)
+}

@@ -1,0 +1,365 @@
+//! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
+//! hand as its script.
+
+use crate::data::region::RegionId;
+use crate::data::{Mask, Region, Role, Shape};
+use crate::jobs::session::ReadSession;
+use crate::jobs::{Beside, Hand, Resume};
+use crate::solvers::level_set::Script;
+use crate::state::Document;
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::recipes::segmented_recipe;
+use crate::state::regions::saved::{Lacking, Painted, leave_out, region};
+use crate::state::segment::{Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{
+    Origin, SavedDocument, SavedInputs, SavedLayer, SavedRegion, SavedRun, SavedSegment,
+    SavedSegmentation, SavedStart,
+};
+use std::sync::Arc;
+
+/// Far above what a hand does; a damaged session asks for no hours.
+const MOST_STEPS: u64 = 1_000_000_000;
+
+impl Lists<'_> {
+    fn start(&mut self, start: &Start) -> SavedStart {
+        match start {
+            Start::Spheres => SavedStart::Spheres,
+            Start::Mask(name, mask) => SavedStart::Mask {
+                name: name.clone(),
+                mask: self.mask(mask),
+            },
+            Start::Values { low, high } => SavedStart::Values {
+                low: *low,
+                high: *high,
+            },
+            Start::Filled { at, within } => SavedStart::Filled {
+                at: *at,
+                within: *within,
+            },
+        }
+    }
+
+    pub(in crate::state) fn segment(
+        &mut self,
+        document: &Document,
+        made: &Segmented,
+        mask: &Mask,
+    ) -> SavedSegment {
+        let inputs = made.inputs.iter();
+        let mut inputs = inputs.map(|i| {
+            let layer = i.layer.map(|(id, frame)| (id.0, frame));
+            self.inputs(document, layer, &i.painted)
+        });
+        let none = SavedInputs {
+            layer: None,
+            painted: [Vec::new(), Vec::new()],
+        };
+        let first = inputs.next().unwrap_or(none);
+        let later = inputs.collect();
+        SavedSegment {
+            image: made.image.0,
+            frame: made.frame,
+            start: self.start(&made.start),
+            spheres: made.spheres.clone(),
+            inputs: first,
+            later,
+            script: made.script.clone(),
+            mask: self.mask(mask),
+            colour: made.colour,
+            measures: made.measures,
+        }
+    }
+
+    fn inputs(
+        &mut self,
+        document: &Document,
+        layer: Option<(u64, usize)>,
+        painted: &[Vec<Arc<Shape>>; 2],
+    ) -> SavedInputs {
+        let mut shapes = |shapes: &[Arc<Shape>]| -> Vec<SavedRegion> {
+            let saved = shapes.iter().map(|shape| {
+                let region = Region {
+                    id: RegionId(0),
+                    name: String::new(),
+                    role: Role::Mask,
+                    shape: shape.clone(),
+                    colour: None,
+                    visible: true,
+                };
+                self.region(document, &region)
+            });
+            saved.collect()
+        };
+        let [grow, hold] = painted;
+        let painted = [shapes(grow), shapes(hold)];
+        SavedInputs { layer, painted }
+    }
+
+    /// `run`: how the surface gets to where it is.
+    pub(in crate::state) fn segmentation(
+        &mut self,
+        document: &Document,
+        run: Option<&Resume>,
+    ) -> SavedSegmentation {
+        let segment = &document.segment;
+        let place = |number: &u64| segment.spheres.iter().position(|(n, _)| n == number);
+        let painted = segment.painted.map(|id| place_of(document, id));
+        SavedSegmentation {
+            settings: segment.settings.clone(),
+            image: segment.image.map(|id| id.0),
+            start: self.start(&segment.start),
+            spheres: segment.spheres.iter().map(|(_, sphere)| *sphere).collect(),
+            reference: segment.reference.map(|id| id.0),
+            layer: segment.layer.map(|id| id.0),
+            painted,
+            run: run.filter(|run| run.script.steps > 0).map(|run| SavedRun {
+                script: run.script.clone(),
+                leak: run.leak,
+                placed: run
+                    .placed
+                    .iter()
+                    .filter_map(|(number, step)| Some((place(number)?, *step)))
+                    .collect(),
+                inputs: run
+                    .beside
+                    .iter()
+                    .map(|beside| {
+                        let layer = beside.layer.as_ref();
+                        let layer = layer.map(|(id, _, frame)| (*id, *frame));
+                        self.inputs(document, layer, &beside.painted)
+                    })
+                    .collect(),
+            }),
+        }
+    }
+}
+
+impl Lists<'_> {
+    /// The surface of the session that was opened, where it cannot be read and no other was begun, as it
+    /// was there.
+    pub(in crate::state) fn lacking_surface(
+        &mut self,
+        document: &Document,
+    ) -> Option<SavedSegmentation> {
+        let now = &document.segment;
+        let begun = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
+        let mut left_out = document.left_out.iter().filter(|_| !begun);
+        let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
+            Lacking::Surface(saved, painted) => Some((saved, painted, &left.read)),
+            _ => None,
+        })?;
+        let mut saved = (**lacking).clone();
+        if let SavedStart::Mask { mask, .. } = &mut saved.start {
+            *mask = self.known_mask(read, *mask)?;
+        }
+        let inputs = saved.run.iter_mut().flat_map(|run| &mut run.inputs);
+        for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
+            *region = self.as_it_was(read, region)?;
+        }
+        saved.painted = painted.clone().map(|painted| match painted? {
+            Painted::Here(id) => place_of(document, Some(id)),
+            Painted::Lacking(region) => {
+                let left_out = document.left_out.iter();
+                let mut left_out = left_out.filter_map(|left| match &left.what {
+                    Lacking::Region(region) => Some(region),
+                    _ => None,
+                });
+                // They come behind those that are here.
+                Some(document.regions.len() + left_out.position(|r| *r == *region)?)
+            }
+        });
+        Some(saved)
+    }
+}
+
+/// A region's place in the list.
+fn place_of(document: &Document, region: Option<RegionId>) -> Option<usize> {
+    let mut regions = document.regions.iter();
+    regions.position(|r| Some(r.id) == region)
+}
+
+fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
+    Ok(match saved {
+        SavedStart::Spheres => Start::Spheres,
+        SavedStart::Mask { name, mask } => {
+            let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
+            let mask = mask.ok_or("the mask that it begins with is damaged")?;
+            Start::Mask(name.clone(), mask.clone())
+        }
+        SavedStart::Values { low, high } => Start::Values {
+            low: *low,
+            high: *high,
+        },
+        SavedStart::Filled { at, within } => Start::Filled {
+            at: *at,
+            within: *within,
+        },
+    })
+}
+
+/// `inputs`: how many there are.
+fn sound(script: &Script, inputs: usize) -> Result<(), String> {
+    script.params.check().map_err(|e| e.to_string())?;
+    script.layout.check()?;
+    script.check(inputs).map_err(|e| e.to_string())?;
+    if script.steps > MOST_STEPS {
+        return Err(format!("it has {} steps", script.steps));
+    }
+    Ok(())
+}
+
+fn painted(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedInputs,
+) -> Result<[Vec<Arc<Shape>>; 2], String> {
+    let shape = |saved: &SavedRegion| Ok(region(document, read, saved)?.shape);
+    let shapes = |all: &[SavedRegion]| all.iter().map(shape).collect::<Result<Vec<_>, String>>();
+    let [grow, hold] = &saved.painted;
+    Ok([shapes(grow)?, shapes(hold)?])
+}
+
+/// How far the surface was; an error is half a sentence.
+fn resume(
+    document: &Document,
+    read: &ReadSession,
+    run: &SavedRun,
+    spheres: &[Hand],
+) -> Result<Resume, String> {
+    // Those of older sessions have none.
+    sound(&run.script, run.inputs.len().max(1))?;
+    let beside = run.inputs.iter().map(|inputs| {
+        let layer = match inputs.layer {
+            None => None,
+            Some((id, frame)) => {
+                let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
+                let layer = layer.filter(|volume| frame < volume.frames);
+                let layer = layer.ok_or("an image of its speeds is not here")?;
+                Some((id, layer.clone(), frame))
+            }
+        };
+        Ok(Beside {
+            layer,
+            painted: painted(document, read, inputs)?,
+        })
+    });
+    let placed = run.placed.iter();
+    let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
+    Ok(Resume {
+        script: run.script.clone(),
+        placed: placed.collect(),
+        beside: beside.collect::<Result<_, String>>()?,
+        leak: run.leak.filter(|l| l.leak.from <= run.script.steps),
+    })
+}
+
+fn one(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedSegment,
+) -> Result<(Mask, Segmented), String> {
+    let mask = read.masks.get(saved.mask).and_then(|m| m.as_ref().ok());
+    let mask = mask.ok_or("its mask is damaged")?.clone();
+    sound(&saved.script, 1 + saved.later.len())?;
+    let inputs = std::iter::once(&saved.inputs).chain(&saved.later);
+    let inputs = inputs.map(|inputs| {
+        Ok(SpeedInputs {
+            layer: inputs.layer.map(|(id, frame)| (LayerId(id), frame)),
+            painted: painted(document, read, inputs)?,
+        })
+    });
+    let made = Segmented {
+        image: LayerId(saved.image),
+        frame: saved.frame,
+        start: start(read, &saved.start)?,
+        spheres: saved.spheres.clone(),
+        inputs: inputs.collect::<Result<_, String>>()?,
+        script: saved.script.clone(),
+        phi: None,
+        colour: saved.colour,
+        measures: saved.measures,
+    };
+    Ok((mask, made))
+}
+
+/// The layer, of which the document then knows how it was segmented.
+fn restored(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+    from: &SavedSegment,
+) -> Result<Layer, String> {
+    let (mask, made) = one(document, read, from)?;
+    let (id, made) = (LayerId(layer.id), Arc::new(made));
+    let recipe = segmented_recipe(document, &made, None);
+    document.segmented.insert(id, made);
+    let (name, display) = (layer.name.clone(), layer.display.clone());
+    Ok(Layer::new(id, name, Content::Mask(mask), display, recipe))
+}
+
+/// Masks that were segmented.
+pub(in crate::state) fn make(
+    document: &mut Document,
+    read: &ReadSession,
+    layer: &SavedLayer,
+) -> Option<Result<Layer, String>> {
+    match &layer.from {
+        Origin::Segmented(from) => Some(restored(document, read, layer, from)),
+        _ => None,
+    }
+}
+
+/// Puts the surface in the hand into a document whose layers and regions are there: which these are, by
+/// their places in the session.
+pub(in crate::state) fn put_surface(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+    regions: &[Option<RegionId>],
+) {
+    let id = |place: Option<usize>| place.and_then(|place| *regions.get(place)?);
+    let painted = saved.segment.painted.map(id);
+    match segmentation(document, read, &saved.segment, painted) {
+        Ok(segment) => document.segment = segment,
+        Err(why) => {
+            let painted = saved.segment.painted.map(|place| {
+                let lacking = || Some(saved.regions.get(place?)?.clone());
+                match id(place) {
+                    Some(id) => Some(Painted::Here(id)),
+                    None => lacking().map(Box::new).map(Painted::Lacking),
+                }
+            });
+            let surface = Lacking::Surface(Box::new(saved.segment.clone()), painted);
+            leave_out(document, read, surface, why);
+        }
+    }
+}
+
+fn segmentation(
+    document: &mut Document,
+    read: &ReadSession,
+    saved: &SavedSegmentation,
+    painted: [Option<RegionId>; 2],
+) -> Result<Segmentation, String> {
+    let start = start(read, &saved.start)?;
+    let spheres = saved.spheres.iter();
+    let spheres: Vec<Hand> = spheres.map(|s| (document.fresh_id(), *s)).collect();
+    let there = |id: Option<u64>| {
+        let id = id.map(LayerId);
+        id.filter(|id| document.layer(*id).is_some())
+    };
+    let run = saved.run.as_ref();
+    let resume = run.map(|run| resume(document, read, run, &spheres));
+    let resume = resume.transpose()?.map(Arc::new);
+    Ok(Segmentation {
+        settings: saved.settings.clone().sound(),
+        image: there(saved.image),
+        start,
+        reference: there(saved.reference),
+        layer: there(saved.layer),
+        painted,
+        spheres,
+        resume,
+    })
+}

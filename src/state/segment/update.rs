@@ -1,0 +1,566 @@
+//! Segmentation: what is wanted of the surface after each change, and what comes of it.
+
+mod back;
+mod keep;
+
+use crate::state::pathways;
+pub use crate::state::segment::update::keep::{now, told};
+use crate::state::track;
+
+use crate::data::region::RegionId;
+use crate::data::words::counted;
+use crate::data::{DataId, Mask};
+use crate::jobs::{Beside, Origin, Play, Request, Resume, Slot, Steer, Steered};
+use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
+use crate::state::document::{Content, LayerId};
+use crate::state::sampling::Sample;
+use crate::state::segment::jobs::{CountVoxels, Counted, ProbeSample};
+use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
+use crate::state::session::Exports;
+pub(in crate::state) use crate::state::update::{edit, exported, layers};
+use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
+use std::sync::Arc;
+
+const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
+/// Steps of the button that steps.
+const STEPS: u64 = 10;
+
+pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) {
+    match action {
+        SegmentAction::Set { settings, phase } => set(state, settings, phase),
+        SegmentAction::Image(layer) => choose(state, layer),
+        SegmentAction::Start(start) => begin_with(state, start),
+        SegmentAction::StartFromLayer(id) => {
+            let named = state
+                .document
+                .layer(id)
+                .map(|l| (l.name.clone(), l.content.clone()));
+            if let Some((name, Content::Mask(mask))) = named {
+                begin_with(state, Start::Mask(name, mask));
+            }
+        }
+        SegmentAction::StartFromRegion(id) => {
+            let image = state
+                .document
+                .segmented_image()
+                .map(|(_, v)| v.grid.clone());
+            let region = state.document.region(id).cloned();
+            if let Some((grid, region)) = image.zip(region) {
+                let with = Counted::Shape(region.shape.clone(), grid);
+                count_out(state, region.name.clone(), with, effects);
+            }
+        }
+        SegmentAction::StartFromPathway(of) => {
+            if let Some((found, epsilon, name)) = pathways::update::one(state, of) {
+                count_out(state, name, Counted::Pathway(found, epsilon), effects);
+            }
+        }
+        SegmentAction::StartFromFill => {
+            let (at, within) = (
+                state.view.crosshair,
+                state.document.segment.settings.params.tolerance,
+            );
+            begin_with(state, Start::Filled { at, within });
+        }
+        SegmentAction::Sphere(sphere) => place(state, sphere),
+        SegmentAction::Move {
+            number,
+            sphere,
+            phase,
+        } => {
+            let live = phase == Phase::Live;
+            edit(state, "Move sphere", live, |d| {
+                let mut spheres = d.segment.spheres.iter_mut();
+                if let Some((_, held)) = spheres.find(|(n, _)| *n == number) {
+                    *held = sphere;
+                }
+            });
+        }
+        SegmentAction::TakeBack(number) => {
+            edit(state, "Take sphere back", false, |d| {
+                d.segment.spheres.retain(|(n, _)| *n != number);
+            });
+        }
+        SegmentAction::Clear => clear(state),
+        SegmentAction::Play => play(state),
+        SegmentAction::Pause => state.session.segment.play = Play::Rest,
+        SegmentAction::Step => {
+            if let Some(why) = state.cannot_segment() {
+                return waits(state, why);
+            }
+            let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
+            state.session.segment.play = Play::Until(step + STEPS);
+        }
+        SegmentAction::Rewind(step) => back::rewind(state, step),
+        SegmentAction::Unsample => state.session.segment.sample = None,
+        SegmentAction::Reference(layer) => {
+            edit(state, "Reference", false, |d| d.segment.reference = layer);
+        }
+        SegmentAction::SpeedLayer(layer) => speed_layer(state, layer),
+        SegmentAction::Painted(which, region) => {
+            edit(state, "Speed regions", false, |d| {
+                if let Some(painted) = d.segment.painted.get_mut(which) {
+                    *painted = region;
+                }
+            });
+        }
+        SegmentAction::Keep => keep::keep(state),
+        SegmentAction::Region(role) => {
+            keep::region(state, role);
+            track::update::retrack(state, false, effects);
+        }
+        SegmentAction::Save { what, path } => {
+            exported(state, Exports::REGION, &path, effects);
+            keep::save(state, what, path, effects);
+        }
+    }
+}
+
+pub fn set(state: &mut State, settings: Settings, phase: Phase) {
+    let live = phase == Phase::Live;
+    edit(state, "Segmentation", live, |d| {
+        d.segment.settings = settings
+    });
+}
+
+/// Segments another image, and shows it.
+fn choose(state: &mut State, id: LayerId) {
+    let Some(layer) = state.document.layer(id) else {
+        return;
+    };
+    if !layer.display.visible {
+        layers::show_only(state, id);
+    }
+    edit(state, "Image to segment", false, |d| {
+        d.segment.image = Some(id);
+        d.segment.settings.told = false;
+    });
+    state.session.segment.sample = None;
+    guess(state);
+}
+
+/// A target to begin with: the middle of what is shown.
+fn guess(state: &mut State) {
+    let Some((layer, _)) = state.document.segmented_image() else {
+        return;
+    };
+    let (low, high) = layer.display.window;
+    let id = layer.id;
+    let segment = &mut state.document.segment;
+    segment.image = Some(id);
+    if !segment.settings.told {
+        segment.settings.params.target = 0.5 * (low + high);
+        segment.settings.params.tolerance = (0.1 * (high - low)).max(f32::MIN_POSITIVE);
+    }
+}
+
+/// The task is looked at: its image is to be seen.
+pub fn entered(state: &mut State) {
+    if state
+        .document
+        .segment
+        .image
+        .is_some_and(|id| state.document.layer(id).is_some())
+    {
+        return;
+    }
+    let Some((layer, _)) = state.document.segmented_image() else {
+        return;
+    };
+    let (id, visible) = (layer.id, layer.display.visible);
+    if !visible {
+        layers::show_only(state, id);
+        state.session.selected_layer = None;
+    }
+    guess(state);
+}
+
+/// Begins with voxels that are yet to be counted: in a large image that takes a second.
+fn count_out(state: &mut State, name: String, with: Counted, effects: &mut Vec<Effect>) {
+    state.session.segment.begins = true;
+    effects.push(Effect::submit(CountVoxels { name, with }));
+}
+
+/// They are counted; something else may have been chosen meanwhile.
+pub fn begun(state: &mut State, name: String, mask: Mask) {
+    if state.session.segment.begins {
+        begin_with(state, Start::Mask(name, mask));
+    }
+}
+
+fn begin_with(state: &mut State, start: Start) {
+    anew(state, "Start of the surface", |d| d.segment.start = start);
+}
+
+/// Another run, without spheres; once that is undone the surface goes to where it is now.
+fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
+    if let Some(resume) = state.session.segment.resume() {
+        state.document.segment.resume = Some(resume);
+    }
+    edit(state, label, false, |document| {
+        document.segment.resume = None;
+        document.segment.spheres.clear();
+        change(document);
+    });
+    let working = &mut state.session.segment;
+    working.run += 1;
+    (working.play, working.back) = (Play::Rest, None);
+    working.begins = false;
+    working.left.clear();
+    working.changes.clear();
+}
+
+fn clear(state: &mut State) {
+    anew(state, "Clear the surface", |d| {
+        d.segment.start = Start::Spheres
+    });
+}
+
+/// The label of the undo step that places a sphere.
+fn place_label(sphere: &Sphere) -> &'static str {
+    match sphere.add {
+        true => "Add sphere",
+        false => "Remove sphere",
+    }
+}
+
+fn place(state: &mut State, sphere: Sphere) {
+    let image = state.document.segmented_image();
+    if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
+        return state.session.warned(Slot::Segment, why.to_string());
+    }
+    guess(state);
+    edit(state, place_label(&sphere), false, |d| {
+        let number = d.fresh_id();
+        d.segment.spheres.push((number, sphere));
+        // Who works on it wants to see it.
+        d.segment.settings.shown = true;
+    });
+}
+
+fn play(state: &mut State) {
+    match state.cannot_segment() {
+        Some(why) => waits(state, why),
+        None => {
+            state.session.segment.play = Play::Run;
+            // A surface that stands still looks again.
+            state.session.segment.asked = None;
+        }
+    }
+}
+
+/// The panel says so for as long as it is so; whoever asked hears it once.
+fn waits(state: &mut State, why: &str) {
+    state.session.status = why.to_owned();
+}
+
+/// A layer whose values are a speed: from its window's low end, inwards, to the high one, outwards.
+fn speed_layer(state: &mut State, layer: Option<LayerId>) {
+    let window = layer
+        .and_then(|id| state.document.layer(id))
+        .map(|l| l.display.window);
+    edit(state, "Speed of a layer", false, |d| {
+        d.segment.layer = layer.filter(|_| window.is_some());
+        d.segment.settings.params.layer = window.map(|(low, high)| LayerSpeed {
+            low,
+            high: if high > low { high } else { low + 1.0 },
+        });
+    });
+}
+
+/// What was sampled is what is looked for; a worker looks at what lies around it.
+pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
+    state.session.segment.sample = Some(sample.clone());
+    state.session.segment.probe = None;
+    let (image, frame, voxels) = sample.voxels();
+    effects.push(Effect::submit(ProbeSample {
+        image: image.clone(),
+        frame,
+        voxels,
+    }));
+}
+
+/// Target and tolerance of a sample; another image may have been chosen meanwhile.
+pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
+    let image = state.document.segmented_image();
+    if image.is_none_or(|(_, image)| image.id() != of) {
+        return;
+    }
+    guess(state);
+    let status = std::mem::take(&mut state.session.status);
+    edit(state, "Target of what was sampled", false, |d| {
+        let settings = &mut d.segment.settings;
+        (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
+        settings.told = true;
+    });
+    // The status still gives the sample.
+    state.session.status = match probe.moved {
+        true => format!("{status} · T and ε keep clear of the background"),
+        false => status,
+    };
+    state.session.segment.probe = Some(*probe);
+}
+
+/// All that the document asks of the surface; `None` without an image.
+fn wanted(state: &State) -> Option<Steer> {
+    let (document, working) = (&state.document, &state.session.segment);
+    let segment = &document.segment;
+    let (layer, image) = document.segmented_image()?;
+    let speed_layer = segment.layer.and_then(|id| {
+        let layer = document.layer(id)?;
+        let volume = scalar(layer)?;
+        Some((id.0, volume.clone(), frame_of(layer, volume)))
+    });
+    let shapes = |region: &Option<RegionId>| {
+        let region = region.and_then(|id| document.region(id));
+        region.map(|r| r.shape.clone()).into_iter().collect()
+    };
+    let beside = Beside {
+        layer: speed_layer,
+        painted: segment.painted.each_ref().map(shapes),
+    };
+    Some(Steer {
+        run: working.run,
+        frame: frame_of(layer, image),
+        image: image.clone(),
+        origin: match &segment.start {
+            Start::Spheres => Origin::Nothing,
+            Start::Mask(_, mask) => Origin::Mask(mask.clone()),
+            Start::Values { low, high } => Origin::Values {
+                low: *low,
+                high: *high,
+            },
+            Start::Filled { at, within } => Origin::Filled {
+                at: *at,
+                within: *within,
+            },
+        },
+        beside: held(state).unwrap_or(beside),
+        params: document.surface_params(),
+        spheres: segment.spheres.clone(),
+        resume: segment.resume.clone(),
+        back: working.back,
+        play: working.play,
+        watched: segment.settings.watched,
+        pace: segment.settings.pace,
+        reference: document.reference_mask().cloned(),
+        speed: state.shows_speed(),
+        things: state.measured_things(),
+    })
+}
+
+/// Each change beside the image is one of the run's script, and nobody holds on to a mask that is being painted:
+/// what a hand drags or paints is taken once it lets go.
+fn held(state: &State) -> Option<Beside> {
+    let working = &state.session.segment;
+    let begun = working.live.as_ref().is_some_and(|live| live.step > 0);
+    let asked = working.asked.as_ref().filter(|a| a.run == working.run);
+    let held = asked.filter(|_| begun && state.history.is_open());
+    held.map(|asked| asked.beside.clone())
+}
+
+/// Asks for what is missing: after every change of the state.
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.view.task != Task::Segment {
+        if state.session.segment.play != Play::Rest {
+            state.session.segment.play = Play::Rest;
+            if state.session.segment.running {
+                effects.push(Effect::Cancel(Slot::Segment));
+            }
+        }
+        return;
+    }
+    let Some(wanted) = wanted(state) else {
+        state.session.segment.live = None;
+        return;
+    };
+    let begins =
+        !matches!(wanted.origin, Origin::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+    let drags = state.history.is_open();
+    let working = &mut state.session.segment;
+    // The last value of a drag comes when the drag has ended.
+    let dragged = working.dragged;
+    working.dragged &= drags;
+    if !(begins || wanted.speed || working.live.is_some()) {
+        return;
+    }
+    if working.asked.as_deref() == Some(&wanted) {
+        return;
+    }
+    working.failed = None;
+    working.running = true;
+    working.dragged |= working.begins_change(&wanted, dragged) && drags;
+    working.asked = Some(Box::new(wanted.clone()));
+    effects.push(Effect::submit(Request::Steer(Box::new(wanted))));
+}
+
+/// How it stands; `rests`: the job has ended.
+pub fn done(state: &mut State, steered: Steered, rests: bool) {
+    let working = &mut state.session.segment;
+    if steered.run != working.run {
+        return;
+    }
+    working.missing = steered.missing;
+    working.speed = steered.speed;
+    let known = working.live.as_ref().map(|live| live.run);
+    working.live = steered.surface.map(Arc::new);
+    if let Some(live) = working.live.clone() {
+        // A session brings its own camera.
+        let resumes = state.document.segment.resume.take().is_some();
+        if known != Some(live.run) && !resumes {
+            frame(state, &live);
+        }
+    }
+    let is_refused = |n: u64| steered.refused.iter().any(|(number, _)| *number == n);
+    let spheres = &mut state.document.segment.spheres;
+    // Placing the last sphere is the newest step, unless the user has done something else since; without both, the
+    // same holds for the sphere before.
+    while let Some((_, sphere)) = spheres.pop_if(|(n, _)| is_refused(*n)) {
+        if !state.history.forget_newest(place_label(&sphere)) {
+            break;
+        }
+    }
+    spheres.retain(|(n, _)| !is_refused(*n));
+    for (number, why) in steered.refused {
+        if let Some(asked) = &mut state.session.segment.asked {
+            asked.spheres.retain(|(n, _)| *n != number);
+        }
+        state.session.warned(Slot::Segment, why);
+    }
+    if !rests {
+        return;
+    }
+    let working = &mut state.session.segment;
+    working.running = false;
+    let Some(live) = working.live.clone() else {
+        working.play = Play::Rest;
+        return;
+    };
+    let stops = match live.ended {
+        Ended::Steps => !matches!(working.play, Play::Run),
+        Ended::Converged => true,
+        Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
+    };
+    let played = working.play != Play::Rest;
+    // A surface that stands still goes on by itself once something else is asked of it.
+    if stops && live.ended != Ended::Converged {
+        working.play = Play::Rest;
+        if let Some(asked) = &mut working.asked {
+            asked.play = Play::Rest;
+        }
+    }
+    match live.ended {
+        Ended::Converged if played => {
+            let steps = counted(live.step as usize, "step");
+            state
+                .session
+                .follows(format!("The surface is at rest after {steps}"));
+        }
+        Ended::Vanished | Ended::Filled if played => {
+            if let Some(sentence) = live.ended.sentence() {
+                state.session.warned(Slot::Segment, sentence);
+            }
+        }
+        _ => {}
+    }
+    if std::mem::take(&mut state.session.segment.keeps) {
+        keep::keep(state);
+    }
+}
+
+/// Brings the camera to a new surface, no further away than it is.
+fn frame(state: &mut State, live: &Surfaced) {
+    /// Around a small surface this much is seen, mm.
+    const AROUND_MM: f64 = 65.0;
+    let Some(voxels) = live.field.extent() else {
+        return;
+    };
+    let (low, high) = live.field.grid.block_bounds(voxels);
+    let now = state.view.camera;
+    let radius_mm = (0.5 * low.distance(high)).max(AROUND_MM);
+    let near = Camera::around(0.5 * (low + high), radius_mm);
+    if near.distance_mm < now.distance_mm {
+        let near = Camera {
+            azimuth: now.azimuth,
+            elevation: now.elevation,
+            ..near
+        };
+        // Of several surfaces in turn the first came from the view of the whole.
+        let before = state.session.segment.framed.take();
+        let before = before.filter(|(_, to)| same_place(to, &now));
+        let before = before.map_or(now, |(before, _)| before);
+        state.session.segment.framed = Some((before, near));
+        state.view.camera = near;
+    }
+}
+
+/// Whether two cameras look at one place from one distance, whatever the side.
+fn same_place(a: &Camera, b: &Camera) -> bool {
+    (a.focus, a.distance_mm) == (b.focus, b.distance_mm)
+}
+
+/// The surface is kept: the camera goes back to where it was before it came to the surface, unless somebody has
+/// moved it since; a turn stays.
+fn unframe(state: &mut State) {
+    let now = state.view.camera;
+    let framed = state.session.segment.framed.take();
+    if let Some((before, _)) = framed.filter(|(_, to)| same_place(to, &now)) {
+        state.view.camera = Camera {
+            focus: before.focus,
+            distance_mm: before.distance_mm,
+            ..now
+        };
+    }
+}
+
+/// It could not be done, and why.
+pub fn failed(state: &mut State, why: String) {
+    let working = &mut state.session.segment;
+    working.running = false;
+    working.keeps = false;
+    working.play = Play::Rest;
+    if let Some(asked) = &mut working.asked {
+        asked.play = Play::Rest;
+    }
+    working.failed = Some(why);
+}
+
+/// The user stopped it: how it stands is asked for.
+pub fn stopped(state: &mut State) {
+    let working = &mut state.session.segment;
+    working.play = Play::Rest;
+    working.running = false;
+    if state.document.segment.resume.is_some() {
+        // It is on its way to where it was, and goes on once somebody asks for something.
+        if let Some(asked) = &mut working.asked {
+            asked.play = Play::Rest;
+        }
+        return;
+    }
+    working.asked = None;
+    let live = working.live.clone();
+    if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
+        back::stay(state, &live);
+    }
+}
+
+/// Another backend: it is brought there by the next request.
+pub fn moved(state: &mut State) {
+    let working = &mut state.session.segment;
+    (working.asked, working.play) = (None, Play::Rest);
+    // The other backend goes there by the script.
+    state.document.segment.resume = working.resume();
+}
+
+impl Working {
+    /// How a surface gets to where it is.
+    pub fn resume(&self) -> Option<Arc<Resume>> {
+        let live = self.live.as_ref()?;
+        Some(Arc::new(Resume {
+            script: live.script.clone(),
+            placed: live.placed.clone(),
+            beside: live.beside.clone(),
+            leak: live.leak,
+        }))
+    }
+}

@@ -1,0 +1,132 @@
+//! The way back of a surface, with what steered it there.
+
+use crate::jobs::{Back, Play, Steer, Surfaced};
+use crate::state::document::LayerId;
+use crate::state::segment::update::wanted;
+use crate::state::segment::{Left, Segmentation, Working};
+use crate::state::update::edit;
+use crate::state::words::count;
+use crate::state::{State, changes};
+
+/// Back to the state after so many steps.
+pub(in crate::state) fn rewind(state: &mut State, step: u64) {
+    let working = &mut state.session.segment;
+    let Some(live) = working.live.clone() else {
+        return;
+    };
+    let step = step.min(live.step);
+    let after = live.growth.iter().filter(|(at, _)| *at >= step);
+    let leak = live.leak.map(|l| l.leak.from).filter(|from| *from >= step);
+    let growth: Vec<(u64, u64)> = after.copied().collect();
+    if growth.len() > 1 {
+        working.left.push(Left { growth, leak });
+    }
+    let number = working.back.map_or(1, |b| b.number + 1);
+    working.back = Some(Back { number, step });
+    // Changes of the branch that is left are none of the one that goes on.
+    working.changes.retain(|change| *change < step);
+    working.play = Play::Rest;
+    let before = state.document.segment.clone();
+    let after = as_after(state, &live, step);
+    let changes = changes::segment(&state.document, &before, &after);
+    if !before.steers_as(&after) {
+        edit(state, "Go back", false, |d| d.segment = after);
+    }
+    let back = format!("Back at step {}", count(step));
+    let words: Vec<String> = [back].into_iter().chain(changes).collect();
+    state.session.status = words.join(", ");
+}
+
+/// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds
+/// beside the image, spheres.
+fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
+    let document = &state.document;
+    let mut then = document.segment.clone();
+    let gone = |number: u64| {
+        live.placed
+            .iter()
+            .any(|(n, at)| *n == number && *at >= step)
+    };
+    then.spheres.retain(|(number, _)| !gone(*number));
+    let (params, number) = live.script.at(step);
+    let layer = then.settings.params.layer;
+    then.settings.params = params.clone();
+    // Where it has no effect it is as it was.
+    then.settings.params.layer = params.layer.or(layer);
+    let now = wanted(state).map(|wanted| wanted.beside);
+    let beside = live.beside.get(number);
+    if let Some(beside) = beside.filter(|then| now.as_ref() != Some(then)) {
+        then.layer = beside.layer.as_ref().map(|(id, ..)| LayerId(*id));
+        for (which, painted) in then.painted.iter_mut().enumerate() {
+            let mut regions = document.regions.iter();
+            let own = regions.find(|region| beside.paints(which, &region.shape));
+            *painted = own.map(|region| region.id);
+        }
+    }
+    then
+}
+
+/// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
+pub(in crate::state) fn stay(state: &mut State, live: &Surfaced) {
+    let working = &mut state.session.segment;
+    if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
+        back.step = u64::MAX;
+        let left = working.left.last();
+        if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
+            working.left.pop();
+        }
+    }
+    let spheres = &state.document.segment.spheres;
+    if spheres.starts_with(&live.spheres) {
+        return;
+    }
+    let there = |number: u64| live.spheres.iter().any(|(n, _)| *n == number);
+    let later = spheres.iter().filter(|(n, _)| !there(*n));
+    let spheres = live.spheres.iter().chain(later).copied().collect();
+    edit(state, "Spheres of the surface", false, |d| {
+        d.segment.spheres = spheres;
+    });
+}
+
+impl Working {
+    /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
+    /// a drag whose beginning is noted.
+    pub(in crate::state) fn begins_change(&mut self, wanted: &Steer, dragged: bool) -> bool {
+        let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
+            return false;
+        };
+        let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
+        let steers = asked.params != wanted.params
+            || asked.beside != wanted.beside
+            || asked.spheres != wanted.spheres;
+        let begins = same_run && steers && !dragged;
+        if begins {
+            // On its way back the surface is still shown at the step that it leaves.
+            let back = self.back.filter(|back| live.back < back.number);
+            let step = back.map_or(live.step, |back| back.step.min(live.step));
+            self.changes.retain(|before| *before < step);
+            self.changes.push(step);
+        }
+        begins
+    }
+
+    /// The earlier state that the button goes back to: before the leak, else before the last change by
+    /// hand, else the start.
+    pub fn earlier(&self) -> u64 {
+        let Some(live) = &self.live else { return 0 };
+        if let Some(leaked) = live.leak {
+            return leaked.leak.from;
+        }
+        let events = live.script.events.iter().map(|e| e.step);
+        let events = events.filter(|step| *step < live.step);
+        let last = events.clone().next_back().unwrap_or(0);
+        let begun = self.changes.iter().rfind(|step| **step <= last);
+        // A drag acts first at or after the step that is known when it begins.
+        begun.map_or(last, |begun| {
+            events
+                .into_iter()
+                .find(|step| step >= begun)
+                .unwrap_or(last)
+        })
+    }
+}

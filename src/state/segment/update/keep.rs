@@ -1,0 +1,208 @@
+//! What stays of a surface: mask layers, regions, files, the command that makes it.
+
+use crate::data::region::RegionId;
+use crate::data::{Mask, Role, Shape};
+use crate::jobs::{ForRegions, Play, Request, SaveLabels, Surfaced};
+use crate::state::document::{Content, Layer, LayerId};
+use crate::state::files::jobs::SaveMask;
+use crate::state::recipes::{segment_script, segmented_recipe};
+use crate::state::segment::jobs::{SaveField, SaveScript};
+use crate::state::segment::update::{NONE_YET, anew};
+use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
+use crate::state::session::Severity;
+use crate::state::update::edit;
+use crate::state::words::{fixed, with_unit};
+use crate::state::{Display, Document, Effect, Recipe, State, defaults};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How the surface as it is was made.
+fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
+    let (layer, image) = document.segmented_image()?;
+    let segment = &document.segment;
+    let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
+    let start = live.spheres.iter().filter(|(n, _)| !later(n));
+    let inputs = live.beside.iter().map(|beside| SpeedInputs {
+        layer: beside.layer.as_ref().map(|(id, _, n)| (LayerId(*id), *n)),
+        painted: beside.painted.clone(),
+    });
+    Some(Segmented {
+        image: layer.id,
+        frame: frame_of(layer, image),
+        start: segment.start.clone(),
+        spheres: start.map(|(_, sphere)| *sphere).collect(),
+        inputs: inputs.collect(),
+        script: live.script.clone(),
+        phi: live.phi.clone(),
+        colour: [0; 3],
+        measures: live.figures.as_ref().map(|f| f.measures),
+    })
+}
+
+/// How the surface at rest was made.
+pub fn now(state: &State) -> Option<Segmented> {
+    made(&state.document, state.resting_surface()?.0)
+}
+
+/// The command of the surface in the hand.
+pub fn told(state: &State) -> Option<Recipe> {
+    let (live, _) = state.resting_surface()?;
+    let made = made(&state.document, live)?;
+    let working = &state.session.segment;
+    let written = working.written.as_ref();
+    let written = written.filter(|(_, script)| *script == live.script);
+    Some(segmented_recipe(
+        &state.document,
+        &made,
+        written.map(|(path, _)| path.clone()),
+    ))
+}
+
+/// Makes a mask layer of the surface as it is.
+pub(in crate::state) fn keep(state: &mut State) {
+    let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
+        let working = &mut state.session.segment;
+        if working.live.is_some() {
+            // Kept as it is once it rests.
+            (working.keeps, working.play) = (true, Play::Rest);
+        } else {
+            state.session.say(Severity::Information, NONE_YET);
+        }
+        return;
+    };
+    let Some(mut made) = made(&state.document, &live) else {
+        return;
+    };
+    let used = state.document.segmented.len();
+    made.colour = defaults::CATEGORIES[used % defaults::CATEGORIES.len()];
+    let recipe = segmented_recipe(&state.document, &made, None);
+    let ml = made
+        .measures
+        .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
+    let mut id = LayerId(0);
+    anew(state, "Keep as mask", |document| {
+        id = LayerId(document.fresh_id());
+        let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
+        let mut names = (1..).map(|n| format!("Segment {n}"));
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let display = Display {
+            visible: true,
+            ..defaults::mask_display()
+        };
+        let layer = Layer::new(id, name, Content::Mask(mask), display, recipe);
+        document.layers.push(Arc::new(layer));
+        document.segmented.insert(id, Arc::new(made));
+        // The next structure begins with nothing.
+        document.segment.start = Start::Spheres;
+    });
+    state.session.segment.live = None;
+    crate::state::segment::update::unframe(state);
+    state.session.status = match ml {
+        Some(ml) => format!("Kept {ml} as a mask"),
+        None => "Kept the surface as a mask".to_owned(),
+    };
+}
+
+/// The surface at rest with its voxels; else it is said what is missing.
+fn rests(state: &mut State) -> Option<(Arc<Surfaced>, Mask)> {
+    let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
+    if found.is_none() {
+        let sentence = match state.session.segment.live {
+            Some(_) => "The surface moves: pause it first",
+            None => NONE_YET,
+        };
+        state.session.say(Severity::Information, sentence);
+    }
+    found
+}
+
+/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
+pub(in crate::state) fn region(state: &mut State, role: Role) {
+    let Some((_, mask)) = rests(state) else {
+        return;
+    };
+    let shape = Arc::new(Shape::Mask(mask));
+    let mut id = RegionId(0);
+    edit(state, "Region of a surface", false, |document| {
+        id = document.add_region(document.region_name(role), role, shape);
+    });
+    state.session.selected_region = Some(id);
+    state.session.status = format!(
+        "Made a region of the surface: {}",
+        role.name().to_lowercase()
+    );
+}
+
+/// All that was kept, and the surface if it rests, in the order of the layers.
+fn structures(state: &State, path: PathBuf) -> Option<Request> {
+    let document = &state.document;
+    let (_, image) = document.segmented_image()?;
+    let kept = document.layers.iter().filter_map(|layer| {
+        let made = document.segmented.get(&layer.id)?;
+        let Content::Mask(mask) = &layer.content else {
+            return None;
+        };
+        Some((layer.name.clone(), made.colour, mask))
+    });
+    let live = state.resting_surface();
+    let live = live.map(|(_, mask)| ("Surface".to_owned(), LIVE_RGB, mask));
+    let shape = |(name, colour, mask): (String, [u8; 3], &Mask)| {
+        (name, colour, Arc::new(Shape::Mask(mask.clone())))
+    };
+    let regions: Vec<_> = kept.chain(live).map(shape).collect();
+    Some(Request::Regions(Box::new(ForRegions::SaveLabels(
+        SaveLabels {
+            command: format!("{} structures of {}", regions.len(), document.name),
+            regions,
+            own: Vec::new(),
+            grid: image.grid.clone(),
+            path,
+        },
+    ))))
+}
+
+/// The run so far, and the masks that it names.
+fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<SaveScript> {
+    let made = made(&state.document, live)?;
+    let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
+    if let Some(name) = unfiled {
+        let sentence = format!(
+            "A run script names its image, and \"{name}\" is in no file: export it first, then open that"
+        );
+        state.session.say(Severity::Information, sentence);
+        return None;
+    }
+    let text = serde_json::to_string_pretty(&script).ok()? + "\n";
+    state.session.segment.written = Some((path.clone(), live.script.clone()));
+    Some(SaveScript { text, path, masks })
+}
+
+pub(in crate::state) fn save(
+    state: &mut State,
+    what: SegmentFile,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
+    let command = |state: &State| told(state).map_or_else(String::new, |r| r.command());
+    let effect = match what {
+        SegmentFile::Structures => structures(state, path).map(Effect::submit),
+        SegmentFile::Labels => rests(state).map(|(_, mask)| {
+            Effect::submit(SaveMask {
+                mask,
+                path,
+                command: command(state),
+            })
+        }),
+        SegmentFile::Surface => rests(state).map(|(live, _)| {
+            Effect::submit(SaveField {
+                field: live.field.clone(),
+                path,
+                command: command(state),
+            })
+        }),
+        SegmentFile::Script => rests(state)
+            .and_then(|(live, _)| run_script(state, &live, path))
+            .map(Effect::submit),
+    };
+    effects.extend(effect);
+}

@@ -1,0 +1,54 @@
+//! Layers of a session that are made of what it holds itself: masks that were segmented, maps of weights.
+
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::document::{Layer, LayerId};
+use crate::state::sessions::saved::{SavedDocument, SavedLayer};
+use std::sync::Arc;
+
+/// What makes a layer of what a session holds itself; `None`: it is of another kind. An error says why it
+/// cannot be.
+pub(in crate::state) type Maker =
+    fn(&mut Document, &ReadSession, &SavedLayer) -> Option<Result<Layer, String>>;
+
+/// Puts such layers into a document whose other layers and regions are there; returns those that cannot be,
+/// with a sentence each, in which they are called `what`.
+pub(in crate::state) fn put(
+    document: &mut Document,
+    read: &ReadSession,
+    saved: &SavedDocument,
+    (what, make): (&str, Maker),
+) -> Vec<(String, (u64, String))> {
+    let mut missing = Vec::new();
+    for layer in &saved.layers {
+        match make(document, read, layer) {
+            None => {}
+            Some(Ok(made)) => insert(document, saved, made),
+            Some(Err(why)) => {
+                let name = &layer.name;
+                let sentence =
+                    format!("The {what} \"{name}\" is left out and stays in the session: {why}");
+                missing.push((sentence, (layer.id, why)));
+            }
+        }
+    }
+    missing
+}
+
+/// Layers that lacked one that has come.
+pub(in crate::state) fn find_again(document: &mut Document, make: Maker) {
+    for absent in document.absent.clone() {
+        if let Some(Ok(made)) = make(document, &absent.read, &absent.layer) {
+            document.absent.retain(|a| a.layer.id != absent.layer.id);
+            document.layers.push(Arc::new(made));
+        }
+    }
+}
+
+/// Puts a layer where the session had it among those that are here.
+fn insert(document: &mut Document, saved: &SavedDocument, layer: Layer) {
+    let before = saved.layers.iter().take_while(|l| l.id != layer.id.0);
+    let here = before.filter(|l| document.layer(LayerId(l.id)).is_some());
+    let at = here.count().min(document.layers.len());
+    document.layers.insert(at, Arc::new(layer));
+}

@@ -1,0 +1,112 @@
+//! Layers of a session whose files are found after it was opened.
+
+use crate::io::Remark;
+use crate::jobs::session::{Found, Item, Restored, Standing};
+use crate::state::Document;
+use crate::state::alignment;
+use crate::state::document::LayerId;
+use crate::state::filter;
+use crate::state::regions;
+use crate::state::segment;
+use crate::state::sessions::saved::held::find_again;
+use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
+use crate::state::sessions::saved::results::result_name;
+use crate::state::sessions::saved::{Absent, Origin, not_what_it_was};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What has to be read for a layer that was not here, whose file is there now.
+pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
+    let mut read = (*absent.read).clone();
+    if let Origin::File { file, .. } = absent.layer.from
+        && let Some(found) = read.files.get_mut(file)
+    {
+        (found.path, found.standing) = (path, Standing::Same);
+    }
+    let item = item(&absent.layer, &result_name(absent.layer.id), &read)?;
+    match item.ok_or("Nothing is read for this layer")? {
+        Item::File {
+            path,
+            gradients,
+            told,
+            edits,
+            moves,
+            ..
+        } => Ok(Item::File {
+            // Another file may lie there.
+            entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
+            path,
+            gradients,
+            told,
+            edits,
+            moves,
+        }),
+        item => Ok(item),
+    }
+}
+
+/// The file that a layer is of, as its session has it.
+fn own_file(absent: &Absent) -> Option<&Found> {
+    match absent.layer.from {
+        Origin::File { file, .. } => absent.read.files.get(file),
+        _ => None,
+    }
+}
+
+/// That layer, from what was read for it, with sentences about it.
+pub fn one(
+    document: &mut Document,
+    absent: &Absent,
+    restored: Restored,
+) -> Result<Vec<Remark>, String> {
+    let saved = &absent.layer;
+    let id = LayerId(saved.id);
+    let replaced = match (&restored, own_file(absent)) {
+        (
+            Restored::File {
+                path,
+                changed: Some(why),
+                ..
+            },
+            Some(found),
+        ) => Some(not_what_it_was(&found.entry, path, why)),
+        _ => saved.replaced.clone(),
+    };
+    let there = saved.there(&restored)?;
+    let (layer, mut notes) = restore(saved, restored)?;
+    if let Some(said) = replaced {
+        notes.push(said.clone().into());
+        document.replaced.insert(id, said);
+    }
+    let steps = edits(&absent.read, &saved.edits)?;
+    document.absent.retain(|a| a.layer.id != saved.id);
+    document.layers.push(Arc::new(layer));
+    // What was edited is what was opened no more, and could not be moved.
+    notes.extend(
+        alignment::saved::lay(document, saved, there)
+            .err()
+            .map(Remark::from),
+    );
+    put_edits(document, id, &steps);
+    regions::saved::find_again(document, id);
+    find_again(document, segment::saved::make);
+    let unread = filter::saved::attach(document, &absent.read, saved).err();
+    notes.extend(unread.map(Remark::from));
+    find_again(document, filter::saved::make);
+    Ok(notes)
+}
+
+/// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
+/// are what they were, bit for bit.
+pub fn weigh(document: &mut Document, absent: &Absent, same: bool) -> Result<(), String> {
+    match same {
+        true => filter::saved::attach(document, &absent.read, &absent.layer)?,
+        false if absent.layer.weights.is_some() => {
+            let why = "they are of other streamlines than were made";
+            return Err(filter::saved::left_out(&absent.layer, why));
+        }
+        false => {}
+    }
+    find_again(document, filter::saved::make);
+    Ok(())
+}

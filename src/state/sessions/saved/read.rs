@@ -1,0 +1,522 @@
+//! From a session to the state.
+
+use crate::data::turn::Turn;
+use crate::io::Remark;
+use crate::io::Told;
+use crate::jobs::Loaded;
+use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
+use crate::solvers::tractogram::selection::{Edit, Rules, Within};
+use crate::state::alignment;
+use crate::state::density;
+use crate::state::density::words;
+use crate::state::document::{Content as DocumentContent, Layer, LayerId, Made, Rays};
+use crate::state::filter;
+use crate::state::pathways;
+use crate::state::pathways::saved::basis;
+use crate::state::recipe::Source;
+use crate::state::recipes::{edited, recipe};
+use crate::state::regions;
+use crate::state::regions::saved::region;
+use crate::state::segment;
+use crate::state::sessions::saved::held;
+use crate::state::sessions::saved::results::result_name;
+use crate::state::sessions::saved::{
+    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    not_what_it_was,
+};
+use crate::state::snapshots;
+use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
+use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
+use serde::Deserialize as _;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The content of a session, and the names of what it holds that is not known here. An error is the
+/// beginning of a sentence.
+pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
+
+/// Understands what a session's file says; nothing is read for its layers yet.
+pub fn parse(words: Value) -> Parse {
+    let content = Content::deserialize(&words)
+        .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
+    // Far below where counting on would overflow.
+    const MOST: u64 = 1 << 53;
+    let snapshots = content.snapshots.iter().map(|s| &s.document);
+    for document in snapshots.chain([&content.document]) {
+        let mut ids = BTreeSet::new();
+        let mut layers = document.layers.iter();
+        if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
+            return Err("Found a session with two layers of one number".to_owned());
+        }
+    }
+    if content.snapshots.len() > MOST_SNAPSHOTS {
+        return Err(format!(
+            "Found a session with {} snapshots",
+            content.snapshots.len()
+        ));
+    }
+    let known = serde_json::to_value(&content).unwrap_or(Value::Null);
+    let unknown = crate::io::json::unknown(&words, &known);
+    Ok((Arc::new(content), unknown))
+}
+
+/// What has to be read, by the layers' numbers.
+pub type Items = Vec<(u64, Item)>;
+/// Layers that cannot be read, and why.
+pub type Missing = Vec<(u64, String)>;
+
+/// What has to be read for a session's layers; what cannot be, with the reason.
+pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
+    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    for layer in &content.document.layers {
+        match item(layer, &result_name(layer.id), read) {
+            Ok(Some(item)) => items.push((layer.id, item)),
+            Ok(None) => {}
+            Err(why) => absent.push((layer.id, why)),
+        }
+    }
+    let (more, lost) = snapshots::saved::items(content, read);
+    items.extend(more);
+    absent.extend(lost);
+    snapshots::saved::add_moves(content, &mut items);
+    (items, absent)
+}
+
+/// A session's file, if it is there.
+fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
+    let found = read.files.get(number);
+    let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
+    match &found.standing {
+        Standing::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        Standing::Same | Standing::Changed(_) => Ok(found.path.clone()),
+    }
+}
+
+fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> {
+    numbers.iter().map(|n| file(read, *n)).collect()
+}
+
+/// `name`: of its streamlines, where they are kept beside the session.
+pub(in crate::state) fn item(
+    layer: &SavedLayer,
+    name: &str,
+    read: &ReadSession,
+) -> Result<Option<Item>, String> {
+    Ok(match &layer.from {
+        Origin::File {
+            file: number,
+            gradients,
+            told,
+        } => Some(Item::File {
+            path: file(read, *number)?,
+            gradients: files(read, gradients)?,
+            told: Told {
+                vtk_space: told.vtk_space,
+                colours: told.colours.map(|n| file(read, n)).transpose()?,
+                tensors: told.tensors,
+                affine: None,
+            },
+            edits: edits(read, &layer.edits)?,
+            moves: layer.by().into_iter().collect(),
+            entry: None,
+        }),
+        Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
+        Origin::Made { .. } | Origin::Segmented(_) | Origin::Weights(_) => None,
+        Origin::Density(saved) => {
+            let map = density::saved::read(saved)?;
+            Some(Item::Density {
+                of: map.of.0,
+                by: map.by,
+                on: map.on,
+                params: map.params,
+            })
+        }
+        Origin::Kept(_) => {
+            let sum = read.results.iter().find(|r| r.of == name);
+            let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
+            let (sum, stored) =
+                stored.ok_or("The session keeps how it was made, not its streamlines")?;
+            let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
+            Some(Item::Stored {
+                path: folder.join(stored),
+                sha256: sum.sha256.clone(),
+            })
+        }
+    })
+}
+
+/// What was done to a layer's streamlines; an error is a sentence.
+pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, String> {
+    // Its masks are all in the session.
+    let nothing = Document::default();
+    let one = |edit: &SavedEdit| {
+        let rules = match edit {
+            SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
+            SavedEdit::Select(rules) => rules,
+        };
+        let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
+        let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
+            name: name.clone(),
+            low: low.unwrap_or(f32::NEG_INFINITY),
+            high: high.unwrap_or(f32::INFINITY),
+        };
+        Ok(Edit::Select(Box::new(Rules {
+            group: rules.group.clone(),
+            regions: regions.collect::<Result<_, String>>()?,
+            by_ends: rules.by_ends,
+            values: rules.values.iter().map(value).collect(),
+            given: Vec::new(),
+            images: Vec::new(),
+            stop: rules.stop,
+            invert: rules.invert,
+            at_most: rules.at_most,
+        })))
+    };
+    saved.iter().map(one).collect()
+}
+
+/// A document of a session, with sentences about what is not as it was, and about what is left out and stays
+/// in the session.
+pub struct Built {
+    pub document: Document,
+    pub notes: Vec<Remark>,
+    pub left_out: Vec<String>,
+}
+
+/// A document of a session from what was read for it.
+pub fn build(
+    saved: &SavedDocument,
+    read: &Arc<ReadSession>,
+    restored: RestoredLayers,
+    absent: Missing,
+) -> Built {
+    let mut notes = Vec::new();
+    let mut document = Document::default();
+    fill(&mut document, saved);
+    let mask = |number: usize| read.masks.get(number)?.as_ref().ok();
+    let files = read.mask_files.iter();
+    let files = files.filter_map(|(number, path)| Some((mask(*number)?.id(), path.clone())));
+    document.mask_files = files.collect();
+    let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
+    document.reserve_ids(last + 1);
+    let mut missing = absent;
+    for (id, one) in restored {
+        let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
+            continue;
+        };
+        match one.and_then(|one| Ok((of.there(&one)?, restore(of, one)?))) {
+            Ok((there, (layer, said))) => {
+                let path = layer.path.as_ref();
+                let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
+                notes.extend(said.into_iter().map(|note| note.about(&path)));
+                document.layers.push(Arc::new(layer));
+                let unmoved = alignment::saved::lay(&mut document, of, there).err();
+                notes.extend(unmoved.map(Remark::from));
+            }
+            Err(why) => {
+                // One sentence names all missing kept results.
+                if !(matches!(of.from, Origin::Kept(_)) && matches!(why, NotRestored::Gone(_))) {
+                    let name = &of.name;
+                    let sentence =
+                        format!("The layer \"{name}\" is left out and stays in the session: {why}");
+                    notes.push(sentence.into());
+                }
+                missing.push((id, why.to_string()));
+            }
+        }
+    }
+    // Regions say why their masks are not here.
+    document.absent = absent_layers(&missing, saved, read);
+    let regions = regions::saved::put(&mut document, read, saved);
+    for layer in &saved.layers {
+        let id = LayerId(layer.id);
+        if document.layer(id).is_none() {
+            continue;
+        }
+        let steps = edits(read, &layer.edits).unwrap_or_default();
+        put_edits(&mut document, id, &steps);
+        let Origin::Kept(curves) = &layer.from else {
+            continue;
+        };
+        match made(&document, read, curves) {
+            Ok(made) => {
+                let recipe = edited(&document, recipe(&document, &made), &steps);
+                document.edit_layer(id, |l| l.recipe = recipe);
+                document.made.insert(id, Arc::new(made));
+            }
+            Err(why) => {
+                notes.push(format!("{} cannot be made again: {why}", layer.name).into());
+                let (layer, read) = (layer.clone(), read.clone());
+                let unread = Absent { layer, why, read };
+                document.unread.insert(id, Arc::new(unread));
+            }
+        }
+    }
+    map_recipes(&mut document, read, saved);
+    for layer in &saved.layers {
+        let id = LayerId(layer.id);
+        let now = replaced(layer, read);
+        notes.extend(now.clone().map(Remark::from));
+        let said = now.or_else(|| layer.replaced.clone());
+        if let (Some(said), Some(_)) = (said, document.layer(id)) {
+            document.replaced.insert(id, said);
+        }
+    }
+    pathways::saved::put(&mut document, read, saved);
+    let mut left_out = Vec::new();
+    let masks = held::put(&mut document, read, saved, ("mask", segment::saved::make));
+    segment::saved::put_surface(&mut document, read, saved, &regions);
+    filter::saved::put(&mut document, read, saved);
+    let maps = held::put(&mut document, read, saved, ("map", filter::saved::make));
+    for (sentence, lacking) in masks.into_iter().chain(maps) {
+        left_out.push(sentence);
+        missing.push(lacking);
+    }
+    let others = regions::saved::left_out(&document).into_iter();
+    left_out.extend(others.map(|(_, sentence)| sentence));
+    document.absent = absent_layers(&missing, saved, read);
+    document.awaited = Some(saved.layers.clone().into());
+    Built {
+        document,
+        notes,
+        left_out,
+    }
+}
+
+fn absent_layers(
+    missing: &Missing,
+    saved: &SavedDocument,
+    read: &Arc<ReadSession>,
+) -> Vec<Arc<Absent>> {
+    let one = |(id, why): &(u64, String)| {
+        let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
+        let (why, read) = (why.clone(), read.clone());
+        Some(Arc::new(Absent { layer, why, read }))
+    };
+    missing.iter().filter_map(one).collect()
+}
+
+/// Notes what was done to a layer's streamlines, which is done to them already.
+pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
+    let base = document.layer(id).map(|l| l.recipe.clone());
+    let Some(base) = base.filter(|_| !steps.is_empty()) else {
+        return;
+    };
+    let recipe = edited(document, base, steps);
+    document.edit_layer(id, |l| l.recipe = recipe);
+    document.edits.insert(id, Arc::new(steps.to_vec()));
+}
+
+/// What is said of a layer of which a file is not what it was.
+fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+    let Origin::File {
+        file,
+        gradients,
+        told,
+    } = &layer.from
+    else {
+        return None;
+    };
+    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let mut found = numbers.filter_map(|n| read.files.get(*n));
+    found.find_map(|found| match &found.standing {
+        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        Standing::Same | Standing::Missing(_) => None,
+    })
+}
+
+/// What the maps among the layers are of, and their recipes.
+fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
+    for layer in &saved.layers {
+        let (id, Origin::Density(from)) = (LayerId(layer.id), &layer.from) else {
+            continue;
+        };
+        let (Some(_), Ok(map)) = (document.layer(id), density::saved::read(from)) else {
+            continue;
+        };
+        let Some(of) = document.layer(map.of).map(|l| l.recipe.clone()) else {
+            continue;
+        };
+        let template = from.template.and_then(|n| read.files.get(n));
+        let recipe = Recipe::Density {
+            of: Box::new(of),
+            template: template.map(|f| f.path.clone()),
+            voxel_mm: from.voxel_mm,
+            params: map.params.clone(),
+        };
+        let (_, unit, unit_scale) = words(&map.params);
+        document.edit_layer(id, |l| {
+            (l.recipe, l.unit, l.unit_scale) = (recipe, unit, unit_scale)
+        });
+        document.maps.insert(id, Arc::new(map));
+    }
+}
+
+/// What is neither layer nor region.
+fn fill(document: &mut Document, saved: &SavedDocument) {
+    document.name.clone_from(&saved.name);
+    document.fit = saved.fit.clone();
+    document.fit_mask = saved.fit_mask.map(LayerId);
+    document.method = saved.method;
+    document.track = saved.track.clone();
+    document.track_display = saved.track_display.clone();
+    document.whole_brain = saved.whole_brain.sanitized();
+    document.rays = Rays {
+        medium: saved.medium,
+        params: saved.rays.clone(),
+        cut: saved.cut,
+    };
+    document.ray_display = saved.ray_display.clone();
+    document.store = saved.store;
+}
+
+pub(in crate::state) fn restore(
+    saved: &SavedLayer,
+    restored: Restored,
+) -> Result<(Layer, Vec<Remark>), String> {
+    let mut notes = Vec::new();
+    let (content, recipe, path) = match (&saved.from, restored) {
+        (
+            Origin::File { .. },
+            Restored::File {
+                loaded,
+                path,
+                told,
+                notes: said,
+                ..
+            },
+        ) => {
+            notes = said;
+            let mut recipe = Recipe::opened(path.clone(), told);
+            let content = match loaded {
+                Loaded::Scan {
+                    dwi,
+                    gradients,
+                    gradient_files,
+                } => {
+                    recipe = recipe.with_gradients(&path, gradient_files);
+                    DocumentContent::Scan { dwi, gradients }
+                }
+                Loaded::Image(volume) => DocumentContent::Image(volume),
+                Loaded::Mask(mask) => DocumentContent::Mask(mask),
+                Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
+            };
+            (content, recipe, Some(path))
+        }
+        (Origin::Head { seed, part }, Restored::Head(head)) => {
+            let content = match part {
+                HeadPart::Dwi => DocumentContent::Scan {
+                    dwi: head.dwi.clone(),
+                    gradients: Some(Arc::new(head.gradients.clone())),
+                },
+                HeadPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
+                HeadPart::T1 => DocumentContent::Image(head.t1.clone()),
+            };
+            (content, Recipe::Phantom { seed: *seed }, None)
+        }
+        (Origin::Kept(_), Restored::Curves(tractogram)) => {
+            let recipe = Recipe::NoCommand {
+                region: String::new(),
+            };
+            (DocumentContent::Tractogram(tractogram), recipe, None)
+        }
+        // Its recipe follows once all layers are there.
+        (Origin::Density(_), Restored::Density(volume)) => {
+            let recipe = Recipe::NoCommand {
+                region: String::new(),
+            };
+            (DocumentContent::Image(volume), recipe, None)
+        }
+        _ => return Err("The session says something else of it".to_owned()),
+    };
+    let (content, recipe) = match saved.turn {
+        Some(turn) => turned(content, recipe, turn),
+        None => (content, recipe),
+    };
+    let mut display = saved.display.clone();
+    if let Some(volume) = content.volume() {
+        display.frame = display.frame.min(volume.frames.saturating_sub(1));
+    }
+    let id = LayerId(saved.id);
+    let layer = Layer {
+        path,
+        notes: notes.iter().map(ToString::to_string).collect(),
+        ..Layer::new(id, saved.name.clone(), content, display, recipe)
+    };
+    Ok((layer, notes))
+}
+
+/// A scan with axes of its gradients exchanged or flipped.
+fn turned(content: DocumentContent, recipe: Recipe, turn: Turn) -> (DocumentContent, Recipe) {
+    let source = match &recipe {
+        Recipe::Phantom { seed } => Some(Source::Phantom { seed: *seed }),
+        Recipe::Scan(source) => Some(source.clone()),
+        Recipe::File(dwi) => Some(Source::File {
+            dwi: dwi.clone(),
+            gradients: Vec::new(),
+        }),
+        _ => None,
+    };
+    match (content, source) {
+        (
+            DocumentContent::Scan {
+                dwi,
+                gradients: Some(gradients),
+            },
+            Some(source),
+        ) => {
+            let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
+            let gradients = Some(gradients);
+            let recipe = source.with_turn(Some(turn)).recipe();
+            (DocumentContent::Scan { dwi, gradients }, recipe)
+        }
+        (content, _) => (content, recipe),
+    }
+}
+
+/// What kept streamlines were made from; an error is half a sentence.
+pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
+    let regions = saved.regions.iter().map(|r| region(document, read, r));
+    Ok(Made {
+        basis: basis(read, &saved.basis)?,
+        regions: regions.collect::<Result<_, _>>()?,
+        curves: saved.curves.clone(),
+        cut: saved.cut,
+    })
+}
+
+/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
+pub fn view(saved: &View, now: &View) -> View {
+    let camera = &saved.camera;
+    let mut view = View {
+        camera: if camera.is_sound() {
+            camera.zoomed(1.0)
+        } else {
+            Camera::framing(glam::DVec3::splat(-90.0), glam::DVec3::splat(90.0))
+        },
+        light_theme: now.light_theme,
+        tool: Tool::Crosshair,
+        moving: false,
+        slab: saved.slab.filter(Slab::is_sound),
+        ..saved.clone()
+    };
+    for slice in &mut view.slices {
+        if !(slice.zoom.is_finite() && slice.pan_mm.is_finite()) {
+            *slice = View::default().slices[0];
+        }
+        slice.zoom = slice.zoom.clamp(0.2, 40.0);
+    }
+    if !View::MOSAIC_LIMITS_MM.contains(&view.mosaic_mm) {
+        view.mosaic_mm = View::MOSAIC_MM;
+    }
+    view.drawer_height = match view.drawer_height.is_finite() {
+        true => view.drawer_height.clamp(140.0, 2000.0),
+        false => View::default().drawer_height,
+    };
+    if !view.crosshair.is_finite() {
+        view.crosshair = glam::DVec3::ZERO;
+    }
+    view
+}

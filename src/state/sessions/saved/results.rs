@@ -1,0 +1,80 @@
+//! Checksums of results that a session holds, under the names of these results.
+
+use crate::jobs::FoundPathway;
+use crate::jobs::session::ToSum;
+use crate::state::document::Content as DocumentContent;
+use crate::state::filter::WEIGHT;
+use crate::state::{State, Task};
+use std::path::Path;
+
+/// `layer 7`.
+pub fn result_name(layer: u64) -> String {
+    format!("layer {layer}")
+}
+
+pub const TENSORS: &str = "tensors";
+pub const LIVE: &str = "live";
+pub const PATHWAY: &str = "pathway";
+pub const SURFACE: &str = "surface";
+
+pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
+    let document = &state.document;
+    let mut results = Vec::new();
+    if let Some(tensors) = &document.tensors {
+        results.push(ToSum::Tensors(TENSORS.to_owned(), tensors.field.clone()));
+    }
+    if let Some(live) = state.final_live() {
+        results.push(ToSum::Curves {
+            of: LIVE.to_owned(),
+            tractogram: live.output.kept.clone(),
+            stored: false,
+        });
+    }
+    for layer in &document.layers {
+        let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
+        let edited = document.edits.contains_key(&layer.id);
+        if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
+            let mut tractogram = tractogram.clone();
+            if document.weighed.contains_key(&layer.id) {
+                // Fitted to them, and no part of how they were made.
+                tractogram.per_streamline.remove(WEIGHT);
+            }
+            results.push(ToSum::Curves {
+                of: result_name(layer.id.0),
+                tractogram,
+                // A layer of a file is read again from it.
+                stored: made,
+            });
+        }
+    }
+    for layer in &document.layers {
+        if let (DocumentContent::Image(map), true) =
+            (&layer.content, document.maps.contains_key(&layer.id))
+        {
+            let of = result_name(layer.id.0);
+            results.push(ToSum::Values(of, map.id(), map.values.clone()));
+        }
+    }
+    let resting = state.resting_surface();
+    if let Some(phi) = resting.and_then(|(live, _)| live.phi.as_ref()) {
+        let of = SURFACE.to_owned();
+        results.push(ToSum::Values(of, phi.id(), phi.values.clone()));
+    }
+    let costs = |of: String, found: &FoundPathway| {
+        ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
+    };
+    let live = state.final_pathway();
+    let live = live.filter(|_| state.view.task == Task::Pathways);
+    results.extend(live.map(|found| costs(PATHWAY.to_owned(), found)));
+    for kept in &document.kept_pathways {
+        let found = kept.found.as_ref();
+        results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
+    }
+    for absent in &document.absent {
+        let name = result_name(absent.layer.id);
+        let sum = absent.read.results.iter().find(|r| r.of == name);
+        let folder = absent.read.path.parent().unwrap_or(Path::new("/"));
+        results.extend(sum.map(|sum| ToSum::Known(sum.clone(), folder.to_owned())));
+    }
+    results
+}

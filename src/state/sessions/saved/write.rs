@@ -1,0 +1,553 @@
+//! From the state to a session.
+
+use crate::data::region::RegionId;
+use crate::data::{DataId, Mask, Region, Shape};
+use crate::jobs::session::{
+    Draft, Listed, ReadSession, Standing, Stored, StoredNumbers, ToSum, Wording,
+};
+use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tractogram::selection::{Edit, Within};
+use crate::state::alignment::How;
+use crate::state::density;
+use crate::state::document::{
+    Basis, Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask,
+};
+use crate::state::recipe::Source;
+use crate::state::sessions::saved::results::results;
+use crate::state::sessions::saved::{
+    Absent, Content, HeadPart, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit,
+    SavedLayer, SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
+};
+use crate::state::sessions::unsaved::InSession;
+use crate::state::snapshots::saved::own_results;
+use crate::state::{Document, Recipe, State};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the content refers to by numbers.
+pub(in crate::state) struct Lists<'a> {
+    state: &'a State,
+    files: Vec<Listed>,
+    masks: Vec<Stored>,
+    numbers: Vec<StoredNumbers>,
+}
+
+/// The session of the state as it is.
+pub fn draft(state: &State) -> Draft {
+    make(state, false)
+}
+
+/// A draft for recovery, which names the session that it belongs to.
+pub fn autosave(state: &State) -> Draft {
+    make(state, true)
+}
+
+fn make(state: &State, copy: bool) -> Draft {
+    let saving = &state.session.saving;
+    let mut lists = Lists {
+        state,
+        files: Vec::new(),
+        masks: Vec::new(),
+        numbers: Vec::new(),
+    };
+    let document = lists.document(&state.document);
+    let (snapshots, frozen) = lists.snapshots(state);
+    let content = Content {
+        document,
+        view: Some(state.view.clone()),
+        origin: saving.file.clone().filter(|_| copy),
+        origin_sha256: saving.seen.clone().filter(|_| copy),
+        in_session: copy.then(|| InSession::of(state)),
+        snapshots,
+    };
+    let mut results = results(state);
+    for (at, id, of) in own_results(&content) {
+        let layer = frozen.get(at).and_then(|d| d.layer(LayerId(id)));
+        if let Some(DocumentContent::Tractogram(tractogram)) = layer.map(|l| &l.content) {
+            results.push(ToSum::Curves {
+                of,
+                tractogram: tractogram.clone(),
+                stored: true,
+            });
+        }
+    }
+    Draft {
+        // What is written here is plain data with names of its own: it cannot fail.
+        content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
+        computed_on: state.session.backend.label.clone(),
+        results,
+        mask_files: lists.mask_files(),
+        files: lists.files,
+        masks: lists.masks,
+        numbers: lists.numbers,
+        store: state.document.store,
+        revision: state.session.revision,
+    }
+}
+
+impl Lists<'_> {
+    fn file(&mut self, path: &Path, scan: bool) -> usize {
+        if let Some(at) = self.files.iter().position(|l| l.path == path) {
+            self.files[at].scan |= scan;
+            return at;
+        }
+        let opened = self.state.session.saving.opened.as_ref();
+        let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
+        let folder = opened.and_then(|read| read.path.parent());
+        self.files.push(Listed {
+            path: path.to_owned(),
+            scan,
+            known: found
+                .zip(folder)
+                .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
+            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
+        });
+        self.files.len() - 1
+    }
+
+    fn files(&mut self, paths: &[PathBuf]) -> Vec<usize> {
+        paths.iter().map(|p| self.file(p, false)).collect()
+    }
+
+    pub(in crate::state) fn mask(&mut self, mask: &Mask) -> usize {
+        let same = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == mask.id());
+        self.masks.iter().position(same).unwrap_or_else(|| {
+            self.masks.push(Stored::Mask(mask.clone()));
+            self.masks.len() - 1
+        })
+    }
+
+    /// Files that hold masks which the session has.
+    fn mask_files(&self) -> Vec<(usize, PathBuf)> {
+        let of = |id: DataId| {
+            let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
+            self.masks.iter().position(is)
+        };
+        let files = self.state.document.mask_files.iter();
+        files
+            .filter_map(|(id, path)| Some((of(*id)?, path.clone())))
+            .collect()
+    }
+
+    pub(in crate::state) fn numbers(&mut self, values: &Arc<[f32]>) -> usize {
+        let same =
+            |n: &StoredNumbers| matches!(n, StoredNumbers::Numbers(v) if Arc::ptr_eq(v, values));
+        let known = self.numbers.iter().position(same);
+        known.unwrap_or_else(|| {
+            self.numbers.push(StoredNumbers::Numbers(values.clone()));
+            self.numbers.len() - 1
+        })
+    }
+
+    /// Numbers of the session that was read, as they were there where they cannot be read; `None` where
+    /// that one has none of this number.
+    pub(in crate::state) fn known_numbers(
+        &mut self,
+        read: &ReadSession,
+        number: usize,
+    ) -> Option<usize> {
+        let packed = match read.numbers.get(number)? {
+            Ok(values) => return Some(self.numbers(values)),
+            Err(unread) => &unread.packed,
+        };
+        self.numbers.push(StoredNumbers::AsTheyWere(packed.clone()));
+        Some(self.numbers.len() - 1)
+    }
+
+    /// A mask of the session that was read, as it was there where it cannot be read; `None` where that
+    /// one has none of this number.
+    pub(in crate::state) fn known_mask(
+        &mut self,
+        read: &ReadSession,
+        number: usize,
+    ) -> Option<usize> {
+        let packed = match read.masks.get(number)? {
+            Ok(mask) => return Some(self.mask(mask)),
+            Err(unread) => &unread.packed,
+        };
+        let same = |m: &Stored| matches!(m, Stored::AsItWas(p) if Arc::ptr_eq(p, packed));
+        let known = self.masks.iter().position(same);
+        Some(known.unwrap_or_else(|| {
+            self.masks.push(Stored::AsItWas(packed.clone()));
+            self.masks.len() - 1
+        }))
+    }
+
+    pub(in crate::state) fn document(&mut self, d: &Document) -> SavedDocument {
+        let mut layers: Vec<SavedLayer> = d
+            .layers
+            .iter()
+            .filter_map(|layer| self.layer(d, layer))
+            .collect();
+        // The fit has not brought them yet.
+        if let Some(awaited) = &d.awaited {
+            let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
+            let missing = awaited.iter().enumerate();
+            for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
+                if matches!(layer.from, Origin::Made { .. }) {
+                    layers.insert(at.min(layers.len()), layer.clone());
+                }
+            }
+        }
+        for absent in &d.absent {
+            layers.extend(self.absent(absent));
+        }
+        // At their ends, so that the places of those that are here stay.
+        let (lacking, lost) = self.left_out(d);
+        let here = d.regions.iter();
+        let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
+        regions.extend(lacking);
+        SavedDocument {
+            name: d.name.clone(),
+            layers,
+            regions,
+            fit: d.fit.clone(),
+            fit_mask: d.fit_mask.map(|id| id.0),
+            method: d.method,
+            track: d.track.clone(),
+            track_display: finite(&d.track_display),
+            whole_brain: d.whole_brain,
+            medium: d.rays.medium,
+            rays: d.rays.params.clone(),
+            cut: d.rays.cut,
+            ray_display: finite(&d.ray_display),
+            pathways: d.pathways.clone(),
+            kept_pathways: {
+                let kept = d.kept_pathways.iter();
+                kept.map(|k| self.pathway(d, k)).chain(lost).collect()
+            },
+            segment: {
+                // A snapshot keeps what it was to become.
+                let own = std::ptr::eq(d, &self.state.document);
+                let live = self.state.session.segment.resume().filter(|_| own);
+                // One that nobody has looked at since is still to be gone to.
+                let run = live.or_else(|| d.segment.resume.clone());
+                let lacking = self.lacking_surface(d).filter(|_| run.is_none());
+                lacking.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
+            },
+            filter: d.filter.clone(),
+            store: d.store,
+            bundle: d.bundle.renamed(|id| {
+                let place = d.regions.iter().position(|r| r.id == id)?;
+                Some(RegionId(place as u64))
+            }),
+        }
+    }
+
+    fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
+        if let Some(unread) = document.origin_unread(layer.id) {
+            let saved = self.absent(unread)?;
+            let steps = document.edits.get(&layer.id);
+            let steps = steps.map(|s| s.iter().map(|step| self.edit(document, step)).collect());
+            return Some(SavedLayer {
+                name: layer.name.clone(),
+                display: finite(&layer.display),
+                edits: steps.unwrap_or(saved.edits),
+                ..saved
+            });
+        }
+        let moved = document.moved.get(&layer.id);
+        let of = moved.map_or(&layer.recipe, |m| &m.recipe).base();
+        let (plain, turn) = match of {
+            Recipe::Scan(source) => {
+                let (of, turn) = source.untouched();
+                (of.clone().recipe(), turn)
+            }
+            recipe => (recipe.clone(), None),
+        };
+        if let Some(map) = document.maps.get(&layer.id) {
+            let template = match &layer.recipe {
+                Recipe::Density {
+                    template: Some(path),
+                    ..
+                } => Some(self.file(path, false)),
+                _ => None,
+            };
+            return Some(made_here(
+                layer,
+                Origin::Density(Box::new(density::saved::saved(map, template))),
+            ));
+        }
+        let weights = document.weight_maps.get(&layer.id);
+        if let (Some(made), DocumentContent::Image(volume)) = (weights, &layer.content) {
+            return Some(made_here(
+                layer,
+                Origin::Weights(Box::new(self.weight_map(made, volume))),
+            ));
+        }
+        let segmented = document.segmented.get(&layer.id);
+        if let (Some(made), DocumentContent::Mask(mask)) = (segmented, &layer.content) {
+            return Some(made_here(
+                layer,
+                Origin::Segmented(Box::new(self.segment(document, made, mask))),
+            ));
+        }
+        let from = match (&plain, document.made.get(&layer.id)) {
+            (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
+            (Recipe::Phantom { seed }, _) => Origin::Head {
+                seed: *seed,
+                part: head_part(layer),
+            },
+            (Recipe::Fit { map, .. }, _) => Origin::Made { map: *map },
+            (Recipe::BrainMask(_), _) => Origin::Made { map: FitMap::Mask },
+            _ => {
+                let gradients = match &plain {
+                    Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
+                    _ => Vec::new(),
+                };
+                let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
+                    && gradients.is_empty();
+                let told = match of {
+                    Recipe::FileAs { told, .. } => SavedTold {
+                        vtk_space: told.vtk_space,
+                        colours: told.colours.as_ref().map(|p| self.file(p, false)),
+                        tensors: told.tensors,
+                    },
+                    _ => SavedTold::default(),
+                };
+                Origin::File {
+                    file: self.file(layer.path.as_deref()?, scan),
+                    gradients,
+                    told,
+                }
+            }
+        };
+        let steps = document.edits.get(&layer.id).cloned();
+        let steps = steps.iter().flat_map(|s| s.iter());
+        let edits = steps.map(|step| self.edit(document, step)).collect();
+        Some(SavedLayer {
+            id: layer.id.0,
+            name: layer.name.clone(),
+            display: finite(&layer.display),
+            from,
+            turn,
+            moved: moved.and_then(|m| density::saved::rows(m.by)),
+            moved_how: moved.map_or_else(How::default, |m| m.how),
+            edits,
+            replaced: document.replaced.get(&layer.id).cloned(),
+            weights: {
+                let weights = self.weights(document, layer);
+                let lacking = || self.lacking_weights(document, layer);
+                weights.or_else(lacking).map(Box::new)
+            },
+        })
+    }
+
+    pub(in crate::state) fn basis(&mut self, basis: &Basis) -> SavedBasis {
+        let (source, turn) = basis.source.untouched();
+        SavedBasis {
+            turn,
+            source: match source {
+                Source::Phantom { seed } => SavedSource::Head { seed: *seed },
+                Source::File { dwi, gradients } => SavedSource::File {
+                    file: self.file(dwi, gradients.is_empty()),
+                    gradients: self.files(gradients),
+                },
+                Source::Tensors { file, layout } => SavedSource::Tensors {
+                    file: self.file(file, false),
+                    layout: *layout,
+                },
+                Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
+            },
+            mask: match &basis.mask {
+                MadeMask::Found => SavedMask::Found,
+                MadeMask::File(path) => SavedMask::File(self.file(path, false)),
+                MadeMask::Head => SavedMask::Head,
+            },
+            fit: basis.fit.clone(),
+        }
+    }
+
+    fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
+        let regions = made.regions.iter();
+        SavedCurves {
+            basis: self.basis(&made.basis),
+            regions: regions.map(|r| self.region(document, r)).collect(),
+            curves: made.curves.clone(),
+            cut: made.cut,
+        }
+    }
+
+    fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {
+        let rules = match edit {
+            Edit::Keep(runs) => return SavedEdit::Keep(runs.clone()),
+            Edit::Select(rules) => rules,
+        };
+        let finite = |v: f32| Some(v).filter(|v| v.is_finite());
+        let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
+        let region = |region: &Region| SavedRegion {
+            // Read before the layers are.
+            shape: match &*region.shape {
+                Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
+                _ => self.region(document, region).shape,
+            },
+            ..self.region(document, region)
+        };
+        SavedEdit::Select(Box::new(SavedRules {
+            group: rules.group.clone(),
+            regions: rules.regions.iter().map(region).collect(),
+            by_ends: rules.by_ends,
+            values: rules.values.iter().map(value).collect(),
+            stop: rules.stop,
+            invert: rules.invert,
+            at_most: rules.at_most,
+        }))
+    }
+
+    pub(in crate::state) fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
+        let shape = match &*region.shape {
+            Shape::Sphere { centre, radius_mm } => SavedShape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            },
+            Shape::Box { centre, half_mm } => SavedShape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            },
+            Shape::Mask(mask) => {
+                // What the fit finds anew may be another.
+                let same = |l: &&Arc<Layer>| {
+                    let found =
+                        matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
+                    found && (l.path.is_some() || matches!(l.recipe, Recipe::Phantom { .. }))
+                };
+                match document.layers.iter().find(same) {
+                    Some(layer) => SavedShape::Layer(layer.id.0),
+                    None => SavedShape::Mask(self.mask(mask)),
+                }
+            }
+        };
+        SavedRegion {
+            name: region.name.clone(),
+            role: region.role,
+            shape,
+            colour: region.colour,
+            visible: region.visible,
+            label: document.label_numbers.get(&region.id).copied(),
+        }
+    }
+
+    /// What is not here, in the numbers of the new session; `None` where its own session refers to
+    /// what it does not have.
+    fn absent(&mut self, absent: &Absent) -> Option<SavedLayer> {
+        let (read, mut layer) = (&absent.read, absent.layer.clone());
+        match &mut layer.from {
+            Origin::File {
+                file,
+                gradients,
+                told,
+            } => {
+                self.renumber(read, file, gradients)?;
+                if let Some(colours) = &mut told.colours {
+                    self.renumber(read, colours, &mut [])?;
+                }
+            }
+            Origin::Kept(curves) => {
+                self.renumber_basis(read, &mut curves.basis)?;
+                for region in &mut curves.regions {
+                    *region = self.as_it_was(read, region)?;
+                }
+            }
+            Origin::Density(map) => {
+                if let Some(template) = &mut map.template {
+                    self.renumber(read, template, &mut [])?;
+                }
+            }
+            Origin::Weights(map) => map.values = self.known_numbers(read, map.values)?,
+            Origin::Segmented(made) => {
+                made.mask = self.known_mask(read, made.mask)?;
+                if let SavedStart::Mask { mask, .. } = &mut made.start {
+                    *mask = self.known_mask(read, *mask)?;
+                }
+                let inputs = std::iter::once(&mut made.inputs).chain(&mut made.later);
+                for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
+                    *region = self.as_it_was(read, region)?;
+                }
+            }
+            // They are made, never read.
+            Origin::Head { .. } | Origin::Made { .. } => {}
+        }
+        if let Some(weights) = &mut layer.weights {
+            weights.values = self.known_numbers(read, weights.values)?;
+        }
+        for edit in &mut layer.edits {
+            let SavedEdit::Select(rules) = edit else {
+                continue;
+            };
+            for region in &mut rules.regions {
+                *region = self.as_it_was(read, region)?;
+            }
+        }
+        Some(layer)
+    }
+
+    pub(in crate::state) fn renumber_basis(
+        &mut self,
+        read: &ReadSession,
+        basis: &mut SavedBasis,
+    ) -> Option<()> {
+        match &mut basis.source {
+            SavedSource::File { file, gradients } => self.renumber(read, file, gradients)?,
+            SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
+            SavedSource::Head { .. } => {}
+        }
+        match &mut basis.mask {
+            SavedMask::File(file) => self.renumber(read, file, &mut []),
+            SavedMask::Found | SavedMask::Head => Some(()),
+        }
+    }
+
+    fn renumber(
+        &mut self,
+        read: &ReadSession,
+        file: &mut usize,
+        gradients: &mut [usize],
+    ) -> Option<()> {
+        let scan = gradients.is_empty();
+        for number in std::iter::once(file).chain(gradients) {
+            let found = read.files.get(*number)?;
+            let folder = read.path.parent()?;
+            *number = self.file(&found.path, scan);
+            self.files[*number].known = Some((found.entry.clone(), folder.to_owned()));
+        }
+        Some(())
+    }
+}
+
+/// A layer that is neither turned nor moved nor edited.
+fn made_here(layer: &Layer, from: Origin) -> SavedLayer {
+    SavedLayer {
+        id: layer.id.0,
+        name: layer.name.clone(),
+        display: finite(&layer.display),
+        from,
+        turn: None,
+        moved: None,
+        moved_how: How::default(),
+        edits: Vec::new(),
+        replaced: None,
+        weights: None,
+    }
+}
+
+fn head_part(layer: &Layer) -> HeadPart {
+    match layer.content {
+        DocumentContent::Scan { .. } => HeadPart::Dwi,
+        DocumentContent::Mask(_) => HeadPart::BrainMask,
+        _ => HeadPart::T1,
+    }
+}
+
+/// JSON knows no infinity.
+fn finite(display: &Display) -> Display {
+    let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
+    Display {
+        window: (or(display.window.0, 0.0), or(display.window.1, 1.0)),
+        opacity: or(display.opacity, 1.0),
+        brightness: or(display.brightness, 1.0),
+        hide_below_fa: or(display.hide_below_fa, 0.0),
+        volume: display.volume.as_ref().map(|v| v.finite()),
+        ..display.clone()
+    }
+}

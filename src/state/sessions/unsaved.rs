@@ -1,0 +1,400 @@
+//! What is in no file. The header, the dot in the window's title, the recovery copy and the question
+//! before a document is left all ask here.
+
+mod base;
+
+pub use crate::state::sessions::unsaved::base::{Base, InSession};
+
+use crate::compute::memory;
+use crate::data::{DataId, Tractogram};
+use crate::jobs::Whole;
+use crate::jobs::session::Store;
+use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::filter::WEIGHT;
+use crate::state::segment::Start;
+use crate::state::sessions::unsaved::base::Parameters;
+use crate::state::words::{THIN, counted, fixed, some_of, with_unit};
+use crate::state::{Recipe, State};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A part of the work that is in no file.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Thing {
+    Regions(usize),
+    /// Streamlines, a mask or a map in memory only.
+    Layer {
+        layer: LayerId,
+        words: String,
+    },
+    /// Weights of the streamlines of this many layers.
+    Weights(usize),
+    Pathways(usize),
+    /// The surface in the task Segment, and its number of spheres.
+    Surface(usize),
+    Measurements(usize),
+    Snapshots(usize),
+    /// Gradient axes of this many scans that were exchanged or flipped.
+    Axes(usize),
+    /// Layers, regions and pathways of a session that could not be read.
+    Absent(usize),
+    /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
+    Parameters,
+    /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
+    /// with the session.
+    Added(Vec<String>),
+    /// Anything else that a session stores.
+    Other,
+}
+
+impl Thing {
+    pub fn words(&self) -> String {
+        match self {
+            Self::Regions(n) => counted(*n, "region"),
+            Self::Layer { words, .. } => words.clone(),
+            Self::Weights(n) => format!("Weights of the streamlines of {}", counted(*n, "layer")),
+            Self::Pathways(n) => counted(*n, "kept pathway"),
+            Self::Surface(0) => "The surface in Segment".to_owned(),
+            Self::Surface(n) => format!("The surface in Segment, from {}", counted(*n, "sphere")),
+            Self::Measurements(n) => counted(*n, "measurement"),
+            Self::Snapshots(n) => counted(*n, "snapshot"),
+            Self::Axes(n) => format!("Corrected gradient axes of {}", counted(*n, "scan")),
+            Self::Absent(n) => format!(
+                "{} of the session that could not be read",
+                counted(*n, "result")
+            ),
+            Self::Parameters => {
+                "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
+            }
+            Self::Added(names) => {
+                const NAMED: usize = 3;
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                format!(
+                    "{} added to the session, held by {} of {} own: {}",
+                    counted(names.len(), "layer"),
+                    if names.len() == 1 { "a file" } else { "files" },
+                    if names.len() == 1 { "its" } else { "their" },
+                    some_of(&names, NAMED)
+                )
+            }
+            Self::Other => "Changes of names, display, order or settings".to_owned(),
+        }
+    }
+}
+
+/// A layer that the session stores as its recipe alone: opening the session does not bring its streamlines
+/// back, they are made again on request.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecipeOnly {
+    /// `Whole brain`, or `Tracks of snapshot 2`.
+    pub name: String,
+    pub streamlines: usize,
+    pub bytes: u64,
+    of: DataId,
+}
+
+impl RecipeOnly {
+    /// `Whole brain: 231 004 streamlines, 412 MB`.
+    pub fn words(&self) -> String {
+        format!(
+            "{}: {}, {}",
+            self.name,
+            counted(self.streamlines, "streamline"),
+            size(self.bytes)
+        )
+    }
+}
+
+/// `412 MB`, `2.1 GB`, with the space that windows have before units.
+pub fn size(bytes: u64) -> String {
+    memory::size(bytes).replace(' ', &THIN.to_string())
+}
+
+/// Data that files hold in full, by their paths.
+#[derive(Clone, Debug, Default)]
+pub struct InFiles(BTreeMap<PathBuf, Whole>);
+
+impl InFiles {
+    /// A file was written; `whole`: the data that it holds in full.
+    pub fn written(&mut self, path: &Path, whole: Option<Whole>) {
+        match whole {
+            Some(whole) => self.0.insert(path.to_owned(), whole),
+            None => self.0.remove(path),
+        };
+    }
+
+    fn holds(&self, id: DataId) -> bool {
+        self.0.values().any(|known| known.id == id)
+    }
+
+    /// Whether one file holds all streamlines of a layer with their weights as they are now.
+    fn holds_weights(&self, layer: &Layer) -> bool {
+        let Content::Tractogram(tractogram) = &layer.content else {
+            return false;
+        };
+        let Some(weights) = tractogram.per_streamline.get(WEIGHT) else {
+            return false;
+        };
+        self.0.values().any(|known| {
+            let written = known.per_streamline.get(WEIGHT);
+            known.id == tractogram.id() && written.is_some_and(|w| Arc::ptr_eq(w, weights))
+        })
+    }
+}
+
+fn data(content: &Content) -> DataId {
+    match content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => volume.id(),
+        Content::Mask(mask) => mask.id(),
+        Content::Tractogram(tractogram) => tractogram.id(),
+    }
+}
+
+/// Scans whose gradient axes were exchanged or flipped.
+fn turned(document: &Document) -> usize {
+    let turned = |l: &&Arc<Layer>| match &l.recipe {
+        Recipe::Scan(source) => source.untouched().1.is_some(),
+        _ => false,
+    };
+    document.layers.iter().filter(turned).count()
+}
+
+fn absent(document: &Document) -> usize {
+    document.absent.len() + document.left_out.len()
+}
+
+fn same_start(a: &Start, b: &Start) -> bool {
+    match (a, b) {
+        (Start::Spheres, Start::Spheres) => true,
+        (Start::Mask(_, a), Start::Mask(_, b)) => a.id() == b.id(),
+        (Start::Values { low, high }, Start::Values { low: l, high: h }) => (low, high) == (l, h),
+        (Start::Filled { at, within }, Start::Filled { at: a, within: w }) => {
+            (at, within) == (a, w)
+        }
+        _ => false,
+    }
+}
+
+impl Document {
+    /// Names the data of a layer; that of streamlines without their weights, which are a thing of their own.
+    pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
+        let weighed = self.weighed.get(&layer).filter(|w| w.of == data);
+        weighed.map_or(data, |w| w.lines)
+    }
+
+    fn unweighted(&self, layer: &Layer) -> DataId {
+        self.without_weights(layer.id, data(&layer.content))
+    }
+
+    /// The recipe of a layer before it was moved and edited.
+    fn origin<'a>(&'a self, layer: &'a Layer) -> &'a Recipe {
+        let moved = self.moved.get(&layer.id);
+        moved.map_or(&layer.recipe, |m| &m.recipe).base()
+    }
+
+    /// Whether a layer is a file as it is there, or is made again whenever the file is opened.
+    fn is_in_a_file(&self, layer: &Layer) -> bool {
+        let again = || {
+            let from = self.origin(layer);
+            let fitted = matches!(from, Recipe::Fit { .. } | Recipe::BrainMask(_));
+            (fitted || matches!(from, Recipe::Phantom { .. })) && !self.made.contains_key(&layer.id)
+        };
+        (layer.path.is_some() || again())
+            && !self.edits.contains_key(&layer.id)
+            && !self.moved.contains_key(&layer.id)
+    }
+
+    /// Whether a session can hold a layer: what streamlines were made from may be gone.
+    fn can_be_saved(&self, layer: &Layer) -> bool {
+        !matches!(layer.content, Content::Tractogram(_))
+            || layer.path.is_some()
+            || self.made.contains_key(&layer.id)
+            || self.unread.contains_key(&layer.id)
+    }
+
+    /// A layer that is in memory only, in words: `Whole brain: 231 004 streamlines, 412 MB`.
+    fn in_memory(&self, layer: &Layer) -> String {
+        let name = &layer.name;
+        let changed = match self.edits.contains_key(&layer.id) {
+            true => ", edited here",
+            false if self.moved.contains_key(&layer.id) => ", moved here",
+            false => "",
+        };
+        let size = match &layer.content {
+            Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
+                size(4 * volume.values.len() as u64)
+            }
+            Content::Mask(mask) => {
+                let voxel = mask.grid.world_from_voxel.matrix3.determinant().abs();
+                let ml = mask.count() as f64 * voxel / 1e3;
+                format!("mask of {}", with_unit(&fixed(ml, 1), "ml"))
+            }
+            Content::Tractogram(t) => {
+                let lines = counted(t.len(), "streamline");
+                format!("{lines}, {}", size(Store::bytes(t)))
+            }
+        };
+        format!("{name}{changed}: {size}")
+    }
+}
+
+impl State {
+    /// Whether there is something that is in no file. Only then is a copy for recovery written.
+    pub fn is_dirty(&self) -> bool {
+        !self.unsaved().is_empty()
+    }
+
+    /// What would be lost with the document, unless its session is saved. The file of a layer that was
+    /// exported in full is as good as the session; nothing else that was exported is.
+    pub fn unsaved(&self) -> Vec<Thing> {
+        let (document, base) = (&self.document, &self.session.saving.base);
+        let named = self.session.saving.file.is_some();
+        let mut things = Vec::new();
+        let regions = document.regions.iter();
+        let new = |n: usize, base: usize| if n == base { 0 } else { n };
+        let in_files = &self.session.saving.in_files;
+        let weighed = document.weighed.iter().filter(|(id, weighed)| {
+            // No streamline file holds what is said of bundles that were left out.
+            let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
+            let layer = document.layer(**id);
+            layer.is_some_and(|l| !base.has_weights(**id, weighed) && !exported(l))
+        });
+        let pathways = document.kept_pathways.iter();
+        let counts = [
+            (
+                regions.filter(|r| !base.has_region(r)).count(),
+                Thing::Regions as fn(usize) -> _,
+            ),
+            (weighed.count(), Thing::Weights),
+            (
+                pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
+                Thing::Pathways,
+            ),
+            (
+                new(document.bundle.measurements.len(), base.measurements),
+                Thing::Measurements,
+            ),
+            (
+                new(self.session.snapshots.len(), base.snapshots),
+                Thing::Snapshots,
+            ),
+            (new(turned(document), base.axes), Thing::Axes),
+            (new(absent(document), base.absent), Thing::Absent),
+        ];
+        let mut added = Vec::new();
+        for layer in &document.layers {
+            let id = document.unweighted(layer);
+            let exported = || {
+                // The file of a scan lacks its gradients.
+                let whole = !matches!(layer.content, Content::Scan { .. });
+                whole && (in_files.holds(id) || in_files.holds(data(&layer.content)))
+            };
+            let known = base.layers.get(&layer.id) == Some(&id);
+            if !(document.is_in_a_file(layer) || known || exported()) {
+                things.push(Thing::Layer {
+                    layer: layer.id,
+                    words: document.in_memory(layer),
+                });
+            } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
+                added.push(layer.name.clone());
+            }
+        }
+        if !added.is_empty() {
+            things.push(Thing::Added(added));
+        }
+        let counts = counts.into_iter().filter(|(n, _)| *n > 0);
+        things.extend(counts.map(|(n, thing)| thing(n)));
+        let segment = &document.segment;
+        let spheres = segment.spheres.len();
+        if spheres != base.spheres || !base.has_start(document) {
+            things.push(Thing::Surface(spheres));
+        }
+        let parameters = base.parameters.as_ref();
+        if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
+            things.push(Thing::Parameters);
+        }
+        let touched = named && self.session.revision != base.revision;
+        if things.is_empty() && (touched || base.recovered) {
+            things.push(Thing::Other);
+        }
+        things
+    }
+
+    /// Layers that a session of the state stores as recipes alone.
+    pub fn recipe_only(&self) -> Vec<RecipeOnly> {
+        let store = self.document.store;
+        let mut all: Vec<RecipeOnly> = Vec::new();
+        let mut add = |name: String, tractogram: &Tractogram| {
+            let of = tractogram.id();
+            if !store.keeps(tractogram) && all.iter().all(|known| known.of != of) {
+                all.push(RecipeOnly {
+                    name,
+                    streamlines: tractogram.len(),
+                    bytes: Store::bytes(tractogram),
+                    of,
+                });
+            }
+        };
+        let documents = self.session.snapshots.iter();
+        let documents = documents.map(|s| (&s.document, Some(s)));
+        for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
+            let of = |name: &str| match snapshot {
+                Some(snapshot) => format!("{name} of {}", snapshot.words()),
+                None => name.to_owned(),
+            };
+            for layer in &document.layers {
+                let made = document.made.contains_key(&layer.id)
+                    || document.unread.contains_key(&layer.id);
+                if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
+                    add(of(&layer.name), tractogram);
+                }
+            }
+            if let Some(live) = snapshot.and_then(|s| s.live.as_ref()) {
+                add(of("Streamlines"), &live.output.kept);
+            }
+        }
+        all
+    }
+
+    /// Layers that the last save stored as recipes alone, as far as they still would be.
+    pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
+        let said = &self.session.saving.recipe_only;
+        if said.is_empty() {
+            return Vec::new();
+        }
+        let mut all = self.recipe_only();
+        all.retain(|layer| said.contains(layer));
+        all
+    }
+
+    /// Layers stored as recipes alone that are in no other file either.
+    pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
+        let in_files = &self.session.saving.in_files;
+        let mut all = self.recipe_only();
+        all.retain(|layer| !in_files.holds(layer.of));
+        all
+    }
+
+    /// Names of streamlines that no session can hold: what they were made from is gone.
+    pub fn cannot_be_saved(&self) -> Vec<&str> {
+        let layers = self.document.layers.iter();
+        let lost = layers.filter(|l| !self.document.can_be_saved(l));
+        lost.map(|l| l.name.as_str()).collect()
+    }
+
+    /// Whether something is asked before the document is left: work would be lost, or large layers are in
+    /// its session as recipes alone.
+    pub fn asks_before_leaving(&self) -> bool {
+        let saving = &self.session.saving;
+        // Whoever chose to store nothing knows.
+        let told = saving.file.is_none() || self.document.store == Store::Nothing;
+        self.is_dirty() || !told && !self.only_in_memory().is_empty()
+    }
+}
+
+/// `2 layers, 812 MB`.
+pub fn summed(layers: &[RecipeOnly]) -> String {
+    let bytes = layers.iter().map(|l| l.bytes).sum();
+    format!("{}, {}", counted(layers.len(), "layer"), size(bytes))
+}

@@ -1,0 +1,293 @@
+//! The saved state: the content of a session file, or the state when the first file was opened.
+
+use crate::data::region::RegionId;
+use crate::data::{DataId, Region, Shape};
+use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
+use crate::state::document::{Document, Layer, LayerId};
+use crate::state::filter::{Times, Weighed};
+use crate::state::recipe::MediumRecipe;
+use crate::state::segment::Start;
+use crate::state::sessions::unsaved::{absent, same_start, turned};
+use crate::state::track::whole_brain::WholeBrain;
+use crate::state::{State, defaults};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::state) struct Parameters {
+    fit: tensor_fit::Params,
+    fit_mask: Option<LayerId>,
+    track: curves::Params,
+    whole_brain: WholeBrain,
+    rays: (MediumRecipe, geodesic::Params, Cut),
+    pathways: pathway::Params,
+    filter: Filtered,
+    segment: Segment,
+}
+
+/// Parameters of the task Filter.
+#[derive(Clone, PartialEq, Debug)]
+struct Filtered {
+    /// `None`: those that the scan's shells ask for.
+    params: Option<commit::Params>,
+    mask: Option<LayerId>,
+    peaks: Option<LayerId>,
+    times: Times,
+    cut: f32,
+}
+
+impl Filtered {
+    fn of(document: &Document) -> Self {
+        let filter = &document.filter;
+        let usual =
+            |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
+        Self {
+            params: filter.params.clone().filter(|p| !usual(p)),
+            mask: filter.mask,
+            peaks: filter.peaks,
+            times: filter.times.clone(),
+            cut: filter.cut,
+        }
+    }
+}
+
+/// Parameters of the task Segment; how the surface is shown is none of them.
+#[derive(Clone, PartialEq, Debug)]
+struct Segment {
+    params: level_set::Params,
+    watched: bool,
+}
+
+impl Segment {
+    fn of(document: &Document) -> Self {
+        let settings = &document.segment.settings;
+        let mut params = settings.params.clone();
+        if !settings.told {
+            // The image's window gave them, not the user.
+            let usual = defaults::segment().params;
+            (params.target, params.tolerance) = (usual.target, usual.tolerance);
+        }
+        Self {
+            params,
+            watched: settings.watched,
+        }
+    }
+}
+
+impl Parameters {
+    pub(in crate::state) fn of(document: &Document) -> Self {
+        let rays = &document.rays;
+        Self {
+            filter: Filtered::of(document),
+            segment: Segment::of(document),
+            fit: document.fit.clone(),
+            fit_mask: document.fit_mask,
+            track: document.track.clone(),
+            whole_brain: document.whole_brain,
+            rays: (rays.medium, rays.params.clone(), rays.cut),
+            pathways: document.pathways.params,
+        }
+    }
+}
+
+/// Content of the session file, or the state when the first scan was opened; all else is unsaved.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    pub(in crate::state) revision: u64,
+    /// `None`: nothing to compare with.
+    pub(in crate::state) parameters: Option<Parameters>,
+    /// Recovered parameters differ from those of the file, which are not known.
+    pub(in crate::state) parameters_differ: bool,
+    /// It was recovered: none of it is in a file that the user has.
+    pub(in crate::state) recovered: bool,
+    pub(in crate::state) regions: BTreeMap<RegionId, Arc<Region>>,
+    pub(in crate::state) layers: BTreeMap<LayerId, DataId>,
+    /// All layers that the file lists, also those that are not here.
+    pub(in crate::state) listed: BTreeSet<LayerId>,
+    pub(in crate::state) weights: BTreeMap<LayerId, Arc<Weighed>>,
+    pub(in crate::state) pathways: Vec<LayerId>,
+    pub(in crate::state) start: Start,
+    /// That of what was recovered is not the file's, which is not known.
+    pub(in crate::state) start_differs: bool,
+    pub(in crate::state) spheres: usize,
+    pub(in crate::state) measurements: usize,
+    pub(in crate::state) snapshots: usize,
+    pub(in crate::state) axes: usize,
+    pub(in crate::state) absent: usize,
+}
+
+impl Base {
+    /// Nothing was done yet with what was opened.
+    pub fn untouched(state: &State) -> Self {
+        Self {
+            revision: state.session.revision,
+            parameters: Some(Parameters::of(&state.document)),
+            ..Self::default()
+        }
+    }
+
+    /// The content of a session file of the state.
+    pub fn saved(state: &State) -> Self {
+        let document = &state.document;
+        let kept = document.layers.iter().filter(|l| document.can_be_saved(l));
+        Self {
+            regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
+            layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
+            weights: document.weighed.clone(),
+            pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
+            listed: listed(document),
+            start: document.segment.start.clone(),
+            spheres: document.segment.spheres.len(),
+            measurements: document.bundle.measurements.len(),
+            snapshots: state.session.snapshots.len(),
+            axes: turned(document),
+            absent: absent(document),
+            ..Self::untouched(state)
+        }
+    }
+
+    /// What was left behind: in a file of the user's is only what the copy says is in its session, as long
+    /// as that one is what it was.
+    pub fn recovered(state: &State, in_session: Option<&InSession>) -> Self {
+        let document = &state.document;
+        let nothing = InSession::default();
+        let in_session = in_session.unwrap_or(&nothing);
+        let layer = |id: &u64| document.layer(LayerId(*id));
+        let layers = in_session.layers.iter().filter_map(layer);
+        let weights = in_session.weights.iter().map(|id| LayerId(*id));
+        let regions = in_session.regions.iter();
+        // Where some of them could not be read the places are those of others.
+        let all_read = document.left_out.is_empty();
+        let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
+        Self {
+            revision: state.session.revision,
+            recovered: true,
+            parameters: in_session.parameters.then(|| Parameters::of(document)),
+            parameters_differ: in_session.parameters_differ,
+            regions: regions.map(|r| (r.id, r.clone())).collect(),
+            layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
+            listed: in_session.listed.iter().map(|id| LayerId(*id)).collect(),
+            weights: weights
+                .filter_map(|id| Some((id, document.weighed.get(&id)?.clone())))
+                .collect(),
+            pathways: in_session.pathways.iter().map(|id| LayerId(*id)).collect(),
+            start: match in_session.same_start {
+                true => document.segment.start.clone(),
+                false => Start::default(),
+            },
+            start_differs: in_session.start_differs,
+            spheres: in_session.spheres,
+            measurements: in_session.measurements,
+            snapshots: in_session.snapshots,
+            axes: in_session.axes,
+            absent: in_session.absent,
+        }
+    }
+
+    /// Whether a region is in the file as it is.
+    pub(in crate::state) fn has_region(&self, region: &Arc<Region>) -> bool {
+        let before = self.regions.get(&region.id);
+        before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
+    }
+
+    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<Weighed>) -> bool {
+        let before = self.weights.get(&of);
+        before.is_some_and(|b| Arc::ptr_eq(b, weights))
+    }
+
+    /// Whether the surface begins with the same there.
+    pub(in crate::state) fn has_start(&self, document: &Document) -> bool {
+        !self.start_differs && same_start(&document.segment.start, &self.start)
+    }
+
+    /// Whether the file names a layer, or there is no file yet.
+    pub(in crate::state) fn lists(&self, layer: LayerId) -> bool {
+        self.listed.contains(&layer)
+    }
+
+    /// Whether it is of this revision of the document.
+    pub fn is_of(&self, revision: u64) -> bool {
+        self.revision == revision
+    }
+
+    /// A fit whose parameters follow from the files that were opened is none that the user chose.
+    pub fn follow_fit(&mut self, before: &Document, after: &Document) {
+        if let Some(parameters) = &mut self.parameters
+            && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
+        {
+            (parameters.fit, parameters.fit_mask) = (after.fit.clone(), after.fit_mask);
+        }
+    }
+}
+
+fn same(a: &Region, b: &Region) -> bool {
+    Shape::same(&a.shape, &b.shape) && (&a.name, a.role, a.colour) == (&b.name, b.role, b.colour)
+}
+
+/// The layers that a session of the document lists.
+fn listed(document: &Document) -> BTreeSet<LayerId> {
+    let here = document.layers.iter().map(|l| l.id);
+    let away = document.absent.iter().map(|a| LayerId(a.layer.id));
+    let awaited = document.awaited.iter().flat_map(|all| all.iter());
+    let awaited = awaited.map(|saved| LayerId(saved.id));
+    here.chain(away).chain(awaited).collect()
+}
+
+/// What of a copy for recovery is in the session that it belongs to. Layers and pathways are named by their
+/// numbers, regions by their places.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InSession {
+    regions: Vec<usize>,
+    layers: Vec<u64>,
+    listed: Vec<u64>,
+    weights: Vec<u64>,
+    pathways: Vec<u64>,
+    /// The surface begins as in the session.
+    same_start: bool,
+    /// It is known to be another.
+    start_differs: bool,
+    spheres: usize,
+    measurements: usize,
+    snapshots: usize,
+    axes: usize,
+    absent: usize,
+    /// Parameters are those of the session.
+    parameters: bool,
+    /// They are known to be others; neither: nothing is known of them.
+    parameters_differ: bool,
+}
+
+impl InSession {
+    /// Of a copy of the state as it is.
+    pub fn of(state: &State) -> Self {
+        let (document, base) = (&state.document, &state.session.saving.base);
+        let places = document.regions.iter().enumerate();
+        let places = places.filter(|(_, r)| base.has_region(r));
+        let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));
+        let layers = document.layers.iter().filter(same);
+        let weights = document.weighed.iter();
+        let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
+        let parameters = base.parameters.as_ref();
+        let parameters = parameters.map(|p| *p == Parameters::of(document));
+        let same_start = base.has_start(document);
+        Self {
+            regions: places.map(|(at, _)| at).collect(),
+            layers: layers.map(|l| l.id.0).collect(),
+            listed: base.listed.iter().map(|id| id.0).collect(),
+            weights: weights.map(|(id, _)| id.0).collect(),
+            pathways: base.pathways.iter().map(|id| id.0).collect(),
+            same_start,
+            start_differs: !same_start,
+            spheres: base.spheres,
+            measurements: base.measurements,
+            snapshots: base.snapshots,
+            axes: base.axes,
+            absent: base.absent,
+            parameters: parameters == Some(true) && !base.parameters_differ,
+            parameters_differ: parameters == Some(false) || base.parameters_differ,
+        }
+    }
+}

@@ -1,0 +1,603 @@
+//! Sessions: saving, opening, what is left behind.
+
+mod checked;
+mod later;
+
+use crate::io::Remark;
+use crate::jobs::session::{
+    Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
+};
+use crate::jobs::{Request, Slot};
+use crate::solvers::tensor_fit::FitMap;
+use crate::state::document::{Layer, LayerId};
+use crate::state::files::opening;
+use crate::state::session::{Message, RecentKind, Severity, Topic};
+use crate::state::sessions::saved;
+use crate::state::sessions::saved::{Origin, SavedLayer};
+use crate::state::sessions::unsaved::{Base, InFiles, summed};
+use crate::state::sessions::{Changed, Leaving, Opening, SessionAction};
+use crate::state::streamlines::Working;
+use crate::state::tensors;
+use crate::state::update::edit;
+use crate::state::words::{counted, some_of};
+use crate::state::{Document, Effect, Recipe, State, View};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
+    match action {
+        SessionAction::Leave(leaving) => leave(state, leaving, effects),
+        SessionAction::Discard => {
+            if let Some(leaving) = state.session.saving.leaving.take() {
+                go(state, leaving, effects);
+            }
+        }
+        SessionAction::Stay => {
+            state.session.saving.leaving = None;
+            state.session.saving.changed_since = None;
+        }
+        SessionAction::Overwrite => checked::overwrite(state, effects),
+        SessionAction::Save { path, then } => {
+            let known = checked::known(state, path.as_deref());
+            save(state, path, known, then, effects);
+        }
+        SessionAction::SetStore(store) => {
+            if store != state.document.store {
+                edit(state, "Streamlines in the session", false, |d| {
+                    d.store = store
+                });
+            }
+        }
+        SessionAction::StoreToo { then } => {
+            if state.document.store != Store::All {
+                edit(state, "Streamlines in the session", false, |d| {
+                    d.store = Store::All
+                });
+            }
+            let known = checked::known(state, None);
+            save(state, None, known, then, effects);
+        }
+        SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
+        SessionAction::Autosave => autosave(state, effects),
+        SessionAction::Relocate { index, path } => {
+            relocate(state, vec![(index, path)], effects);
+        }
+        SessionAction::TakeAll => {
+            let opening = state.session.saving.opening.as_ref();
+            let found = opening.map_or(Vec::new(), Opening::found);
+            relocate(state, found, effects);
+        }
+        SessionAction::Answer { index, answer } => {
+            if let Some(opening) = &mut state.session.saving.opening {
+                opening.answers.insert(index, answer);
+            }
+        }
+        SessionAction::OpenAnyway => load(state, effects),
+        SessionAction::CancelOpening => state.session.saving.opening = None,
+        SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
+        SessionAction::Forget(session) => {
+            let left = &mut state.session.saving.left_behind;
+            left.retain(|l| l.session != session);
+            submit(effects, SessionRequest::Forget { session });
+        }
+        SessionAction::Later(session) => {
+            let left = &mut state.session.saving.left_behind;
+            left.retain(|l| l.session != session);
+        }
+        SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
+        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
+        SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
+            d.absent.retain(|a| a.layer.id != layer.0);
+            d.left_out.retain(|l| !l.is_of(layer));
+        }),
+        SessionAction::DropLeftOut(group) => edit(state, "Take out of the session", false, |d| {
+            d.left_out.retain(|l| !group.has(l));
+        }),
+    }
+}
+
+/// Looks at what the session's files are said to be now.
+fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    if let Some(opening) = &mut state.session.saving.opening {
+        for (index, _) in &to {
+            opening.answers.remove(index);
+        }
+        let files = opening.read.files.clone();
+        submit(effects, SessionRequest::Relocate { files, to });
+    }
+}
+
+fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
+    effects.push(Effect::submit(Request::Session(request)));
+}
+
+/// What a note says of kept results that are not here is true as long as they are not.
+pub fn follow(state: &mut State) {
+    let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
+    let mut said = state.session.messages.iter_mut().filter(of_away).peekable();
+    if said.peek().is_none() {
+        return;
+    }
+    match saved::away(&state.document) {
+        Some(now) => said.for_each(|message| message.text.clone_from(&now)),
+        None => state.session.forget(Topic::Away),
+    }
+}
+
+/// Leaves the document, or asks first.
+pub fn leave(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+    if state.asks_before_leaving() {
+        state.session.saving.leaving = Some(leaving);
+    } else {
+        go(state, leaving, effects);
+    }
+}
+
+fn go(state: &mut State, leaving: Leaving, effects: &mut Vec<Effect>) {
+    match leaving {
+        Leaving::Quit => effects.push(Effect::Close),
+        Leaving::New => {
+            empty(state, effects);
+            state.session.messages.clear();
+            state.session.status.clear();
+        }
+        Leaving::Demo { guide } => crate::state::update::demo(state, guide, effects),
+        Leaving::Open(path) => read(state, path, false, effects),
+        Leaving::Recover(path) => read(state, path, true, effects),
+    }
+}
+
+/// Takes everything away that belongs to the document.
+pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::CancelOfDocument);
+    // That they stop is no news about what comes.
+    state.session.jobs.retain(|j| !j.slot.is_of_document());
+    crate::state::pathways::update::leave(state);
+    // A result that comes too late finds no layer of its number.
+    let next = state.document.next_id();
+    state.document = Document::default();
+    state.document.reserve_ids(next);
+    state.document.track = state.session.settings.track();
+    state.document.rays = state.session.settings.rays();
+    state.history.clear();
+    let session = &mut state.session;
+    (session.live, session.passing) = (None, None);
+    session.shifting.clear();
+    (session.medium, session.live_error, session.guide) = (None, None, None);
+    (session.selected_layer, session.selected_region) = (None, None);
+    (session.drawn, session.making, session.labels) = (None, None, None);
+    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    session.fitting = None;
+    session.bundle = Working::default();
+    session.filter = Default::default();
+    session.segment = crate::state::segment::Working {
+        run: session.segment.run + 1,
+        ..Default::default()
+    };
+    (session.snapshots, session.comparing, session.turning) = (Vec::new(), None, None);
+    session.tensor_orders = None;
+    session.revision += 1;
+    let saving = &mut session.saving;
+    (saving.file, saving.opened, saving.opening) = (None, None, None);
+    (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
+    (saving.in_files, saving.base_asked) = (InFiles::default(), None);
+    saving.recipe_only.clear();
+    if saving.autosaved.take().is_some() {
+        submit(effects, SessionRequest::Leave);
+    }
+    untouched(state);
+    state.view = View {
+        light_theme: state.view.light_theme,
+        convention: state.view.convention,
+        ..View::default()
+    };
+}
+
+/// Nothing was done yet with what is open.
+pub fn untouched(state: &mut State) {
+    state.session.saving.base = Arc::new(Base::untouched(state));
+}
+
+fn save(
+    state: &mut State,
+    path: Option<PathBuf>,
+    known: Option<String>,
+    then: Option<Leaving>,
+    effects: &mut Vec<Effect>,
+) {
+    state.session.forget_failures(Slot::Save);
+    let saving = &mut state.session.saving;
+    (saving.leaving, saving.changed_since) = (None, None);
+    let Some(path) = path.or(saving.file.clone()) else {
+        return;
+    };
+    saving.then = then;
+    let draft = Box::new(saved::draft(state));
+    state.session.saving.view_asked = Some(state.view.clone());
+    state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
+    submit(effects, SessionRequest::Save { path, draft, known });
+}
+
+/// Saves for recovery what is in no file yet.
+fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
+    let changed = state.is_dirty();
+    let saving = &mut state.session.saving;
+    saving.autosave_due = false;
+    if !changed {
+        if saving.autosaved.take().is_some() {
+            submit(effects, SessionRequest::Leave);
+        }
+        return;
+    }
+    let now = (state.session.revision, &state.view);
+    let known = saving.autosaved.as_ref().map(|(r, v)| (*r, v));
+    if saving.autosaving || known == Some(now) {
+        return;
+    }
+    saving.autosaved = Some((state.session.revision, state.view.clone()));
+    saving.autosaving = true;
+    let draft = Box::new(saved::autosave(state));
+    submit(effects, SessionRequest::Autosave { draft });
+}
+
+fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Load);
+    state.session.saving.recovering = recovered.then(|| path.clone());
+    let strict = state.session.saving.strict;
+    let parser = Parser::new(saved::parse);
+    let request = SessionRequest::Read {
+        path,
+        strict,
+        parser,
+    };
+    submit(effects, request);
+}
+
+pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &mut Vec<Effect>) {
+    match output {
+        SessionOutput::Saved {
+            path,
+            revision,
+            sha256,
+            numbers_left_out,
+        } => {
+            state.session.saving.seen = Some(sha256);
+            if numbers_left_out > 0 {
+                let lists = counted(numbers_left_out, "set");
+                let sentence = format!(
+                    "{lists} of weights or map values are not in the session, which holds 40 MB of \
+                     numbers at most: export those layers as files"
+                );
+                state.session.warned(Slot::Save, sentence);
+            }
+            was_saved(state, path, revision, effects);
+        }
+        SessionOutput::ChangedSince { path } => checked::changed_since(state, path),
+        SessionOutput::Verified { files, differ } => checked::verified(state, files, &differ),
+        SessionOutput::Autosaved { .. } => {
+            state.session.saving.autosaving = false;
+            forget_recovered(state, effects);
+        }
+        SessionOutput::Read(read) => was_read(state, read, effects),
+        SessionOutput::Relocated(files) => {
+            if let Some(opening) = &mut state.session.saving.opening {
+                Arc::make_mut(&mut opening.read).files = files;
+                opening.moved = true;
+                if opening.wrong().next().is_none() {
+                    load(state, effects);
+                }
+            }
+        }
+        SessionOutput::Loaded(restored) => was_loaded(state, restored, effects),
+        SessionOutput::Remade {
+            layer,
+            tractogram,
+            outcome,
+        } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
+        SessionOutput::LeftBehind { found, held } => {
+            state.session.saving.left_behind.extend(found);
+            state.session.saving.looks_again = held;
+        }
+        SessionOutput::Done => {}
+    }
+}
+
+const COPY_KEPT: &str = "The recovery copy is kept until all of it is here: make what is missing again, or take it \
+                         out, in Layers";
+
+/// A job of sessions failed or was stopped.
+pub fn failed(state: &mut State, slot: Slot) {
+    let saving = &mut state.session.saving;
+    if slot == Slot::Load {
+        saving.recovering = None;
+    }
+    match slot {
+        Slot::Save => saving.then = None,
+        Slot::Recovery => {
+            saving.autosaving = false;
+            saving.autosaved = None;
+        }
+        Slot::Load if saving.opening.as_ref().is_some_and(|o| !o.asking) => saving.opening = None,
+        _ => {}
+    }
+}
+
+/// What was left behind is safe here, once all of it is.
+fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
+    let mut snapshots = state.session.snapshots.iter().map(|s| &s.document);
+    if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
+        return;
+    }
+    if let Some(session) = state.session.saving.recovered.take() {
+        state.session.forget(Topic::CopyKept);
+        submit(effects, SessionRequest::Forget { session });
+    }
+}
+
+fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
+    let recipe_only = state.recipe_only();
+    state.session.status = match recipe_only.len() {
+        0 => format!("Saved session: {}", path.display()),
+        _ => format!(
+            "Saved session without the streamlines of {}: {}",
+            summed(&recipe_only),
+            path.display()
+        ),
+    };
+    say_lost(state);
+    state.session.forget(Topic::Recovered);
+    let saving = &mut state.session.saving;
+    // The last of several waiting saves may hold another revision.
+    if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
+        saving.base = base;
+    }
+    saving.recipe_only = recipe_only;
+    saving.file = Some(path.clone());
+    saving.view = saving.view_asked.take();
+    let then = saving.then.take();
+    let layers = state.document.layers.len() + state.document.absent.len();
+    let summary = summary(layers, &state.document);
+    opening::remember(state, path, RecentKind::Session, summary, effects);
+    forget_recovered(state, effects);
+    let asks = state.is_dirty() || revision != state.session.revision;
+    // It changed while it was written, or large layers are not in it: what was to follow is asked about
+    // again.
+    if let Some(leaving) = then.clone().filter(|_| asks || state.asks_before_leaving()) {
+        state.session.saving.leaving = Some(leaving);
+        return;
+    }
+    if asks {
+        return;
+    }
+    if state.session.saving.autosaved.take().is_some() {
+        submit(effects, SessionRequest::Leave);
+    }
+    if let Some(leaving) = then {
+        go(state, leaving, effects);
+    }
+}
+
+/// Says which streamlines are not in the session that was saved.
+fn say_lost(state: &mut State) {
+    const NAMED: usize = 3;
+    let lost = state.cannot_be_saved();
+    if lost.is_empty() {
+        return;
+    }
+    let sentence = format!(
+        "{} cannot be stored in a session, since the scan or mask behind {} is gone: export {} as a file",
+        some_of(&lost, NAMED),
+        if lost.len() == 1 { "it" } else { "them" },
+        if lost.len() == 1 { "it" } else { "each" },
+    );
+    state.session.warned(Slot::Save, sentence);
+}
+
+/// `Session: 4 layers, 2 regions`.
+fn summary(layers: usize, document: &Document) -> String {
+    let layers = counted(layers, "layer");
+    let regions = counted(document.regions.len(), "region");
+    format!("Session: {layers}, {regions}")
+}
+
+fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
+    let recovered = state.session.saving.recovering.take().is_some();
+    let (content, unknown) = match read.content.get::<saved::Parse>() {
+        Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
+        // Asked for by nobody.
+        None => return,
+        Some(Err(why)) => {
+            let path = read.path.display();
+            let sentence = format!("{why}, expected one as Arcuate saves it: {path}");
+            return state.session.failed(Slot::Load, sentence);
+        }
+    };
+    if !unknown.is_empty() {
+        const NAMED: usize = 4;
+        let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
+        let names = some_of(&names, NAMED);
+        let path = read.path.display();
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "This version does not know {names} in the session and leaves it out when it \
+                 saves: {path}"
+            ),
+        );
+    }
+    let opening = Opening {
+        read,
+        content,
+        recovered,
+        asking: false,
+        moved: false,
+        answers: BTreeMap::new(),
+        unknown: !unknown.is_empty(),
+        absent: Vec::new(),
+    };
+    let asking = opening.wrong().next().is_some();
+    state.session.saving.opening = Some(Opening { asking, ..opening });
+    if !asking {
+        load(state, effects);
+    }
+}
+
+/// Reads what the session that is being opened is made of.
+fn load(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(opening) = &mut state.session.saving.opening else {
+        return;
+    };
+    opening.asking = false;
+    // What has changed is read where that was asked for, and stays in the session otherwise.
+    let answers = &opening.answers;
+    let files = &mut Arc::make_mut(&mut opening.read).files;
+    for (index, found) in files.iter_mut().enumerate() {
+        if let Standing::Changed(why) = &found.standing
+            && answers.get(&index) != Some(&Changed::UseAsItIs)
+        {
+            found.standing = Standing::Missing(Missing::LeftOut(why.clone()));
+        }
+    }
+    let (items, absent) = saved::items(&opening.content, &opening.read);
+    opening.absent = absent;
+    submit(effects, SessionRequest::Load { items });
+}
+
+fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
+    let Some(opening) = state.session.saving.opening.take() else {
+        return later::was_restored(state, restored, effects);
+    };
+    let Opening {
+        read,
+        content,
+        recovered,
+        moved,
+        absent,
+        unknown,
+        ..
+    } = opening;
+    let told = saved::snapshots(&content, &read, &restored, &absent);
+    let (snapshots, lacks, said) = (told.snapshots, told.lacks, told.said);
+    let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
+    let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
+    let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
+    let built = saved::build(&content.document, &read, restored, absent);
+    let (document, mut notes) = (built.document, built.notes);
+    // What was said of the present document is true of a layer wherever it is.
+    for (name, note) in said {
+        if !notes.iter().any(|known| known.ends_with(&*note)) {
+            let sentence = format!("Snapshot {name}: {note}");
+            notes.push(Remark { sentence, ..note });
+        }
+    }
+    notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
+    let kept: Vec<_> = std::mem::take(&mut state.session.messages);
+    empty(state, effects);
+    // What was said while the session was read is about it.
+    let about = read.path.display().to_string();
+    let kept = kept.into_iter().filter(|m| m.text.contains(&about));
+    state.session.messages = kept.collect();
+    for note in &notes {
+        state
+            .session
+            .say(Severity::from(note), note.sentence.clone());
+    }
+    if let Some(sentence) = saved::away(&document) {
+        state
+            .session
+            .say_about(Topic::Away, Severity::Information, sentence);
+    }
+    let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
+    let whole = !unknown && all.all(Document::is_whole);
+    drop(all);
+    state.document = document;
+    state.session.snapshots = snapshots;
+    state.view = content.view.as_ref().map_or_else(
+        || state.view.clone(),
+        |saved| saved::view(saved, &state.view),
+    );
+    let base = match recovered {
+        true => Base::recovered(state, content.in_session(&read)),
+        false => Base::saved(state),
+    };
+    let saving = &mut state.session.saving;
+    saving.opened = Some(read.clone());
+    saving.view = Some(state.view.clone());
+    saving.base = Arc::new(base);
+    if recovered {
+        saving.file.clone_from(&content.origin);
+        saving.seen.clone_from(&content.origin_sha256);
+        saving.left_behind.retain(|l| l.session != read.path);
+        // Nothing replaces the copy of what this version does not know.
+        saving.recovered = (!unknown).then(|| read.path.clone());
+    } else {
+        saving.file = Some(read.path.clone());
+        saving.seen = Some(read.sha256.clone());
+    }
+    if recovered || moved || missing || !notes.is_empty() {
+        crate::state::update::changed(state);
+    }
+    state.session.status = if recovered {
+        if !whole {
+            state
+                .session
+                .say_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
+        }
+        later::notify_recovered(state, content.document.layers.len())
+    } else {
+        // Layers of the fit come later.
+        let summary = summary(content.document.layers.len(), &state.document);
+        let path = read.path.clone();
+        opening::remember(state, path, RecentKind::Session, summary, effects);
+        format!("Opened session: {}", read.path.display())
+    };
+    checked::verify(state, effects);
+    tensors::update::fit(state, effects);
+}
+
+/// In the order of the session.
+fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
+    let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
+    document
+        .layers
+        .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
+}
+
+/// Puts the layers that the fit has brought where the session had them, and shows them as it did.
+pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
+    let map_of = |recipe: &Recipe| match recipe {
+        Recipe::Fit { map, .. } => Some(*map),
+        Recipe::BrainMask(_) => Some(FitMap::Mask),
+        _ => None,
+    };
+    let was = |map: FitMap| {
+        let same = |l: &&SavedLayer| matches!(&l.from, Origin::Made { map: m } if *m == map);
+        saved.iter().find(same)
+    };
+    let here: Vec<(LayerId, FitMap)> = document
+        .layers
+        .iter()
+        .filter_map(|l| Some((l.id, map_of(&l.recipe)?)))
+        .collect();
+    for (id, map) in here {
+        match was(map) {
+            Some(saved) => document.edit_layer(id, |layer| {
+                layer.id = LayerId(saved.id);
+                layer.name.clone_from(&saved.name);
+                layer.display = saved.display.clone();
+            }),
+            // It had been taken away.
+            None => document.layers.retain(|l| l.id != id),
+        }
+    }
+    arrange_read(document, saved);
+}
+
+/// Whether a path is that of a session.
+pub fn is_session(path: &Path) -> bool {
+    let ending = path.extension().and_then(|e| e.to_str());
+    ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
+}

@@ -1,0 +1,194 @@
+//! Layers of a session that come after it was opened: their files are found, or they are made again.
+
+use crate::data::Tractogram;
+use crate::jobs::Slot;
+use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::recipes;
+use crate::state::session::{Severity, Topic};
+use crate::state::sessions::saved;
+use crate::state::sessions::saved::Absent;
+use crate::state::sessions::update::{arrange_read, submit};
+use crate::state::tensors;
+use crate::state::update::basis::remake;
+use crate::state::update::{changed, edit};
+use crate::state::words::{count, counted};
+use crate::state::{Document, Effect, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Reads the file of a layer that was not here.
+pub(in crate::state) fn restore(
+    state: &mut State,
+    layer: LayerId,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
+    state.session.forget_failures(Slot::Load);
+    let Some(absent) = absent(&state.document, layer) else {
+        return;
+    };
+    match saved::moved_to(absent, path) {
+        Ok(item) => {
+            let items = vec![(layer.0, item)];
+            submit(effects, SessionRequest::Load { items });
+        }
+        Err(why) => state.session.failed(Slot::Load, why),
+    }
+}
+
+pub(in crate::state) fn was_restored(
+    state: &mut State,
+    restored: RestoredLayers,
+    effects: &mut Vec<Effect>,
+) {
+    for (id, one) in restored {
+        let Some(absent) = absent(&state.document, LayerId(id)).cloned() else {
+            continue;
+        };
+        let mut notes = Vec::new();
+        let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
+            // It belongs to the session: to take it back would be to lose it again.
+            notes = saved::one(&mut state.document, &absent, one)?;
+            Ok(())
+        });
+        for note in notes {
+            state.session.say(Severity::from(&note), note.sentence);
+        }
+        match outcome {
+            Ok(()) => {
+                changed(state);
+                state.session.status = format!("Found {}", absent.layer.name);
+                let path = state.document.layer(LayerId(id));
+                let path = path.and_then(|l| l.path.clone());
+                is_taken(state, path);
+            }
+            Err(why) => state.session.failed(Slot::Load, why),
+        }
+    }
+    if let Some(saved) = state.document.awaited.clone() {
+        arrange_read(&mut state.document, &saved);
+    }
+    tensors::update::fit(state, effects);
+}
+
+/// What lies there now is the session's file from here on.
+fn is_taken(state: &mut State, path: Option<PathBuf>) {
+    let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
+        return;
+    };
+    for found in &mut Arc::make_mut(opened).files {
+        if found.path == path {
+            found.standing = Standing::Same;
+        }
+    }
+}
+
+fn absent(document: &Document, layer: LayerId) -> Option<&Arc<Absent>> {
+    document.absent.iter().find(|a| a.layer.id == layer.0)
+}
+
+fn made_of(document: &Document, absent: &Absent) -> Option<Result<Made, String>> {
+    let curves = absent.kept()?;
+    Some(saved::made(document, &absent.read, curves))
+}
+
+pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Remake);
+    let document = &state.document;
+    let Some(absent) = absent(document, layer).cloned() else {
+        return;
+    };
+    let name = absent.layer.name.clone();
+    let request = match made_of(document, &absent) {
+        None => return,
+        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
+        Some(Ok(made)) => remake(document, layer.0, &name, &made),
+    };
+    match request {
+        Ok(request) => {
+            let of = saved::result_name(layer.0);
+            let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
+            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
+                Ok(edits) => edits,
+                Err(why) => return state.session.failed(Slot::Remake, why),
+            };
+            let request = Remake {
+                expected,
+                edits,
+                ..request
+            };
+            submit(effects, SessionRequest::Remake(Box::new(request)));
+        }
+        Err(sentence) => state.session.failed(Slot::Remake, sentence),
+    }
+}
+
+pub(in crate::state) fn was_made_again(
+    state: &mut State,
+    layer: u64,
+    tractogram: Tractogram,
+    outcome: Option<Match>,
+    wall_ms: f64,
+) {
+    let id = LayerId(layer);
+    let Some(absent) = absent(&state.document, id).cloned() else {
+        return;
+    };
+    let Some(Ok(made)) = made_of(&state.document, &absent) else {
+        return;
+    };
+    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
+    let recipe = recipes::recipe(&state.document, &made);
+    let recipe = recipes::edited(&state.document, recipe, &edits);
+    let name = absent.layer.name.clone();
+    let number = count(tractogram.len() as u64);
+    let mut lost = None;
+    edit(state, "Make again", false, |document| {
+        document.absent.retain(|a| a.layer.id != layer);
+        document.made.insert(id, Arc::new(made));
+        if !edits.is_empty() {
+            document.edits.insert(id, Arc::new(edits));
+        }
+        let content = Held::Tractogram(tractogram);
+        let display = absent.layer.display.clone();
+        let layer = Layer::new(id, name.clone(), content, display, recipe);
+        document.layers.push(Arc::new(layer));
+        let same = outcome == Some(Match::SameBytes);
+        lost = saved::weigh(document, &absent, same).err();
+    });
+    if let Some(sentence) = lost {
+        state.session.say(Severity::Warning, sentence);
+    }
+    let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
+    let seconds = wall_ms / 1e3;
+    state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");
+    if outcome == Some(Match::Differs) {
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "{name} was made again and is not what the session had: another version, or files \
+                 that changed"
+            ),
+        );
+    }
+}
+
+/// Says that unsaved work was recovered, until it is saved; returns the status line.
+pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
+    // It has the name that the header gives it, and the offer gave.
+    let file = state.session.saving.file.as_ref();
+    let recovered = match file.and_then(|f| f.file_name()) {
+        Some(file) => format!("Recovered {}", file.to_string_lossy()),
+        None => format!("Recovered {}", state.document.name),
+    };
+    let sentence = format!(
+        "{recovered}: {}, {}. Save the session to keep it",
+        counted(layers, "layer"),
+        counted(state.document.regions.len(), "region")
+    );
+    state
+        .session
+        .say_about(Topic::Recovered, Severity::Information, sentence);
+    recovered
+}

@@ -1,0 +1,6 @@
+//! The feature snapshots.
+
+pub(in crate::state) mod saved;
+mod types;
+
+pub use types::*;

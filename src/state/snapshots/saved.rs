@@ -1,0 +1,226 @@
+//! Snapshots in a session: each a document of its own, whose layers are read once where several documents
+//! have the same.
+
+use crate::io::Remark;
+use crate::jobs::session::{Item, ReadSession, RestoredLayers};
+use crate::state::document::{Content as DocumentContent, Layer, LayerId};
+use crate::state::recipes::live_recipe;
+use crate::state::sessions::saved::read;
+use crate::state::sessions::saved::read::{Items, Missing};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
+use crate::state::snapshots::Snapshot;
+use crate::state::words::some_of;
+use crate::state::{Document, State};
+use std::sync::Arc;
+
+/// Numbers of layers are below this power of two; above it stands which document they are of.
+const BITS: u32 = 53;
+
+/// The number of a layer among those of all documents of a session: 0 is the present one, then come the
+/// snapshots.
+fn key(of: usize, layer: u64) -> u64 {
+    ((of as u64) << BITS) | layer
+}
+
+/// The documents of a session by their numbers.
+fn documents(content: &Content) -> impl Iterator<Item = (usize, &SavedDocument)> {
+    let snapshots = content.snapshots.iter().map(|s| &s.document);
+    std::iter::once(&content.document)
+        .chain(snapshots)
+        .enumerate()
+}
+
+fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
+    document.layers.iter().find(|l| l.id == id)
+}
+
+/// Whether two layers hold the same before they are turned and moved.
+fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLayer) -> bool {
+    let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
+    alike
+        && match &a.from {
+            Origin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
+                // A map has none.
+                (Some(x), Some(y)) => {
+                    !matches!(x.from, Origin::Density(_)) && same(of, x, other, y)
+                }
+                _ => false,
+            },
+            _ => true,
+        }
+}
+
+/// Where a layer of one of the documents is read: there, or as that of an earlier document.
+fn source(content: &Content, number: usize, wanted: &SavedLayer) -> u64 {
+    let of = documents(content).find(|(n, _)| *n == number);
+    let Some((_, of)) = of else {
+        return key(number, wanted.id);
+    };
+    let known = documents(content).take(number).find(|(_, document)| {
+        layer(document, wanted.id).is_some_and(|l| same(of, wanted, document, l))
+    });
+    key(known.map_or(number, |(n, _)| n), wanted.id)
+}
+
+/// `layer 7`, or `snapshot 2 layer 7`.
+pub fn result_name(number: usize, layer: u64) -> String {
+    let name = crate::state::sessions::saved::result_name(layer);
+    match number {
+        0 => name,
+        number => format!("snapshot {number} {name}"),
+    }
+}
+
+/// What has to be read for the snapshots beside what the document needs.
+pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
+    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    for (number, document) in documents(content).skip(1) {
+        let own = document.layers.iter();
+        let own = own.filter(|l| source(content, number, l) == key(number, l.id));
+        for layer in own {
+            let name = result_name(number, layer.id);
+            match read::item(layer, &name, read) {
+                Ok(Some(Item::Density { of, by, on, params })) => {
+                    let from = document.layers.iter().find(|l| l.id == of);
+                    let of = from.map_or(key(number, of), |l| source(content, number, l));
+                    items.push((key(number, layer.id), Item::Density { of, by, on, params }));
+                }
+                Ok(Some(item)) => items.push((key(number, layer.id), item)),
+                Ok(None) => {}
+                Err(why) => absent.push((key(number, layer.id), why)),
+            }
+        }
+    }
+    (items, absent)
+}
+
+/// Where snapshots had streamlines that are read once for several documents.
+pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
+    for (number, document) in documents(content).skip(1) {
+        for layer in &document.layers {
+            let Some(by) = layer.by() else { continue };
+            let from = source(content, number, layer);
+            let item = items.iter_mut().find(|(key, _)| *key == from);
+            if let Some((_, Item::File { moves, .. })) = item
+                && !moves.contains(&by)
+            {
+                moves.push(by);
+            }
+        }
+    }
+}
+
+/// What [`restore`] gives.
+pub struct Restored {
+    pub snapshots: Vec<Arc<Snapshot>>,
+    /// Sentences about what they lack.
+    pub lacks: Vec<String>,
+    /// Others, each with the name of the snapshot that it is about.
+    pub said: Vec<(String, Remark)>,
+}
+
+/// The snapshots of a session, with what is said of them.
+pub fn restore(
+    content: &Content,
+    read: &Arc<ReadSession>,
+    restored: &RestoredLayers,
+    absent: &Missing,
+) -> Restored {
+    let (mut lacks, mut said) = (Vec::new(), Vec::new());
+    let mut snapshots = Vec::new();
+    for (number, saved) in documents(content).skip(1) {
+        let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
+        for layer in &saved.layers {
+            let from = source(content, number, layer);
+            let found = restored.iter().find(|(key, _)| *key == from);
+            mine.extend(found.map(|(_, one)| (layer.id, one.clone())));
+            let why = absent.iter().find(|(key, _)| *key == from);
+            missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
+        }
+        let built = read::build(saved, read, mine, missing);
+        let of = &content.snapshots[number - 1];
+        let (document, name) = (built.document, of.name.clone());
+        said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
+        // What depends on something else comes after it.
+        let left_out = document.left_out.iter().map(|l| l.what.words());
+        let absent = document.absent.iter().map(|a| a.layer.name.clone());
+        let names: Vec<String> = left_out.chain(absent).collect();
+        if !names.is_empty() {
+            const NAMED: usize = 4;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let names = some_of(&names, NAMED);
+            lacks.push(format!("Of snapshot {name}, these are not here: {names}"));
+        }
+        snapshots.push(Arc::new(Snapshot {
+            name,
+            document,
+            live: None,
+            was_live: of.live.map(LayerId),
+        }));
+    }
+    Restored {
+        snapshots,
+        lacks,
+        said,
+    }
+}
+
+/// The snapshot of a state whose tensors are not here yet.
+pub fn awaiting(snapshot: &Snapshot) -> bool {
+    let document = &snapshot.document;
+    let wanted = document.wanted_fit();
+    wanted.is_some() && wanted.as_ref() != document.tensors.as_ref().map(|t| &t.key)
+}
+
+/// A snapshot's document with what was live as a layer, and which one that is.
+fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
+    let mut document = snapshot.document.clone();
+    let Some(live) = &snapshot.live else {
+        return (document, snapshot.was_live);
+    };
+    let Some(made) = live_recipe(&document, live) else {
+        return (document, None);
+    };
+    let mut display = document.live_display().clone();
+    if let Some(rays) = &live.rays {
+        display.window = rays.range;
+    }
+    let id = LayerId(document.fresh_id());
+    let content = DocumentContent::Tractogram(live.output.kept.clone());
+    let recipe = live.recipe.clone();
+    let layer = Layer::new(id, "Live".to_owned(), content, display, recipe);
+    document.layers.push(Arc::new(layer));
+    document.made.insert(id, Arc::new(made));
+    (document, Some(id))
+}
+
+impl Lists<'_> {
+    pub(in crate::state) fn snapshots(
+        &mut self,
+        state: &State,
+    ) -> (Vec<SavedSnapshot>, Vec<Document>) {
+        let snapshots = &state.session.snapshots;
+        let (documents, live): (Vec<_>, Vec<_>) = snapshots.iter().map(|s| frozen(s)).unzip();
+        let all = snapshots.iter().zip(&documents).zip(live);
+        let saved = all.map(|((snapshot, document), live)| SavedSnapshot {
+            name: snapshot.name.clone(),
+            document: self.document(document),
+            live: live.map(|id| id.0),
+        });
+        (saved.collect(), documents)
+    }
+}
+
+/// Layers whose streamlines are kept beside the session for a snapshot alone, with the names of these
+/// results.
+pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, String)> {
+    let documents = documents(content).skip(1);
+    let own = documents.flat_map(|(number, document)| {
+        let layers = document.layers.iter();
+        let kept = layers.filter(|l| matches!(l.from, Origin::Kept(_)));
+        let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
+        own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
+    });
+    own.collect()
+}

@@ -1,0 +1,10 @@
+//! The feature streamlines.
+
+pub mod edits;
+pub(in crate::state) mod reach;
+pub mod tables;
+mod types;
+pub(in crate::state) mod update;
+pub(in crate::state) mod working;
+
+pub use types::*;

@@ -1,0 +1,179 @@
+//! The streamlines that are asked about, and what is known of them.
+
+use crate::data::{DataId, Tractogram, Volume, VolumeKind};
+use crate::solvers::tensor_fit::FitMap;
+use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::filter::WEIGHT;
+use crate::state::streamlines::{ByPtr, Chosen, Column, Origin, Sifted};
+use crate::state::{Recipe, State};
+use std::sync::Arc;
+
+/// A layer's streamlines.
+pub fn lines_of(layer: &Layer) -> Option<&Tractogram> {
+    match &layer.content {
+        Content::Tractogram(tractogram) => Some(tractogram),
+        _ => None,
+    }
+}
+
+impl Document {
+    /// The heading of a column.
+    pub fn column_name(&self, column: &Column) -> String {
+        match column {
+            Column::Value(name) => match name.as_str() {
+                "length" => "Length".to_owned(),
+                "fa" => "FA".to_owned(),
+                "cm" => "CM".to_owned(),
+                "target" => "Target".to_owned(),
+                WEIGHT => "Weight".to_owned(),
+                "stop_start" => "Start stopped".to_owned(),
+                "stop_end" => "End stopped".to_owned(),
+                name => name.to_owned(),
+            },
+            Column::Image(layer) => self.layer(*layer).map_or(String::new(), |l| l.name.clone()),
+        }
+    }
+}
+
+impl State {
+    /// The layer whose streamlines are asked about: the one that is or was selected, else the one that is
+    /// filtered, or of which some are chosen, else the topmost that is seen.
+    pub fn bundle(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
+        let named = |id: Option<LayerId>| {
+            let layer = self.document.layer(id?)?;
+            Some((layer, lines_of(layer)?))
+        };
+        let sieve = self.document.bundle.sieve.as_ref().map(|s| s.layer);
+        let chosen = self.session.bundle.chosen.as_ref().map(|c| c.layer);
+        let all = || {
+            let layers = self.document.layers.iter().rev();
+            layers.filter_map(|l| Some((l, lines_of(l)?)))
+        };
+        named(self.session.selected_layer)
+            .or_else(|| named(self.session.bundle.subject))
+            .or_else(|| named(sieve))
+            .or_else(|| named(chosen))
+            .or_else(|| all().find(|(l, _)| l.display.visible))
+            .or_else(|| all().next())
+    }
+
+    /// What the filter leaves of a layer; that of a moment ago while a new one is being found.
+    pub fn sifted(&self, layer: LayerId) -> Option<&Sifted> {
+        let (key, sifted) = self.session.bundle.sift.shown()?;
+        let lines = lines_of(self.document.layer(layer)?)?;
+        let sieve = self.document.bundle.sieve.as_ref()?;
+        (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
+    }
+
+    /// Whether a filter is on for this layer.
+    pub fn sieved(&self, layer: LayerId) -> bool {
+        let sieve = self.document.bundle.sieve.as_ref();
+        sieve.is_some_and(|s| s.layer == layer)
+    }
+
+    /// What the filter leaves as it is now; `None` where that is not known.
+    pub fn passing(&self, layer: LayerId) -> Option<&Sifted> {
+        let sift = &self.session.bundle.sift;
+        let at_rest = sift.running().is_none() && !sift.has_failed();
+        self.sifted(layer).filter(|_| at_rest)
+    }
+
+    /// Those that are chosen, of the layer as it is.
+    pub fn chosen(&self) -> Option<&Chosen> {
+        let chosen = self.session.bundle.chosen.as_ref()?;
+        let lines = lines_of(self.document.layer(chosen.layer)?)?;
+        (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
+    }
+
+    /// The image of a column, and which frame.
+    pub fn column_image(&self, layer: LayerId) -> Option<(&Volume, usize)> {
+        let layer = self.document.layer(layer)?;
+        let volume = layer.content.volume()?;
+        let scalar = volume.kind == VolumeKind::Scalar;
+        let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
+        scalar.then_some((volume, frame))
+    }
+
+    /// What a column's values are of; `None` where its image is gone.
+    pub fn origin(&self, column: &Column) -> Option<Origin> {
+        Some(match column {
+            Column::Value(name) => Origin::Value(name.clone()),
+            Column::Image(layer) => {
+                let (volume, frame) = self.column_image(*layer)?;
+                Origin::Image(volume.id(), frame)
+            }
+        })
+    }
+
+    /// Values that were computed.
+    pub fn values(&self, of: DataId, column: &Column) -> Option<&Arc<[f32]>> {
+        let from = self.origin(column)?;
+        let known = self.session.bundle.values.iter();
+        let mut known = known.filter(|(key, _)| key.of == of && key.from == from);
+        known.next().map(|(_, values)| values)
+    }
+
+    /// The columns of the table: what the streamlines have, and images.
+    pub fn columns(&self, lines: &Tractogram) -> Vec<Column> {
+        let own = lines.value_names().into_iter();
+        // The seed's number is of use to nobody; measures are shown under one name.
+        let hidden = |name: &&str| !["seed", "measure"].contains(name);
+        let own = own.filter(hidden).map(|n| Column::Value(n.to_owned()));
+        let mut columns: Vec<Column> = own.collect();
+        let images = self.document.bundle.images.iter().copied();
+        let images = images.filter(|id| self.column_image(*id).is_some());
+        columns.extend(images.map(Column::Image));
+        // What is asked for first, where nobody has asked for anything.
+        let bare = !columns.contains(&Column::Value("fa".to_owned()));
+        if self.document.bundle.images.is_empty() && bare {
+            columns.extend(self.fa_layer().map(Column::Image));
+        }
+        columns
+    }
+
+    /// The FA of the tensors as a column, or a value along the streamlines, or the topmost image.
+    pub fn usual_along(&self, lines: &Tractogram) -> Option<Column> {
+        if lines.per_point.contains_key("fa") {
+            return Some(Column::Value("fa".to_owned()));
+        }
+        let own = lines.per_point.keys().next().cloned();
+        let fa = self.fa_layer();
+        let mut images = self.document.layers.iter().rev();
+        let image = images.find(|l| self.column_image(l.id).is_some());
+        let image = image.map(|l| Column::Image(l.id));
+        fa.map(Column::Image).or(own.map(Column::Value)).or(image)
+    }
+
+    /// The layer of the tensors' FA.
+    pub fn fa_layer(&self) -> Option<LayerId> {
+        let is =
+            |l: &&Arc<Layer>| matches!(&l.recipe, Recipe::Fit { map, .. } if *map == FitMap::Fa);
+        self.document.layers.iter().find(is).map(|l| l.id)
+    }
+
+    /// The heading of a column.
+    pub fn column_name(&self, column: &Column) -> String {
+        self.document.column_name(column)
+    }
+
+    /// The label map that connections are of.
+    pub fn label_map(&self) -> Option<&Arc<Layer>> {
+        let is = |l: &&Arc<Layer>| {
+            let one = matches!(&l.content, Content::Image(v) if v.frames == 1);
+            one && l
+                .content
+                .volume()
+                .is_some_and(|v| v.kind == VolumeKind::Scalar)
+        };
+        let named = self.document.bundle.connect.labels;
+        let named = named.and_then(|id| self.document.layer(id)).filter(is);
+        let layers = || self.document.layers.iter().rev().filter(is);
+        let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
+        named.or_else(|| layers().find(labelled))
+    }
+
+    /// Those streamlines that count: what the filter leaves, or all.
+    pub fn among(&self, layer: LayerId) -> Option<ByPtr<bool>> {
+        self.sifted(layer).map(|s| s.marks.clone())
+    }
+}

@@ -1,0 +1,71 @@
+//! What is asked of streamlines and comes as a table, and the command that asks the same.
+
+use crate::state::recipe;
+pub(in crate::state) use crate::state::recipe::{Recipe, path};
+use crate::state::streamlines::Drawer;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A table of streamlines, a profile along them, or what they connect.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TableRecipe {
+    /// The streamlines that count.
+    pub of: Recipe,
+    pub what: Drawer,
+    /// Commands that make what it reads.
+    pub needs: Vec<String>,
+    /// Between the streamlines and the table.
+    pub input: Option<String>,
+    pub options: String,
+    /// What it needs and no file holds: an image, a region, a filter.
+    pub unfiled: Option<String>,
+}
+
+impl TableRecipe {
+    /// Why there is no command.
+    pub fn no_command(&self) -> Option<String> {
+        if let Some(what) = &self.unfiled {
+            return Some(format!(
+                "There is no command for this {}, since {what} is in no file: export that first, and \
+                 open the file",
+                self.what.name().to_lowercase()
+            ));
+        }
+        self.of.no_command()
+    }
+
+    /// The usual file's name.
+    pub fn file(&self) -> &'static str {
+        match self.what {
+            Drawer::Table => "streamlines.csv",
+            Drawer::Profile => "profile.csv",
+            Drawer::Matrix => "connectome.csv",
+        }
+    }
+
+    pub fn command(&self, out: &Path) -> String {
+        if let Some(sentence) = self.no_command() {
+            return format!("# {sentence}");
+        }
+        let verb = match self.what {
+            Drawer::Table => "table",
+            Drawer::Profile => "profile",
+            Drawer::Matrix => "connectome",
+        };
+        let (made, tracks) = recipe::streamlines(&self.of);
+        let mut commands: Vec<String> = made.into_iter().collect();
+        for need in &self.needs {
+            if !commands.contains(need) {
+                commands.push(need.clone());
+            }
+        }
+        let input = self.input.iter().map(|input| format!(" {input}"));
+        let input: String = input.collect();
+        let options = &self.options;
+        commands.push(format!(
+            "arcuate {verb} {tracks}{input} {}{options}",
+            path(out)
+        ));
+        commands.join(" && ")
+    }
+}

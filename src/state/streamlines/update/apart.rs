@@ -1,0 +1,65 @@
+//! A filter of a layer's streamlines keeps asking for what it asked: a region that is placed for tracking takes
+//! no part in it.
+
+use crate::data::Role;
+use crate::data::region::RegionId;
+use crate::state::streamlines::{Sieve, Use};
+use crate::state::{Action, Layer, State};
+use std::sync::Arc;
+
+/// A filter before an action, and the regions that take part in it.
+pub struct Before {
+    sieve: Sieve,
+    layer: Arc<Layer>,
+    part: Vec<RegionId>,
+    /// The user is at work on that layer, not on the live result.
+    asked_about: bool,
+}
+
+/// `None` where the action may change the filter as it likes: there is none, or a step is travelled.
+pub fn before(state: &State, action: &Action) -> Option<Before> {
+    if matches!(
+        action,
+        Action::Undo | Action::Redo | Action::AbandonDrag(_) | Action::Bundle(_)
+    ) {
+        return None;
+    }
+    let sieve = state.document.bundle.sieve.clone()?;
+    let layer = state.document.layer(sieve.layer)?.clone();
+    let regions = state.document.regions.iter();
+    let part = regions.filter(|r| sieve.how(r.id, r.role) != Use::Nothing);
+    let part = part.map(|r| r.id).collect();
+    let mut regions = state.document.regions.iter();
+    let seeded = regions.any(|r| r.role == Role::Seed);
+    let subject = state.bundle().map(|(layer, _)| layer.id);
+    let asked_about = subject == Some(sieve.layer) && !seeded;
+    Some(Before {
+        sieve,
+        layer,
+        part,
+        asked_about,
+    })
+}
+
+/// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
+/// about the filter's layer.
+pub fn keep(state: &mut State, before: Option<Before>) {
+    let Some(before) = before.filter(|before| !before.asked_about) else {
+        return;
+    };
+    let document = &state.document;
+    let layer = document.layer(before.sieve.layer);
+    let same = layer.is_some_and(|layer| Arc::ptr_eq(layer, &before.layer))
+        && document.bundle.sieve.as_ref() == Some(&before.sieve);
+    if !same {
+        return;
+    }
+    let mut sieve = before.sieve;
+    for region in &document.regions {
+        let joins = sieve.how(region.id, region.role) != Use::Nothing;
+        if joins && !before.part.contains(&region.id) {
+            sieve = sieve.using(region.id, region.role, Use::Nothing);
+        }
+    }
+    state.document.bundle.sieve = Some(sieve);
+}

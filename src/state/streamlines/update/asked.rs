@@ -1,0 +1,205 @@
+//! The commands of what lies under the views.
+
+use crate::io::quoted;
+use crate::solvers::tractogram::profile::Sense;
+use crate::state::document::Layer;
+use crate::state::document::Unfiled;
+use crate::state::filter::WEIGHT;
+use crate::state::recipes::{filed, selection_options};
+use crate::state::streamlines::tables::TableRecipe;
+use crate::state::streamlines::update::follow::{profile_columns, rules};
+use crate::state::streamlines::{Column, Drawer, Shown};
+use crate::state::{LayerId, Recipe, State};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The command's parts, as they come together.
+struct Parts<'a> {
+    state: &'a State,
+    layer: &'a Layer,
+    needs: Vec<String>,
+    options: String,
+    /// The first thing that is in no file.
+    unfiled: Option<String>,
+}
+
+/// As the command line makes it; `None` where there are no streamlines, or not all is known yet.
+pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
+    let (layer, lines) = state.bundle()?;
+    let mut parts = Parts::of(state, layer);
+    let mut input = None;
+    match what {
+        Drawer::Table => {
+            let columns = state.columns(lines);
+            let mut sorted = None;
+            let mut taken: Vec<String> = Vec::new();
+            let by = state.view.table.by.as_ref();
+            for column in &columns {
+                let name = match column {
+                    Column::Value(name) => {
+                        if !parts.has(name) {
+                            parts.lacks(&format!("\"{name}\""));
+                        }
+                        Some(name.clone())
+                    }
+                    Column::Image(id) => parts.image(*id).map(|stem| {
+                        let own = lines.value_names().contains(&&*stem);
+                        if own || taken.contains(&stem) {
+                            format!("{stem} (image)")
+                        } else {
+                            stem
+                        }
+                    }),
+                };
+                taken.extend(name.clone());
+                if by == Some(column) {
+                    sorted = name;
+                }
+            }
+            if let Some(name) = sorted {
+                let _ = write!(parts.options, " --sort {}", quoted(&name));
+                if state.view.table.descending {
+                    parts.options += " --descending";
+                }
+            }
+        }
+        Drawer::Profile => {
+            for column in profile_columns(state, lines) {
+                parts.measure(&column);
+            }
+            let settings = &state.document.bundle.profile;
+            let _ = write!(parts.options, " --nodes {}", settings.nodes);
+            let start = settings.start.and_then(|id| state.document.region(id));
+            if let Some(start) = start {
+                match state.document.specs(std::slice::from_ref(start)) {
+                    Ok(specs) => {
+                        let shape = specs.first().map(|s| quoted(&s.shape.to_string()));
+                        let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
+                    }
+                    Err(Unfiled(region)) => parts.lacks(&format!("the region \"{region}\"")),
+                }
+            }
+            if settings.sense == Sense::Turned {
+                parts.options += " --reverse";
+            }
+        }
+        Drawer::Matrix => {
+            let labels = state.label_map()?;
+            input = match &labels.recipe {
+                Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
+                Recipe::FileAs { file, told } => {
+                    let _ = write!(parts.options, "{told}");
+                    Some(quoted(&file.to_string_lossy()))
+                }
+                _ => {
+                    parts.lacks(&format!("\"{}\"", labels.name));
+                    None
+                }
+            };
+            let settings = &state.document.bundle.connect;
+            let _ = write!(parts.options, " --radius {}", settings.radius_mm);
+            if let Some(column) = &settings.value {
+                parts.measure(column);
+            }
+            match settings.shown {
+                Shown::Count => {}
+                Shown::Length => parts.options += " --matrix length",
+                Shown::Value => parts.options += " --matrix value",
+            }
+        }
+    }
+    let of = parts.streamlines()?;
+    Some(Recipe::Table(Box::new(TableRecipe {
+        of,
+        what,
+        needs: parts.needs,
+        input,
+        options: parts.options,
+        unfiled: parts.unfiled,
+    })))
+}
+
+/// What the filter leaves of a layer, as the command line makes it, or the layer's own recipe; `None` while
+/// values that the filter needs are on their way.
+pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
+    Parts::of(state, layer).streamlines()
+}
+
+impl<'a> Parts<'a> {
+    fn of(state: &'a State, layer: &'a Layer) -> Self {
+        Self {
+            state,
+            layer,
+            needs: Vec::new(),
+            options: String::new(),
+            unfiled: None,
+        }
+    }
+
+    fn lacks(&mut self, what: &str) {
+        self.unfiled.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// Whether a value is in the streamlines' own file: weights that were fitted here are not.
+    fn has(&self, name: &str) -> bool {
+        name != WEIGHT || !self.state.document.weighed.contains_key(&self.layer.id)
+    }
+
+    fn measure(&mut self, column: &Column) {
+        match column {
+            Column::Value(name) if self.has(name) => {
+                let _ = write!(self.options, " --value {}", quoted(name));
+            }
+            Column::Value(name) => self.lacks(&format!("\"{name}\"")),
+            Column::Image(id) => {
+                self.image(*id);
+            }
+        }
+    }
+
+    /// Adds an image; its name in the table.
+    fn image(&mut self, id: LayerId) -> Option<String> {
+        let layer = self.state.document.layer(id)?;
+        let Some((file, need)) = filed(layer) else {
+            self.lacks(&format!("\"{}\"", layer.name));
+            return None;
+        };
+        self.needs.extend(need);
+        let _ = write!(self.options, " --image {}", quoted(&file.to_string_lossy()));
+        Some(stem(&file))
+    }
+
+    /// Those that count: what the filter leaves, or all. `None` while values that it needs are on their way.
+    fn streamlines(&mut self) -> Option<Recipe> {
+        let (state, layer) = (self.state, self.layer);
+        let recipe = layer.recipe.clone();
+        let sieve = state.document.bundle.sieve.as_ref();
+        let Some(sieve) = sieve.filter(|s| s.layer == layer.id) else {
+            return Some(recipe);
+        };
+        let rules = rules(state, sieve, crate::state::streamlines::lines_of(layer)?)?;
+        let here = rules.values.iter().all(|v| self.has(&v.name));
+        let step = selection_options(&state.document, sieve, &rules).filter(|_| here);
+        if step.is_none() {
+            self.lacks("what the filter asks for");
+        }
+        Some(match recipe {
+            Recipe::Edited { of, mut steps } => {
+                steps.push(step);
+                Recipe::Edited { of, steps }
+            }
+            recipe => Recipe::Edited {
+                of: Box::new(recipe),
+                steps: vec![step],
+            },
+        })
+    }
+}
+
+/// What the command line calls an image.
+fn stem(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    stem.to_owned()
+}

@@ -1,0 +1,135 @@
+//! Streamlines that are chosen: by the mouse, in the table, in the matrix.
+
+use crate::data::words::counted;
+use crate::jobs::bundle::{Among, ForBundle};
+use crate::solvers::tractogram::pick::{Screen, Wanted};
+use crate::state::streamlines::update::submit;
+use crate::state::streamlines::{ByPtr, Chosen, How};
+use crate::state::{Effect, LayerId, State};
+
+pub fn pick(
+    state: &mut State,
+    screen: Screen,
+    wanted: Wanted,
+    how: How,
+    effects: &mut Vec<Effect>,
+) {
+    let Some((layer, lines)) = state.bundle() else {
+        return;
+    };
+    let (id, of) = (layer.id, lines.id());
+    let among = Among {
+        tractogram: lines.clone(),
+        marks: state.among(id).map(|m| m.0),
+    };
+    state.session.bundle.picking = Some((id, of, how));
+    submit(
+        effects,
+        ForBundle::Pick {
+            among,
+            screen,
+            wanted,
+        },
+    );
+}
+
+pub fn picked(state: &mut State, found: &[u32]) {
+    let Some((layer, of, how)) = state.session.bundle.picking.take() else {
+        return;
+    };
+    let subject = state.bundle().map(|(l, lines)| (l.id, lines.id()));
+    if subject == Some((layer, of)) {
+        lines(state, found, how, found.first().copied());
+        tell(state);
+    }
+}
+
+fn tell(state: &mut State) {
+    let chosen = state.chosen().map_or(0, |c| c.count);
+    state.session.status = match chosen {
+        0 => String::new(),
+        n => format!("{} chosen", counted(n, "streamline")),
+    };
+}
+
+/// Chooses streamlines of the layer by their numbers.
+pub fn lines(state: &mut State, lines: &[u32], how: How, anchor: Option<u32>) {
+    let Some((layer, tractogram)) = state.bundle() else {
+        return;
+    };
+    let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
+    let before = state
+        .chosen()
+        .filter(|c| c.layer == id && how != How::Replace);
+    let mut marks = before.map_or_else(|| vec![false; len], |c| c.marks.0.to_vec());
+    for line in lines {
+        if let Some(mark) = marks.get_mut(*line as usize) {
+            *mark = how != How::Toggle || !*mark;
+        }
+    }
+    put(state, (id, of), marks, anchor);
+}
+
+fn put(
+    state: &mut State,
+    (layer, of): (LayerId, crate::data::DataId),
+    marks: Vec<bool>,
+    anchor: Option<u32>,
+) {
+    let count = marks.iter().filter(|m| **m).count();
+    state.session.bundle.chosen = (count > 0).then(|| Chosen {
+        layer,
+        of,
+        marks: ByPtr(marks.into()),
+        count,
+        anchor,
+    });
+    if count > 0 {
+        // What Delete and Esc act on.
+        state.session.selected_region = None;
+        state.session.selected_layer = Some(layer);
+    }
+}
+
+/// Of what the filter leaves.
+fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
+    let Some((layer, tractogram)) = state.bundle() else {
+        return;
+    };
+    let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
+    let among = state.among(id);
+    let before = state
+        .chosen()
+        .filter(|c| c.layer == id)
+        .map(|c| c.marks.clone());
+    let marks = (0..len).map(|i| {
+        let shown = among.as_ref().is_none_or(|m| m.0[i]);
+        shown && choose(before.as_ref().is_some_and(|m| m.0[i]))
+    });
+    let marks = marks.collect();
+    put(state, (id, of), marks, None);
+    tell(state);
+}
+
+pub fn all(state: &mut State) {
+    each(state, |_| true);
+}
+
+pub fn others(state: &mut State) {
+    each(state, |was| !was);
+}
+
+/// Those that connect two labels.
+pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
+    let subject = state.bundle().map(|(_, lines)| lines.id());
+    let found = match state.session.bundle.connect.shown() {
+        Some((key, connected)) if Some(key.of) == subject => {
+            let members = connected.connectome.members(row, column);
+            let members = members.iter().enumerate().filter(|(_, m)| **m);
+            members.map(|(i, _)| i as u32).collect::<Vec<u32>>()
+        }
+        _ => return,
+    };
+    lines(state, &found, how, None);
+    tell(state);
+}

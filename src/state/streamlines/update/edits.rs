@@ -1,0 +1,224 @@
+//! Streamlines that are deleted, or kept as a layer of their own: each a recorded step.
+
+use crate::data::{DataId, Tractogram};
+use crate::jobs::bundle::ForBundle;
+use crate::solvers::tractogram::selection::{Edit, Runs};
+use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::filter::WEIGHT;
+use crate::state::recipes::{edited, selection_options};
+use crate::state::session::Severity;
+use crate::state::streamlines::lines_of;
+use crate::state::streamlines::update::{follow, submit};
+use crate::state::update::edit;
+use crate::state::words::streamlines;
+use crate::state::{Document, Effect, State, Task};
+use std::sync::Arc;
+
+/// What the filter leaves, as a new layer. Rules are recorded as they are; where they ask for images, which
+/// another session may not have, or the streamlines were moved, what they leave is.
+pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(sieve) = state.document.bundle.sieve.clone() else {
+        return;
+    };
+    let layer = state.document.layer(sieve.layer);
+    let Some(lines) = layer.and_then(|l| lines_of(l)).cloned() else {
+        return;
+    };
+    let Some(rules) = follow::rules(state, &sieve, &lines) else {
+        return;
+    };
+    let moved = state.document.moved.contains_key(&sieve.layer);
+    // Weights that were fitted here are in no file that another session would read.
+    let weighed = state.document.weighed.contains_key(&sieve.layer);
+    let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
+    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
+    let step = match (by_rules, state.sifted(sieve.layer)) {
+        (true, _) => Edit::Select(Box::new(rules)),
+        (false, Some(sifted)) => Edit::Keep(Runs {
+            said: selection_options(&state.document, &sieve, &rules).filter(|_| !moved && !weighed),
+            ..Runs::new(&sifted.marks.0)
+        }),
+        (false, None) => return,
+    };
+    ask(state, sieve.layer, lines, step, true, effects);
+}
+
+fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
+    let found = state.chosen().and_then(|chosen| {
+        let lines = lines_of(state.document.layer(chosen.layer)?)?;
+        Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
+    });
+    if found.is_none() {
+        "No streamlines are chosen".clone_into(&mut state.session.status);
+    }
+    found
+}
+
+pub fn keep_chosen(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some((layer, lines, marks)) = chosen(state) {
+        let step = Edit::Keep(Runs::new(&marks));
+        ask(state, layer, lines, step, true, effects);
+    }
+}
+
+pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some((layer, lines, marks)) = chosen(state) {
+        let left: Vec<bool> = marks.iter().map(|m| !m).collect();
+        ask(
+            state,
+            layer,
+            lines,
+            Edit::Keep(Runs::new(&left)),
+            false,
+            effects,
+        );
+    }
+}
+
+/// Some of a layer's streamlines, as a new layer.
+pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
+    let lines = state.document.layer(layer).and_then(|l| lines_of(l));
+    if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
+        let step = Edit::Keep(Runs::new(marks));
+        ask(state, layer, lines, step, true, effects);
+    }
+}
+
+fn ask(
+    state: &mut State,
+    layer: LayerId,
+    tractogram: Tractogram,
+    step: Edit,
+    fresh: bool,
+    effects: &mut Vec<Effect>,
+) {
+    state.session.forget_failures(crate::jobs::Slot::Edit);
+    if state.shifting(layer).is_some() {
+        let sentence = "The streamlines are being moved: delete or keep them once they are there";
+        return state.session.say(Severity::Information, sentence);
+    }
+    submit(
+        effects,
+        ForBundle::Edit {
+            layer: layer.0,
+            tractogram,
+            edit: step,
+            fresh,
+        },
+    );
+}
+
+/// Takes in what a step leaves.
+pub fn done(
+    state: &mut State,
+    layer: u64,
+    of: DataId,
+    (step, tractogram): (Edit, Tractogram),
+    fresh: bool,
+) {
+    let id = LayerId(layer);
+    let Some(old) = state.document.layer(id).cloned() else {
+        return;
+    };
+    let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
+        let sentence = "The streamlines are others by now: nothing was deleted or kept";
+        return state.session.say(Severity::Information, sentence);
+    };
+    let (had, left) = (before.len(), tractogram.len());
+    if fresh && left == 0 {
+        let sentence = "Nothing is left: there is nothing to keep";
+        return state.session.say(Severity::Information, sentence);
+    }
+    let document = &state.document;
+    let known = document.edits.get(&id).map(|e| e.to_vec());
+    let mut steps = known.unwrap_or_default();
+    steps.push(step);
+    let base = old.recipe.base().clone();
+    let recipe = edited(document, base, &steps);
+    let made = document.made.get(&id).cloned();
+    let label = if fresh {
+        "Keep streamlines"
+    } else {
+        "Delete streamlines"
+    };
+    let name = name(document, &old.name);
+    let weighed = document.weighed.get(&id).map(|weighed| {
+        let weights = tractogram.per_streamline.get(WEIGHT);
+        Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
+    });
+    // In Filter weights, maps and the cut stay those of what is looked at: what the cut leaves is seen there already.
+    let filtered = state.document.filtered().map(|(layer, _)| layer.id);
+    let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
+    let mut shown = id;
+    edit(state, label, false, |document| {
+        if !fresh {
+            document.edits.insert(id, Arc::new(steps));
+            if let Some(weighed) = weighed {
+                document.weighed.insert(id, weighed);
+            }
+            document.edit_layer(id, |layer| {
+                layer.content = Content::Tractogram(tractogram);
+                layer.recipe = recipe;
+            });
+            return;
+        }
+        shown = LayerId(document.fresh_id());
+        document.edits.insert(shown, Arc::new(steps));
+        if let Some(made) = made {
+            document.made.insert(shown, made);
+        }
+        if let Some(moved) = document.moved.get(&id).cloned() {
+            document.moved.insert(shown, moved);
+        }
+        if let Some(mut weighed) = weighed {
+            // What others add was asked of all of them.
+            Arc::make_mut(&mut weighed).lesions.clear();
+            document.weighed.insert(shown, weighed);
+        }
+        // In the place of what it is from, which is not seen through it.
+        document.edit_layer(id, |layer| layer.display.visible = stays);
+        if stays {
+            document.filter.tractogram = Some(id);
+        }
+        let at = document.layers.iter().position(|l| l.id == id);
+        let layer = Layer {
+            id: shown,
+            name,
+            content: Content::Tractogram(tractogram),
+            display: Display {
+                visible: !stays,
+                ..old.display.clone()
+            },
+            recipe,
+            ..(*old).clone()
+        };
+        let at = at.map_or(document.layers.len(), |at| at + 1);
+        document.layers.insert(at, Arc::new(layer));
+        let sieve = document.bundle.sieve.as_ref();
+        if !stays && sieve.is_some_and(|s| s.layer == id) {
+            document.bundle.sieve = None;
+        }
+    });
+    state.session.bundle.chosen = None;
+    state.session.selected_layer = Some(shown);
+    state.session.selected_region = None;
+    state.session.status = match fresh {
+        true if stays => format!(
+            "Kept {} as a layer, hidden; Filter goes on with {}",
+            streamlines(left as u64),
+            old.name
+        ),
+        true => format!("Kept {} as a layer", streamlines(left as u64)),
+        false => format!("Deleted {}", streamlines((had - left) as u64)),
+    };
+}
+
+/// `Tracks, selected`, and a number where there are more.
+fn name(document: &Document, of: &str) -> String {
+    let of = of.split(", selected").next().unwrap_or(of);
+    let first = format!("{of}, selected");
+    let more = (2..).map(|n| format!("{first} {n}"));
+    let mut names = std::iter::once(first.clone()).chain(more);
+    let free = names.find(|name| document.layer_named(name).is_none());
+    free.unwrap_or(first)
+}

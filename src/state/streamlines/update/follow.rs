@@ -1,0 +1,432 @@
+//! What follows from the document as it is, asked for where it is not known: what the filter leaves, the
+//! table's values and rows, the profile, the matrix.
+
+use crate::data::{Region, Tractogram};
+use crate::jobs::bundle::{Among, ForBundle, Measure};
+use crate::solvers::connectivity::Connectome;
+use crate::solvers::tractogram::profile::{Along, Start};
+use crate::solvers::tractogram::selection::{Counting, Given, OnImage, Rules, Within};
+use crate::state::streamlines::update::submit;
+use crate::state::streamlines::{
+    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, Sieve, SiftKey, Use,
+    lines_of,
+};
+use crate::state::{Effect, LayerId, State};
+use std::sync::Arc;
+
+/// While something is dragged at most this many streamlines are drawn.
+const FEW: usize = 10_000;
+/// Values of this many columns are remembered.
+const MOST_VALUES: usize = 64;
+
+pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    forget(state);
+    sift(state, effects);
+    columns(state, effects);
+    order(state, effects);
+    extract(state, effects);
+    profile(state, effects);
+    connect(state, effects);
+}
+
+/// What is of streamlines that are gone.
+fn forget(state: &mut State) {
+    let selected = state.session.selected_layer;
+    if let Some(layer) = selected.and_then(|id| state.document.layer(id))
+        && lines_of(layer).is_some()
+    {
+        state.session.bundle.subject = selected;
+    }
+    if state.session.bundle.chosen.is_some() && state.chosen().is_none() {
+        state.session.bundle.chosen = None;
+    }
+    let layers = state.document.layers.iter();
+    let here: Vec<_> = layers.filter_map(|l| Some(lines_of(l)?.id())).collect();
+    let subject = state.bundle().map(|(_, lines)| lines.id());
+    let values = &mut state.session.bundle.values;
+    values.retain(|(key, _)| here.contains(&key.of));
+    // Those that are looked at stay, or they would be asked for again and again.
+    let mut more = values.len().saturating_sub(MOST_VALUES);
+    values.retain(|(key, _)| {
+        let goes = more > 0 && Some(key.of) != subject;
+        more -= usize::from(goes);
+        !goes
+    });
+}
+
+/// Regions as a filter has them, with how they count.
+pub(in crate::state) fn regions(state: &State, sieve: &Sieve) -> Vec<(Use, Arc<Region>)> {
+    let regions = state.document.regions.iter();
+    let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
+    used.filter(|(how, _)| *how != Use::Nothing).collect()
+}
+
+fn filtered(state: &State) -> Option<(&Sieve, &Tractogram)> {
+    let sieve = state.document.bundle.sieve.as_ref()?;
+    Some((sieve, lines_of(state.document.layer(sieve.layer)?)?))
+}
+
+/// Images that the filter asks about.
+fn image_columns(sieve: &Sieve) -> impl Iterator<Item = &Column> {
+    let limited = sieve.limits.iter().map(|l| &l.column);
+    limited.filter(|c| matches!(c, Column::Image(_)))
+}
+
+/// The rules of a filter; `None` while values that it needs are on their way.
+pub(in crate::state) fn rules(state: &State, sieve: &Sieve, lines: &Tractogram) -> Option<Rules> {
+    let mut values = Vec::new();
+    let (mut given, mut images) = (Vec::new(), Vec::new());
+    for limit in &sieve.limits {
+        let low = limit.low.unwrap_or(f32::NEG_INFINITY);
+        let high = limit.high.unwrap_or(f32::INFINITY);
+        match &limit.column {
+            // Of other streamlines the filter may have asked for more than these know.
+            Column::Value(name) if lines.value_names().contains(&name.as_str()) => {
+                values.push(Within {
+                    name: name.clone(),
+                    low,
+                    high,
+                });
+            }
+            Column::Value(_) => {}
+            column @ Column::Image(layer) => {
+                let Some((volume, frame)) = state.column_image(*layer) else {
+                    continue;
+                };
+                if limit.counting == Counting::Mean {
+                    let values = state.values(lines.id(), column)?.clone();
+                    given.push(Given { values, low, high });
+                    continue;
+                }
+                images.push(OnImage {
+                    volume: volume.clone(),
+                    frame,
+                    counting: limit.counting,
+                    low,
+                    high,
+                });
+            }
+        }
+    }
+    let regions = regions(state, sieve);
+    let regions = regions.into_iter().filter_map(|(how, region)| {
+        let role = how.role()?;
+        Some(Region {
+            role,
+            ..(*region).clone()
+        })
+    });
+    let says = ["stop_start", "stop_end"];
+    let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
+    // Of other streamlines the filter may have asked for a group that these have not.
+    let group = sieve.group.clone();
+    Some(Rules {
+        group: group.filter(|name| lines.groups.contains_key(name)),
+        regions: regions.collect(),
+        by_ends: sieve.by_ends,
+        values,
+        given,
+        images,
+        stop: sieve.stop.filter(|_| says),
+        invert: sieve.invert,
+        at_most: sieve.at_most.map(|n| (n, sieve.random_seed)),
+    })
+}
+
+fn sift(state: &mut State, effects: &mut Vec<Effect>) {
+    let wanted = filtered(state).map(|(sieve, lines)| SiftKey {
+        of: lines.id(),
+        sieve: sieve.clone(),
+        regions: regions(state, sieve)
+            .into_iter()
+            .map(|(how, r)| (r.id, how, Same(r.shape.clone())))
+            .collect(),
+        images: image_columns(sieve)
+            .filter_map(|c| state.origin(c))
+            .map(|from| ColumnKey {
+                of: lines.id(),
+                from,
+            })
+            .collect(),
+        coarse: state.history.is_open(),
+    });
+    if let (Some(wanted), Some((known, sifted))) = (&wanted, state.session.bundle.sift.shown()) {
+        let alike = SiftKey {
+            coarse: wanted.coarse,
+            ..known.clone()
+        };
+        // All were shown, or those that are shown are enough for now.
+        if alike == *wanted && (sifted.every == 1 || wanted.coarse) {
+            return;
+        }
+    }
+    let Some((sieve, lines)) = filtered(state) else {
+        state.session.bundle.sift.ask(None);
+        return;
+    };
+    let Some(rules) = rules(state, sieve, lines) else {
+        return;
+    };
+    let tractogram = lines.clone();
+    if let Some(key) = state.session.bundle.sift.ask(wanted) {
+        let most_shown = if key.coarse { FEW } else { usize::MAX };
+        submit(
+            effects,
+            ForBundle::Filter {
+                tractogram,
+                rules,
+                most_shown,
+            },
+        );
+    }
+}
+
+/// Values that the filter or the table need.
+fn columns(state: &mut State, effects: &mut Vec<Effect>) {
+    let mut needed: Vec<(Tractogram, Column)> = Vec::new();
+    if let Some((sieve, lines)) = filtered(state) {
+        needed.extend(image_columns(sieve).map(|c| (lines.clone(), c.clone())));
+    }
+    let table = state.view.drawer == Some(Drawer::Table);
+    let seen = table || state.document.bundle.sieve.is_some();
+    if let Some((_, lines)) = state.bundle().filter(|_| seen) {
+        let all = state.columns(lines);
+        needed.extend(all.into_iter().map(|c| (lines.clone(), c)));
+    }
+    let mut missing: Vec<(Tractogram, ColumnKey, Measure)> = Vec::new();
+    for (lines, column) in needed {
+        let Some(from) = state.origin(&column) else {
+            continue;
+        };
+        let key = ColumnKey {
+            of: lines.id(),
+            from,
+        };
+        let there = state.session.bundle.values.iter().any(|(k, _)| *k == key);
+        // One tractogram at a time.
+        let same = missing
+            .first()
+            .is_none_or(|(first, ..)| first.id() == lines.id());
+        if there || !same || missing.iter().any(|(_, k, _)| *k == key) {
+            continue;
+        }
+        let measure = match &column {
+            Column::Value(name) => Measure::Value(name.clone()),
+            Column::Image(layer) => match state.column_image(*layer) {
+                Some((volume, frame)) => Measure::Image(volume.clone(), frame),
+                None => continue,
+            },
+        };
+        missing.push((lines, key, measure));
+    }
+    let Some((tractogram, ..)) = missing.first().cloned() else {
+        // What is forgotten with its streamlines is asked for again when they come back.
+        state.session.bundle.columns.ask(None);
+        return;
+    };
+    let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
+    if state.session.bundle.columns.ask(Some(keys)).is_some() {
+        let wanted = missing.into_iter().map(|(.., measure)| measure).collect();
+        submit(effects, ForBundle::Columns { tractogram, wanted });
+    }
+}
+
+fn order(state: &mut State, effects: &mut Vec<Effect>) {
+    let subject = state
+        .bundle()
+        .filter(|_| state.view.drawer == Some(Drawer::Table));
+    let Some((layer, lines)) = subject else {
+        state.session.bundle.order.ask(None);
+        return;
+    };
+    let table = &state.view.table;
+    let known = lines.value_names();
+    let by = table.by.as_ref().filter(|column| match column {
+        Column::Value(name) => known.contains(&name.as_str()),
+        Column::Image(layer) => state.column_image(*layer).is_some(),
+    });
+    let values = by.map(|column| state.values(lines.id(), column));
+    // What it is sorted by is on its way.
+    if values == Some(None) {
+        return;
+    }
+    let (count, values) = (lines.len(), values.flatten().cloned());
+    let marks = state.among(layer.id);
+    let wanted = OrderKey {
+        of: lines.id(),
+        marks: marks.clone(),
+        by: values.clone().map(crate::state::streamlines::ByPtr),
+        descending: table.descending,
+    };
+    if let Some(key) = state.session.bundle.order.ask(Some(wanted)) {
+        submit(
+            effects,
+            ForBundle::Order {
+                count,
+                among: marks.map(|m| m.0),
+                values,
+                descending: key.descending,
+            },
+        );
+    }
+}
+
+/// Those that are chosen, to be drawn.
+fn extract(state: &mut State, effects: &mut Vec<Effect>) {
+    let chosen = state.chosen().map(|c| (c.layer, c.marks.clone()));
+    let wanted = chosen.as_ref().map(|(_, marks)| marks.clone());
+    if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(wanted), chosen)
+        && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))
+    {
+        let tractogram = lines.clone();
+        submit(
+            effects,
+            ForBundle::Extract {
+                tractogram,
+                marks: marks.0,
+            },
+        );
+    }
+}
+
+/// What the profile is of.
+pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Vec<Column> {
+    let asked = &state.document.bundle.profile.along;
+    let can = |column: &&Column| match column {
+        Column::Value(name) => lines.per_point.contains_key(name),
+        Column::Image(layer) => state.column_image(*layer).is_some(),
+    };
+    let known: Vec<Column> = asked.iter().filter(can).cloned().collect();
+    match known.is_empty() {
+        true => state.usual_along(lines).into_iter().collect(),
+        false => known,
+    }
+}
+
+pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
+    let columns = state
+        .bundle()
+        .map(|(_, lines)| profile_columns(state, lines));
+    let columns = columns.unwrap_or_default();
+    columns.iter().map(|c| state.column_name(c)).collect()
+}
+
+fn profile(state: &mut State, effects: &mut Vec<Effect>) {
+    let subject = state
+        .bundle()
+        .filter(|_| state.view.drawer == Some(Drawer::Profile));
+    let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
+        state.session.bundle.profile.ask(None);
+        return;
+    };
+    let columns = profile_columns(state, lines);
+    let settings = &state.document.bundle.profile;
+    let start = settings
+        .start
+        .and_then(|id| state.document.region(id))
+        .cloned();
+    let marks = state.among(layer.id);
+    let along = columns.iter().filter_map(|column| {
+        Some(match column {
+            Column::Value(name) => Along::Value(name.clone()),
+            Column::Image(layer) => {
+                let (volume, frame) = state.column_image(*layer)?;
+                Along::Image(volume.clone(), frame)
+            }
+        })
+    });
+    let along: Vec<Along> = along.collect();
+    let wanted = ProfileKey {
+        of: lines.id(),
+        marks: marks.clone(),
+        along: columns.iter().filter_map(|c| state.origin(c)).collect(),
+        nodes: settings.nodes,
+        start: start.as_ref().map(|r| Same(r.shape.clone())),
+        sense: settings.sense,
+    };
+    let tractogram = lines.clone();
+    if along.is_empty() {
+        state.session.bundle.profile.ask(None);
+        return;
+    }
+    if let Some(key) = state.session.bundle.profile.ask(Some(wanted)) {
+        submit(
+            effects,
+            ForBundle::Profile {
+                among: Among {
+                    tractogram,
+                    marks: marks.map(|m| m.0),
+                },
+                along,
+                nodes: key.nodes,
+                start: start.map_or(Start::Axis, Start::Near),
+                sense: key.sense,
+            },
+        );
+    }
+}
+
+fn connect(state: &mut State, effects: &mut Vec<Effect>) {
+    let subject = state
+        .bundle()
+        .filter(|_| state.view.drawer == Some(Drawer::Matrix));
+    let labels = state.label_map().cloned();
+    let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
+        state.session.bundle.connect.ask(None);
+        return;
+    };
+    let Some(volume) = labels.content.volume().cloned() else {
+        return;
+    };
+    let settings = &state.document.bundle.connect;
+    let value = settings.value.as_ref().filter(|column| match column {
+        Column::Value(name) => lines.value_names().contains(&name.as_str()),
+        Column::Image(_) => true,
+    });
+    let measure = value.and_then(|column| match column {
+        Column::Value(name) => Some(Measure::Value(name.clone())),
+        Column::Image(layer) => {
+            let (volume, frame) = state.column_image(*layer)?;
+            Some(Measure::Image(volume.clone(), frame))
+        }
+    });
+    let marks = state.among(layer.id);
+    let wanted = ConnectKey {
+        of: lines.id(),
+        marks: marks.clone(),
+        labels: (labels.id, volume.id(), 0),
+        radius_mm: settings.radius_mm,
+        value: value.and_then(|c| state.origin(c)),
+    };
+    let tractogram = lines.clone();
+    if let Some(key) = state.session.bundle.connect.ask(Some(wanted)) {
+        submit(
+            effects,
+            ForBundle::Connect {
+                among: Among {
+                    tractogram,
+                    marks: marks.map(|m| m.0),
+                },
+                labels: volume,
+                frame: 0,
+                radius_mm: key.radius_mm,
+                value: measure,
+            },
+        );
+    }
+}
+
+/// Names of the labels that were asked for.
+pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
+    let asked = state
+        .session
+        .bundle
+        .connect
+        .running()
+        .map(|key| key.labels.0);
+    let layer = asked.and_then(|id: LayerId| state.document.layer(id));
+    match layer.and_then(|l| l.content.volume()) {
+        Some(volume) => connectome.names(volume).into(),
+        None => connectome.nodes.iter().map(i64::to_string).collect(),
+    }
+}

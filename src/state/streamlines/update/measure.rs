@@ -1,0 +1,59 @@
+//! Rulers and angles.
+
+use crate::state::State;
+use crate::state::action::Phase;
+use crate::state::streamlines::Measurement;
+use crate::state::update::edit;
+use glam::DVec3;
+
+/// On whole micrometres, as regions are.
+fn snapped(points: Vec<DVec3>) -> Vec<DVec3> {
+    let whole = |mm: f64| (mm * 1e3).round() / 1e3;
+    points.into_iter().map(|p| p.map(whole)).collect()
+}
+
+fn sound(points: &[DVec3]) -> bool {
+    (2..=3).contains(&points.len()) && points.iter().all(|p| p.is_finite())
+}
+
+pub fn add(state: &mut State, measurement: Measurement) {
+    if !sound(&measurement.points) {
+        return;
+    }
+    let label = match measurement.points.len() {
+        2 => "Measure distance",
+        _ => "Measure angle",
+    };
+    edit(state, label, false, |d| {
+        d.bundle.measurements.push(Measurement {
+            points: snapped(measurement.points),
+            ..measurement
+        });
+    });
+}
+
+pub fn change(state: &mut State, index: usize, points: Vec<DVec3>, phase: Phase) {
+    let there = state.document.bundle.measurements.get(index);
+    if there.is_none_or(|m| m.points.len() != points.len()) || !sound(&points) {
+        return;
+    }
+    edit(state, "Move ruler", phase == Phase::Live, |d| {
+        d.bundle.measurements[index].points = snapped(points);
+    });
+}
+
+pub fn erase(state: &mut State, index: usize) {
+    if index < state.document.bundle.measurements.len() {
+        edit(state, "Erase measurement", false, |d| {
+            d.bundle.measurements.remove(index);
+        });
+    }
+}
+
+pub fn erase_all(state: &mut State) {
+    if !state.document.bundle.measurements.is_empty() {
+        edit(state, "Erase measurements", false, |d| {
+            d.bundle.measurements.clear();
+        });
+    }
+}

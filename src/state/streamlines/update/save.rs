@@ -1,0 +1,91 @@
+//! Tables as files.
+
+use crate::jobs::Slot;
+use crate::jobs::bundle::{
+    ConnectomeTable, ForBundle, Named, SaveConnectome, SaveProfile, SaveTable,
+};
+use crate::state::session::Severity;
+use crate::state::streamlines::update::submit;
+use crate::state::streamlines::{Column, Shown};
+use crate::state::{Effect, State};
+use std::path::PathBuf;
+
+const NOT_YET: &str = "It is still being computed: wait for it, then export again";
+
+/// The rows as they are shown, with all columns that are there and the values that the table does not show,
+/// as `arcuate table` writes them.
+pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    let found = state.bundle().and_then(|(_, lines)| {
+        let (key, order) = state.session.bundle.order.shown()?;
+        let current = key.of == lines.id() && state.session.bundle.order.running().is_none();
+        let columns = state.columns(lines);
+        let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
+        let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
+        let own = lines.value_names().into_iter().map(|name| {
+            let shown = one(&Column::Value(name.to_owned()));
+            let hidden = || Some((name.to_owned(), lines.per_streamline.get(name)?.clone()));
+            shown.or_else(hidden)
+        });
+        let columns: Option<Vec<Named>> = own.chain(of_images.map(one)).collect();
+        current.then_some((columns?, order.clone()))
+    });
+    match found {
+        Some((columns, order)) => submit(
+            effects,
+            ForBundle::SaveTable(SaveTable {
+                path,
+                columns,
+                order,
+            }),
+        ),
+        None => state.session.say(Severity::Information, NOT_YET),
+    }
+}
+
+/// Values of the streamlines under their own names, images under those of their layers.
+fn file_name(state: &State, column: &Column) -> String {
+    match column {
+        Column::Value(name) => name.clone(),
+        column => state.column_name(column),
+    }
+}
+
+pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    let working = &state.session.bundle.profile;
+    match working.shown().filter(|_| working.running().is_none()) {
+        Some((_, found)) => submit(
+            effects,
+            ForBundle::SaveProfile(SaveProfile {
+                path,
+                profile: found.profile.clone(),
+                names: found.names.clone(),
+            }),
+        ),
+        None => state.session.say(Severity::Information, NOT_YET),
+    }
+}
+
+/// What the matrix shows.
+pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
+    state.session.forget_failures(Slot::Save);
+    let what = match state.document.bundle.connect.shown {
+        Shown::Count => ConnectomeTable::Count,
+        Shown::Length => ConnectomeTable::Length,
+        Shown::Value => ConnectomeTable::Value,
+    };
+    let working = &state.session.bundle.connect;
+    match working.shown().filter(|_| working.running().is_none()) {
+        Some((_, found)) => submit(
+            effects,
+            ForBundle::SaveConnectome(SaveConnectome {
+                path,
+                connectome: found.connectome.clone(),
+                names: found.names.to_vec(),
+                what,
+            }),
+        ),
+        None => state.session.say(Severity::Information, NOT_YET),
+    }
+}

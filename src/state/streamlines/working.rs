@@ -1,0 +1,132 @@
+//! What is known of streamlines that are asked about, and what each answer depends on.
+
+use crate::data::region::RegionId;
+use crate::data::{DataId, Shape, Tractogram};
+use crate::solvers::connectivity::Connectome;
+use crate::solvers::tractogram::profile::{Profile, Sense};
+use crate::state::LayerId;
+use crate::state::session::StopKey;
+use crate::state::streamlines::{ByPtr, How, Live, LiveKey, Sieve, Use};
+use std::sync::Arc;
+
+/// What the values of a column are of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    Value(String),
+    /// Frame of an image.
+    Image(DataId, usize),
+}
+
+/// Names values of streamlines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ColumnKey {
+    pub of: DataId,
+    pub from: Origin,
+}
+
+/// All that a filter's result depends on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SiftKey {
+    pub of: DataId,
+    pub sieve: Sieve,
+    pub regions: Vec<(RegionId, Use, Same)>,
+    pub images: Vec<ColumnKey>,
+    /// Something is being dragged: of many streamlines some are shown.
+    pub coarse: bool,
+}
+
+/// A shape, the same only if it is the very same.
+#[derive(Clone, Debug)]
+pub struct Same(pub Arc<Shape>);
+
+impl PartialEq for Same {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// What a filter leaves.
+#[derive(Clone, Debug)]
+pub struct Sifted {
+    pub marks: ByPtr<bool>,
+    pub kept: usize,
+    /// Those that are drawn, one in `every`.
+    pub shown: Tractogram,
+    pub every: usize,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct OrderKey {
+    pub of: DataId,
+    pub marks: Option<ByPtr<bool>>,
+    pub by: Option<ByPtr<f32>>,
+    pub descending: bool,
+}
+
+/// Streamlines that were chosen.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pub layer: LayerId,
+    pub of: DataId,
+    pub marks: ByPtr<bool>,
+    pub count: usize,
+    /// The row that Shift counts from.
+    pub anchor: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProfileKey {
+    pub of: DataId,
+    pub marks: Option<ByPtr<bool>>,
+    pub along: Vec<Origin>,
+    pub nodes: usize,
+    pub start: Option<Same>,
+    pub sense: Sense,
+}
+
+/// A profile with the names of its values.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    pub profile: Arc<Profile>,
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectKey {
+    pub of: DataId,
+    pub marks: Option<ByPtr<bool>>,
+    pub labels: (LayerId, DataId, usize),
+    pub radius_mm: f64,
+    pub value: Option<Origin>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Connected {
+    pub connectome: Arc<Connectome>,
+    pub names: Arc<[String]>,
+}
+
+impl LiveKey for SiftKey {}
+impl LiveKey for ColumnKey {}
+impl LiveKey for OrderKey {}
+impl LiveKey for ProfileKey {}
+impl LiveKey for ConnectKey {}
+
+/// What is known, and what is on its way. Not undone and not saved.
+#[derive(Clone, Debug, Default)]
+pub struct Working {
+    /// The layer of streamlines that was selected last.
+    pub subject: Option<LayerId>,
+    pub sift: Live<SiftKey, Sifted>,
+    pub columns: Live<Vec<ColumnKey>, ()>,
+    pub values: Vec<(ColumnKey, Arc<[f32]>)>,
+    /// The stopped ends of the kept and of the missed live curves.
+    pub stopped: Live<StopKey, [Tractogram; 2]>,
+    pub order: Live<OrderKey, Arc<[u32]>>,
+    pub chosen: Option<Chosen>,
+    pub extract: Live<ByPtr<bool>, Tractogram>,
+    /// What is to become of what is looked for, and in which layer.
+    pub picking: Option<(LayerId, DataId, How)>,
+    pub profile: Live<ProfileKey, Profiled>,
+    pub connect: Live<ConnectKey, Connected>,
+}

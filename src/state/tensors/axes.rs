@@ -1,0 +1,78 @@
+//! Axes of the gradients: comparing all ways to exchange and flip them, and taking one.
+
+use crate::data::turn::Turn;
+use crate::data::{DataId, Volume};
+use crate::solvers::gradient_check;
+use crate::state::document::Content;
+use crate::state::session::Severity;
+use crate::state::tensors;
+use crate::state::tensors::jobs::CheckGradients;
+use crate::state::update::edit;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let scan = document.scan().and_then(|l| l.content.volume());
+    let tensors = document.tensors.as_ref();
+    match (scan, tensors) {
+        (Some(dwi), Some(tensors)) if tensors.key.scan == dwi.id() => {
+            effects.push(Effect::submit(CheckGradients {
+                scan: dwi.id(),
+                field: tensors.field.clone(),
+                params: gradient_check::Params::defaults(),
+            }));
+        }
+        _ => state.session.say(
+            Severity::Information,
+            "The gradients are compared once the tensors of their scan are fitted",
+        ),
+    }
+}
+
+/// Takes in a comparison, if its scan is still the one.
+pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Output>) {
+    let now = state.document.scan().and_then(|l| l.content.volume());
+    if now.map(Volume::id) != Some(scan) {
+        return;
+    }
+    state.session.status = output.sentence();
+    state.session.axes = Some((scan, output));
+}
+
+/// Turns the gradients of the scan; the fit follows.
+pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
+    let Some(layer) = state.document.scan().cloned() else {
+        return;
+    };
+    let Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    } = &layer.content
+    else {
+        return;
+    };
+    if turn == Turn::NONE {
+        return;
+    }
+    let source = layer.source();
+    let (of, before) = source.untouched();
+    let whole = turn.after(before.unwrap_or(Turn::NONE));
+    let whole = Some(whole).filter(|t| *t != Turn::NONE);
+    let recipe = of.clone().with_turn(whole).recipe();
+    // The same image as another scan: what was made of the old one is not of this.
+    let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
+    let content = Content::Scan {
+        gradients: Some(Arc::new(gradients.turned(turn.in_world(&image.grid)))),
+        dwi: image,
+    };
+    edit(state, "Gradient axes", false, |document| {
+        document.edit_layer(layer.id, |l| {
+            l.content = content;
+            l.recipe = recipe;
+        });
+    });
+    state.session.axes = None;
+    tensors::update::fit(state, effects);
+    state.session.status = format!("Gradients with {}; Ctrl+Z takes it back", turn.words());
+}

@@ -1,0 +1,85 @@
+//! Images of six volumes as tensors: how they may be read, and how they are.
+
+use crate::data::{DataId, TensorLayout};
+use crate::solvers::tensor_check;
+use crate::state::document::{Content, LayerId};
+use crate::state::tensors;
+use crate::state::tensors::jobs::CompareTensors;
+use crate::state::update::edit;
+use crate::state::{Effect, Recipe, State, Told};
+use std::sync::Arc;
+
+/// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
+pub fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let Some(layer) = document.unread_tensors().map(|l| l.id) else {
+        return;
+    };
+    let known = state.session.tensor_orders.as_ref();
+    if document.scan().is_none() && known.is_none_or(|(of, _)| *of != layer) {
+        compare(state, layer, effects);
+    }
+}
+
+pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let Some(Content::Scan { dwi, .. }) = state.document.layer(layer).map(|l| &l.content) else {
+        return;
+    };
+    effects.push(Effect::submit(CompareTensors {
+        volume: dwi.clone(),
+        params: tensor_check::Params::defaults(),
+    }));
+}
+
+/// Takes in a comparison, if its image is still there.
+pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>) {
+    let mut layers = state.document.layers.iter();
+    let same = layers.find(|l| l.content.volume().is_some_and(|v| v.id() == of));
+    let Some(layer) = same.map(|l| l.id) else {
+        return;
+    };
+    state.session.status = output.sentence();
+    state.session.tensor_orders = Some((layer, output));
+}
+
+/// Reads a layer so from now on; the fit follows.
+pub fn read(
+    state: &mut State,
+    layer: LayerId,
+    layout: Option<TensorLayout>,
+    effects: &mut Vec<Effect>,
+) {
+    let Some(found) = state.document.layer(layer).cloned() else {
+        return;
+    };
+    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, &found.path) else {
+        return;
+    };
+    if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
+        return;
+    }
+    let told = match &found.recipe {
+        Recipe::FileAs { told, .. } => told.clone(),
+        _ => Told::default(),
+    };
+    let told = Told {
+        tensors: layout,
+        ..told
+    };
+    let recipe = Recipe::opened(path.clone(), told);
+    let content = Content::Scan {
+        dwi: dwi.with_tensors(layout),
+        gradients: gradients.clone(),
+    };
+    edit(state, "Tensor order", false, |document| {
+        document.edit_layer(layer, |l| {
+            l.content = content;
+            l.recipe = recipe;
+        });
+    });
+    tensors::update::fit(state, effects);
+    state.session.status = match layout {
+        Some(layout) => format!("Read as tensors: {}; Ctrl+Z takes it back", layout.words()),
+        None => "Read as six images; Ctrl+Z takes it back".to_owned(),
+    };
+}

@@ -1,0 +1,312 @@
+//! Tensor fits: asking for the one that belongs to the document, and taking in its result.
+
+use crate::data::appearance::ColourMap;
+use crate::data::gradients::volume_numbers;
+use crate::data::words::counted;
+use crate::data::{Mask, Volume};
+use crate::jobs::{FitKey, Kept, Request, Slot};
+use crate::solvers::tensor_fit::{self, FitMap};
+use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
+use crate::state::recipe::FitRecipe;
+use crate::state::session::Severity;
+use crate::state::sessions;
+use crate::state::sessions::saved;
+use crate::state::snapshots;
+use crate::state::words::{THIN, mask};
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use std::sync::Arc;
+
+/// The label of the layer that marks voxels whose tensor was repaired.
+const REPAIRED: &str = "Repaired tensors";
+
+/// At most this many layers are new after a fit.
+const LAYERS: u64 = 7;
+
+/// A fit that has ended.
+pub struct Fitted<'a> {
+    pub key: FitKey,
+    pub fit: &'a tensor_fit::Output,
+    pub maps: &'a tensor_fit::Maps,
+    pub mask: Mask,
+    pub mask_found: Option<tensor_fit::MaskReport>,
+    pub wall_ms: f64,
+}
+
+/// Asks for the fit that the document wants unless it is there or on its way; ends one that nobody
+/// wants any more.
+pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let wanted = document.wanted_fit();
+    let there = document.tensors.as_ref().map(|t| &t.key);
+    if wanted.is_none() || wanted.as_ref() == there {
+        if state.session.fitting.take().is_some() {
+            effects.push(Effect::Cancel(Slot::Fit));
+        }
+        return;
+    }
+    if state.session.fitting == wanted {
+        return;
+    }
+    let Some(request) = request(document) else {
+        return;
+    };
+    effects.push(Effect::submit(request));
+    state.session.fitting = wanted;
+}
+
+/// Asks for the tensors of the snapshot that is compared with, which a session does not keep, where they
+/// are not those of the document.
+pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
+    let comparing = state.session.comparing.as_ref();
+    let awaiting = comparing.filter(|c| saved::awaiting(&c.with));
+    let idle = state.session.fitting.is_none();
+    let Some(comparing) = awaiting.filter(|_| idle) else {
+        return;
+    };
+    effects.extend(request(&comparing.with.document).map(Effect::submit));
+}
+
+/// The fit of a document's scan.
+fn request(document: &Document) -> Option<Request> {
+    let Content::Scan { dwi, gradients } = &document.scan()?.content else {
+        return None;
+    };
+    Some(Request::Fit {
+        dwi: dwi.clone(),
+        gradients: gradients.clone(),
+        mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
+        params: document.fit.clone(),
+    })
+}
+
+/// Puts a result into each document that wants it: the present one and those that undo or redo bring
+/// back. Returns whether it belongs to the present one.
+pub fn fitted(state: &mut State, result: &Fitted) -> bool {
+    let wants = |document: &Document| {
+        document.wanted_fit().as_ref() == Some(&result.key)
+            && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
+    };
+    // One layer has one id in all of them.
+    let ids = state.history.documents_mut().map(|d| d.next_id()).max();
+    let ids = ids.unwrap_or(0).max(state.document.next_id());
+    for document in state.history.documents_mut().filter(|d| wants(d)) {
+        let first = document.tensors.is_none() && document.awaited.take().is_none();
+        put_all(document, result, ids, first);
+    }
+    for number in 0..state.session.snapshots.len() {
+        if !wants(&state.session.snapshots[number].document) {
+            continue;
+        }
+        snapshots::change(&mut state.session, number, |snapshot| {
+            let document = &mut snapshot.document;
+            let awaited = document.awaited.take();
+            let ids = document.next_id();
+            put_all(
+                document,
+                result,
+                ids,
+                document.tensors.is_none() && awaited.is_none(),
+            );
+            if let Some(saved) = awaited {
+                sessions::update::arrange(document, &saved);
+            }
+        });
+    }
+    if !wants(&state.document) {
+        return false;
+    }
+    let awaited = state.document.awaited.take();
+    let first = state.document.tensors.is_none() && awaited.is_none();
+    put_all(&mut state.document, result, ids, first);
+    if let Some(saved) = awaited {
+        sessions::update::arrange(&mut state.document, &saved);
+    }
+    if first {
+        state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
+        let (low, high) = state.document.framed();
+        state.view.camera = Camera::framing(low, high);
+        crate::state::update::look_at_middle(state, (low, high));
+    }
+    let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
+    let given = result.fit.s0.is_none();
+    state.session.follows(format!(
+        "{} {} in {:.2}{THIN}s",
+        if given {
+            "Took the tensors of"
+        } else {
+            "Fitted"
+        },
+        counted(fitted, "voxel"),
+        result.wall_ms / 1e3
+    ));
+    if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
+        let text = format!("{doubt}. Look at it, or fit within a mask file");
+        state.session.say(Severity::Warning, text);
+    }
+    if let Some(unit) = result.fit.other_unit {
+        state.session.say(
+            Severity::Warning,
+            format!("The tensors are read as {unit}, since in mm²/s no tissue has their size"),
+        );
+    }
+    if !result.fit.without_direction.is_empty() {
+        state.session.say(
+            Severity::Warning,
+            format!(
+                "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
+                volume_numbers(&result.fit.without_direction)
+            ),
+        );
+    }
+    let floor = result.key.params.min_eigenvalue_mm2_per_s;
+    for doubt in result.fit.doubts(result.mask.count(), floor) {
+        state.session.say(Severity::Warning, doubt);
+    }
+    true
+}
+
+/// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
+/// get the ids from `ids` on. `first`: nothing says yet how they are shown.
+fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
+    let Some(source) = document.scan().map(|l| l.source()) else {
+        return;
+    };
+    let Fitted {
+        key,
+        fit,
+        maps,
+        mask,
+        mask_found,
+        wall_ms,
+    } = result;
+    let recipe = FitRecipe {
+        source: source.clone(),
+        mask: document.chosen_mask().and_then(|(l, _)| l.path.clone()),
+        params: key.params.clone(),
+    };
+    let map = |map: FitMap| Recipe::Fit {
+        fit: recipe.clone(),
+        map,
+    };
+    let shown_as = |name: FitMap, volume: &Volume| {
+        let recipe = map(name);
+        Display {
+            brightness: defaults::brightness(&recipe),
+            ..defaults::image_display(defaults::window(volume, 0, &recipe))
+        }
+    };
+    let hidden = |display: Display| Display {
+        visible: false,
+        ..display
+    };
+    document.reserve_ids(ids + LAYERS);
+    let mut put = Put {
+        document,
+        next_id: ids,
+    };
+    let found = key.mask.is_none();
+    let brain = Recipe::BrainMask(source);
+    let content = || Content::Mask(mask.clone());
+    put.layer(found, "Brain mask", content, defaults::mask_display, brain);
+    for (of, name, volume) in [
+        (FitMap::Md, "MD", &maps.md),
+        (FitMap::Ad, "AD", &maps.ad),
+        (FitMap::Rd, "RD", &maps.rd),
+    ] {
+        let content = || Content::Image(volume.clone());
+        let display = || hidden(shown_as(of, volume));
+        put.layer(true, name, content, display, map(of));
+    }
+    let repaired = fit.repaired.count();
+    let content = || Content::Mask(fit.repaired.clone());
+    let display = || Display {
+        opacity: 0.8,
+        colour_map: ColourMap::Mask,
+        ..defaults::mask_display()
+    };
+    let recipe = map(FitMap::Repaired);
+    put.layer(repaired > 0, REPAIRED, content, display, recipe);
+    let content = || Content::Image(maps.fa.clone());
+    let display = || hidden(shown_as(FitMap::Fa, &maps.fa));
+    put.layer(true, "FA", content, display, map(FitMap::Fa));
+    let content = || Content::Image(maps.dec.clone());
+    let display = || shown_as(FitMap::Dec, &maps.dec);
+    put.layer(true, "DEC", content, display, map(FitMap::Dec));
+    if repaired == 0 {
+        document
+            .layers
+            .retain(|l| !(l.name == REPAIRED && l.recipe.is_map(FitMap::Repaired)));
+    }
+    if first {
+        // The picture a user expects first: colour by direction, on black.
+        for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
+            document.edit_layer(layer, |l| {
+                if l.content.volume().is_some() {
+                    l.display.visible = l.recipe.is_map(FitMap::Dec);
+                }
+            });
+        }
+    }
+    document.tensors = Some(Arc::new(Tensors {
+        field: fit.field.clone(),
+        fa: maps.fa.clone(),
+        head: mask.bounds_inside().unwrap_or_else(|| mask.grid.bounds()),
+        mask: mask.clone(),
+        mask_found: *mask_found,
+        key: key.clone(),
+        recipe: map(FitMap::Tensor),
+        fitted: mask.count().saturating_sub(fit.unfitted),
+        repaired,
+        unfitted: fit.unfitted,
+        without_direction: fit.without_direction.clone(),
+        outside_range: fit.outside_range.clone(),
+        wall_ms: *wall_ms,
+        residuals: Kept::default(),
+    }));
+}
+
+struct Put<'a> {
+    document: &'a mut Document,
+    next_id: u64,
+}
+
+impl Put<'_> {
+    /// Makes a layer, or gives the one of that name new content; each call takes one id.
+    fn layer(
+        &mut self,
+        wanted: bool,
+        name: &str,
+        content: impl FnOnce() -> Content,
+        display: impl FnOnce() -> Display,
+        recipe: Recipe,
+    ) {
+        let id = LayerId(self.next_id);
+        self.next_id += 1;
+        if !wanted {
+            return;
+        }
+        let made_here = |l: &Layer| {
+            l.name == name && matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_))
+        };
+        let layers = &mut self.document.layers;
+        if let Some(layer) = layers.iter_mut().find(|l| made_here(l)) {
+            let layer = Arc::make_mut(layer);
+            layer.content = content();
+            layer.recipe = recipe;
+            return;
+        }
+        let diffusivity = matches!(&recipe, Recipe::Fit { map, .. } if map.is_diffusivity());
+        let layer = Layer {
+            id,
+            name: name.to_owned(),
+            content: content(),
+            display: display(),
+            recipe,
+            path: None,
+            unit: if diffusivity { "×10⁻³ mm²/s" } else { "" },
+            unit_scale: if diffusivity { 1e3 } else { 1.0 },
+            notes: Vec::new(),
+        };
+        layers.push(Arc::new(layer));
+    }
+}

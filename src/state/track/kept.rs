@@ -1,0 +1,252 @@
+//! Streamlines and rays that stay: the whole brain, kept layers, files.
+
+use crate::data::words::counted;
+use crate::data::{Role, Tractogram};
+use crate::io::Format;
+use crate::jobs::{Request, Slot, Values};
+use crate::solvers::curves;
+use crate::solvers::geodesic::Cut;
+use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
+use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
+use crate::state::recipes;
+use crate::state::session::{Asked, GuideStep, Severity};
+use crate::state::streamlines::Column;
+use crate::state::track;
+use crate::state::update::{edit, sifted_recipe};
+use crate::state::words::{THIN, count};
+use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const NOT_FINAL: &str = "What is shown is not the full result of the controls as they are: wait for \
+                         it, or take the last change back";
+
+/// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
+pub fn whole_brain_done(
+    state: &mut State,
+    output: Arc<curves::Output>,
+    asked: &Asked,
+    wall_ms: f64,
+) {
+    let Some(recipe) = track::update::recipe(&state.document, asked, Cut::All) else {
+        state.session.say(
+            Severity::Information,
+            "The tensors changed while the whole brain was tracked, so its streamlines were \
+             dropped: track it again",
+        );
+        return;
+    };
+    let content = Content::Tractogram(output.kept.clone());
+    let display = state.document.track_display.clone();
+    let made = recipes::made(&state.document, asked, Cut::All);
+    add_layer(state, "Whole brain", content, recipe, made, display);
+    state.session.status = format!(
+        "{} from {} in {:.1}{THIN}s",
+        counted(output.kept.len(), "streamline"),
+        counted(output.fates.iter().sum::<u64>() as usize, "seed"),
+        wall_ms / 1e3
+    );
+}
+
+pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
+    edit(state, "Whole brain", phase == Phase::Live, |document| {
+        document.whole_brain = whole_brain.sanitized();
+    });
+}
+
+pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(tensors) = &state.document.tensors else {
+        state.session.say(
+            Severity::Error,
+            "Tracking needs tensors: open a diffusion scan with its gradients",
+        );
+        return;
+    };
+    let whole_brain = &state.document.whole_brain;
+    let mut regions = match whole_brain.by_regions {
+        true => track::update::regions(&state.document),
+        false => Vec::new(),
+    };
+    regions.retain(|r| r.role != Role::Seed);
+    effects.push(Effect::submit(Request::Track {
+        field: tensors.field.clone(),
+        fa: tensors.fa.clone(),
+        regions,
+        params: whole_brain.params(&state.document.track),
+        resample: track::update::resample(&state.document),
+        coarse: false,
+        whole_brain: true,
+    }));
+}
+
+/// Adds a tractogram as a layer.
+fn add_layer(
+    state: &mut State,
+    name: &str,
+    content: Content,
+    recipe: Recipe,
+    made: Option<Made>,
+    display: Display,
+) {
+    let mut id = LayerId(0);
+    edit(state, "Keep tracks", false, |document| {
+        id = LayerId(document.fresh_id());
+        let same = document
+            .layers
+            .iter()
+            .filter(|l| l.name.starts_with(name))
+            .count();
+        let name = if same == 0 {
+            name.to_owned()
+        } else {
+            format!("{name} {}", same + 1)
+        };
+        let layer = Layer::new(id, name, content, display, recipe);
+        document.layers.push(Arc::new(layer));
+        if let Some(made) = made {
+            document.made.insert(id, Arc::new(made));
+        }
+    });
+    state.session.selected_layer = Some(id);
+    state.session.selected_region = None;
+}
+
+pub fn keep(state: &mut State) {
+    let Some(live) = state.final_live().cloned() else {
+        let sentence = match state.session.live {
+            None => "There is nothing to keep yet: place a seed first",
+            Some(_) => NOT_FINAL,
+        };
+        state.session.refused(Slot::Live, sentence.to_owned());
+        return;
+    };
+    if live.output.kept.is_empty() {
+        let sentence = "Nothing reached what was asked for: there is nothing to keep";
+        state.session.refused(Slot::Live, sentence.to_owned());
+        return;
+    }
+    let mut display = state.document.live_display().clone();
+    let (name, what) = match &live.rays {
+        Some(rays) => {
+            // The colours stay those of all rays, from which these were cut.
+            display.window = rays.range;
+            let table = &mut state.view.table;
+            if table.by.is_none() {
+                // The strongest first.
+                (table.by, table.descending) = (Some(Column::Value("cm".to_owned())), true);
+            }
+            ("Rays", "rays")
+        }
+        None => ("Tracks", "streamlines"),
+    };
+    let kept = live.output.kept.clone();
+    let number = count(kept.len() as u64);
+    let content = Content::Tractogram(kept);
+    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
+    let made = recipes::made(&state.document, &live.asked, cut);
+    add_layer(state, name, content, live.recipe, made, display);
+    state.session.status = format!("Kept {number} {what} as a layer");
+}
+
+/// Saves a layer's streamlines, or the live ones.
+/// Saves what the filter leaves of a filtered layer.
+pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
+    if let Some(id) = layer.filter(|id| state.sieved(*id)) {
+        return save_sifted(state, id, path, effects);
+    }
+    let found = match layer {
+        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+            Content::Tractogram(t) => Some((t.clone(), l.recipe.command())),
+            _ => None,
+        }),
+        None => {
+            let live = state.final_live();
+            live.map(|l| (l.output.kept.clone(), l.recipe.command()))
+        }
+    };
+    let Some((tractogram, command)) = found else {
+        let sentence = match (state.session.live.is_some(), state.document.method) {
+            (true, _) => NOT_FINAL,
+            (false, Method::Streamlines) => {
+                "There are no streamlines to save yet: place a seed first"
+            }
+            (false, Method::Rays) => "There are no rays to save yet: place a seed first",
+        };
+        state.session.failed(Slot::Live, sentence.to_owned());
+        return;
+    };
+    let tractogram = with_grid(state, tractogram);
+    write(tractogram, path, command, effects);
+    state.session.guide_done(GuideStep::Save);
+}
+
+fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+    let layer = state.document.layer(id).cloned();
+    let marks = state.passing(id).map(|s| s.marks.0.clone());
+    let recipe = layer.as_deref().and_then(|l| sifted_recipe(state, l));
+    let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
+        return state.session.say(
+            Severity::Information,
+            "What the filter leaves is not known: wait for it or change it, then export again",
+        );
+    };
+    let Content::Tractogram(tractogram) = &layer.content else {
+        return;
+    };
+    effects.push(Effect::submit(SaveWithValues {
+        tractogram: with_grid(state, tractogram.clone()),
+        only: Some(marks),
+        path,
+        command: recipe.command(),
+        replace: true,
+    }));
+    state.session.guide_done(GuideStep::Save);
+}
+
+/// The grid of the document's scan, else of its first image, where a file did not bring its own: some
+/// formats cannot do without. No point moves by it.
+pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
+    if tractogram.grid.is_some() {
+        return tractogram;
+    }
+    let mut layers = state
+        .document
+        .scan()
+        .into_iter()
+        .chain(&state.document.layers);
+    match layers.find_map(|l| l.content.volume()) {
+        Some(volume) => tractogram.with_grid(volume.grid.clone()),
+        None => tractogram,
+    }
+}
+
+/// What a file of this name would not hold of a layer's streamlines, or of the live ones; values that go
+/// beside a TCK are not lost.
+pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
+    let found = match layer {
+        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
+            Content::Tractogram(tractogram) => Some(tractogram),
+            _ => None,
+        }),
+        None => state.final_live().map(|live| &live.output.kept),
+    };
+    let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
+        return Vec::new();
+    };
+    let values = Values::of(tractogram);
+    let mut losses = values.losses(tractogram, path);
+    losses.extend(values.refusals_seen(tractogram, path));
+    losses.extend(format.grid_loss(tractogram));
+    losses
+}
+
+/// Writes a streamline file, and beside a TCK the values that it does not hold.
+pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
+    let values = Values::of(&tractogram);
+    effects.push(Effect::submit(SaveTractogram {
+        tractogram,
+        path,
+        command,
+        values,
+    }));
+}

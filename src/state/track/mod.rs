@@ -1,0 +1,7 @@
+//! The feature track.
+
+pub(in crate::state) mod follow;
+pub(in crate::state) mod kept;
+pub(in crate::state) mod rays;
+pub(in crate::state) mod update;
+pub mod whole_brain;
