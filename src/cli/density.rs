@@ -9,10 +9,10 @@ use crate::data::words::{counted, plural};
 use crate::io::{self, Format, quoted};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::density::{Measure, On, Params};
+use crate::state::core::words::took;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
 use crate::state::recipe::density_arguments;
-use crate::state::words::took;
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ use crate::io::image::Overview;
 use crate::io::{self, Told};
 use crate::jobs::{Loaded, Output, Request, table};
 use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
-use crate::state::words::count;
+use crate::state::core::words::count;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -17,8 +17,8 @@ use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Remark, Space, Told, ToldAffine};
 use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport};
+use crate::state::core::words::mask;
 use crate::state::recipe::{FitRecipe, Source};
-use crate::state::words::mask;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,26 +1,21 @@
 //! Differences between two documents: each parameter by the label and in the form of its panel. Undo and redo name
 //! with it what they changed, and the way back of a surface what it changes.
 
-mod curves;
-mod filter;
-mod looks;
-mod pathways;
-mod regions;
-mod segment;
-mod streamlines;
+pub(in crate::state) mod looks;
 
-pub use segment::segment;
+use crate::state::{filter, pathways, regions, segment, streamlines, track};
 
 use super::Document;
-use super::words::{self, counted, fixed};
 use crate::parameters::{self, Kind, Parameters, Unit, widened};
+use crate::state::core::words;
+use crate::state::core::words::{counted, fixed};
 
 /// A sentence names at most so many changes.
 const NAMED: usize = 4;
 /// Decimals beyond the panel's where two values differ by less than it shows.
 const FINER: usize = 9;
 /// The unit of diffusivities behind a number, where panels have it above the rows.
-const DIFFUSIVITY: &str = "· 10⁻³ mm²/s";
+pub(in crate::state) const DIFFUSIVITY: &str = "· 10⁻³ mm²/s";
 
 /// The value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,7 +54,7 @@ impl Value {
 
 /// Parameters of one panel by their labels.
 #[derive(Default)]
-struct Fields(Vec<(String, Value)>);
+pub(in crate::state) struct Fields(Vec<(String, Value)>);
 
 impl Fields {
     fn value(&mut self, label: &str, value: Value) {
@@ -67,11 +62,17 @@ impl Fields {
     }
 
     /// Decimals and unit as the panel's row has them.
-    fn number(&mut self, label: &str, value: f64, decimals: usize, unit: &'static str) {
+    pub(in crate::state) fn number(
+        &mut self,
+        label: &str,
+        value: f64,
+        decimals: usize,
+        unit: &'static str,
+    ) {
         self.numbers(label, &[value], "", (decimals, unit));
     }
 
-    fn numbers(
+    pub(in crate::state) fn numbers(
         &mut self,
         label: &str,
         values: &[f64],
@@ -88,7 +89,7 @@ impl Fields {
         self.value(label, numbers);
     }
 
-    fn whole(&mut self, label: &str, value: usize) {
+    pub(in crate::state) fn whole(&mut self, label: &str, value: usize) {
         self.number(label, value as f64, 0, "");
     }
 
@@ -97,16 +98,22 @@ impl Fields {
         self.number(label, widened(value), decimals, unit);
     }
 
-    fn percent(&mut self, label: &str, share: f32) {
+    pub(in crate::state) fn percent(&mut self, label: &str, share: f32) {
         self.number(label, widened(share) * 100.0, 0, "%");
     }
 
     /// A number that can be switched off.
-    fn or_off(&mut self, label: &str, value: Option<f64>, decimals: usize, unit: &'static str) {
+    pub(in crate::state) fn or_off(
+        &mut self,
+        label: &str,
+        value: Option<f64>,
+        decimals: usize,
+        unit: &'static str,
+    ) {
         self.number_or(label, value, (decimals, unit), "off");
     }
 
-    fn number_or(
+    pub(in crate::state) fn number_or(
         &mut self,
         label: &str,
         value: Option<f64>,
@@ -120,7 +127,7 @@ impl Fields {
     }
 
     /// Each row of a parameter table that has an effect, but those with these keys.
-    fn rows<P: Parameters>(&mut self, params: &P, but: &[&str]) {
+    pub(in crate::state) fn rows<P: Parameters>(&mut self, params: &P, but: &[&str]) {
         let rows = P::TABLE.iter().filter(|row| !but.contains(&row.key));
         for row in rows.filter(|row| (row.unused)(params).is_none()) {
             match (&row.kind, row.value(params)) {
@@ -140,28 +147,38 @@ impl Fields {
         }
     }
 
-    fn name(&mut self, label: &str, name: impl Into<String>) {
+    pub(in crate::state) fn name(&mut self, label: &str, name: impl Into<String>) {
         self.detailed(label, name, String::new());
     }
 
     /// One of a few names by its number in their list.
-    fn choice<T: PartialEq>(&mut self, label: &str, now: &T, all: &[(T, &str)]) {
+    pub(in crate::state) fn choice<T: PartialEq>(
+        &mut self,
+        label: &str,
+        now: &T,
+        all: &[(T, &str)],
+    ) {
         let known = all.iter().find(|(value, _)| value == now);
         self.name(label, known.map_or("another", |(_, name)| name));
     }
 
-    fn detailed(&mut self, label: &str, name: impl Into<String>, detail: String) {
+    pub(in crate::state) fn detailed(
+        &mut self,
+        label: &str,
+        name: impl Into<String>,
+        detail: String,
+    ) {
         let name = name.into();
         self.value(label, Value::Named { name, detail });
     }
 
-    fn check(&mut self, label: &str, on: bool) {
+    pub(in crate::state) fn check(&mut self, label: &str, on: bool) {
         self.name(label, if on { "on" } else { "off" });
     }
 
     /// `Label before → after` of each that differs. What only one of both has came or went with something that is
     /// named itself.
-    fn differences(self, after: &Self) -> Vec<String> {
+    pub(in crate::state) fn differences(self, after: &Self) -> Vec<String> {
         let pairs = self.0.into_iter().filter_map(|(label, before)| {
             let (_, after) = after.0.iter().find(|(other, _)| *other == label)?;
             (before != *after).then(|| difference(&label, &before, after))
@@ -181,7 +198,7 @@ fn difference(label: &str, before: &Value, after: &Value) -> String {
 }
 
 /// Another name, which needs no name before it.
-fn renamed(was: &str, now: &str) -> Vec<String> {
+pub(in crate::state) fn renamed(was: &str, now: &str) -> Vec<String> {
     let of = |name: &str| {
         let mut fields = Fields::default();
         fields.name("Name", name);
@@ -191,7 +208,7 @@ fn renamed(was: &str, now: &str) -> Vec<String> {
 }
 
 /// Changes of one of several things of a kind begin with its name.
-fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
+pub(in crate::state) fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
     let name = name.to_owned();
     changes
         .into_iter()
@@ -199,7 +216,7 @@ fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 /// By its name; several of them by their number.
-fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
+pub(in crate::state) fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
     match names {
         [] => None,
         [name] => Some(format!("{name} {done}")),
@@ -209,16 +226,20 @@ fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
 
 /// The differences between two documents in words with values, the most important first.
 pub fn between(before: &Document, after: &Document) -> Vec<String> {
-    let mut all = regions::changed(before, after);
-    all.extend(curves::changed(before, after));
-    all.extend(pathways::changed(before, after));
-    all.extend(segment::segment(after, &before.segment, &after.segment));
-    all.extend(filter::changed(before, after));
-    all.extend(streamlines::changed(before, after));
+    let mut all = regions::changes::changed(before, after);
+    all.extend(track::changes::changed(before, after));
+    all.extend(pathways::changes::changed(before, after));
+    all.extend(segment::changes::segment(
+        after,
+        &before.segment,
+        &after.segment,
+    ));
+    all.extend(filter::changes::changed(before, after));
+    all.extend(streamlines::changes::changed(before, after));
     all.extend(looks::changed(before, after));
     if all.is_empty() {
-        all.extend(regions::came_or_went(before, after));
-        all.extend(pathways::came_or_went(before, after));
+        all.extend(regions::changes::came_or_went(before, after));
+        all.extend(pathways::changes::came_or_went(before, after));
         all.extend(looks::came_or_went(before, after));
     }
     all

@@ -3,7 +3,6 @@
 use super::document::{Content, Layer, MadeMask, Method};
 use super::recipe::{MediumRecipe, Source};
 use super::session::Curves;
-use super::words::{count, fixed};
 use super::{Document, Recipe, State};
 use crate::data::words::counted;
 use crate::data::{Region, Role, Shape};
@@ -12,6 +11,7 @@ use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpenin
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Said;
 use crate::state::alignment::How;
+use crate::state::core::words::{count, fixed};
 use crate::state::{density, filter, pathways, segment};
 use std::fmt::Write as _;
 

@@ -6,7 +6,6 @@
 
 pub mod action;
 pub mod alignment;
-pub mod camera;
 mod changes;
 pub mod core;
 pub mod defaults;
@@ -35,7 +34,6 @@ pub mod track;
 pub mod update;
 pub mod view;
 pub mod volume_look;
-pub mod words;
 
 use crate::data::Tractogram;
 use session::StopKey;
@@ -49,13 +47,13 @@ pub use crate::jobs::{
     NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
     Surfaced, Values, Visit, Which,
 };
+pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::sessions::{Leaving, SessionAction};
 pub use crate::state::streamlines::BundleAction;
 pub use crate::state::track::whole_brain::WholeBrain;
 pub use action::{Action, Effect, Event, Phase, RegionsChange};
-pub use camera::Camera;
 pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};

@@ -155,7 +155,7 @@ fn head(
 /// What is beside the name.
 fn facts(state: &State, drawer: Drawer) -> String {
     use super::format::count;
-    use crate::state::words::{counted, streamlines};
+    use crate::state::core::words::{counted, streamlines};
     let working = &state.session.bundle;
     match drawer {
         Drawer::Table => {

@@ -6,8 +6,8 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Fate;
 use crate::solvers::geodesic::{Cut, Directions};
+use crate::state::core::words::{counted, none_passed};
 use crate::state::session::LiveRays;
-use crate::state::words::{counted, none_passed};
 use crate::state::{Live, Rays};
 
 /// Rays of a target that the cut leaves.

@@ -5,7 +5,7 @@ use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
 use super::{Memory, file_menu, icons, leaving, quit};
-use crate::state::words::counted;
+use crate::state::core::words::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 

@@ -1,7 +1,7 @@
 //! Where data sets lie with respect to each other, in words. Nothing is mended here: it is said.
 
 use crate::data::{AffineSource, Grid, Mask, Tractogram};
-use crate::state::words::{fixed, with_unit};
+use crate::state::core::words::{fixed, with_unit};
 use glam::DVec3;
 
 /// A data set by its name.

@@ -1,8 +1,8 @@
 //! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
 
 use crate::data::Mask;
+use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, LayerId};
-use crate::state::words::{fixed, with_unit};
 use crate::state::{Document, Phase, Recipe, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};

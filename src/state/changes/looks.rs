@@ -3,10 +3,10 @@
 use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
+use crate::state::core::words::decimals_of;
 use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::document::LineColouring;
 use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
-use crate::state::words::decimals_of;
 use crate::state::{Content, Display, Document, Layer};
 use glam::{DAffine3, DVec3};
 use std::sync::Arc;
@@ -120,14 +120,14 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
 }
 
 /// A curve of opacities by the name of the one that it is.
-pub(super) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Transfer) {
+pub(in crate::state) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Transfer) {
     let known = presets.iter().find(|(_, preset)| preset == now);
     let name = known.map_or("Own curve", |(name, _)| name);
     fields.detailed("Curve", name, format!("{now:?}"));
 }
 
 /// The part that is cut away.
-pub(super) fn cut(fields: &mut Fields, cut: Cut) {
+pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
     let sides = [
         (DVec3::X, "Right"),
         (DVec3::NEG_X, "Left"),
@@ -194,7 +194,7 @@ fn colours(colours: Colours) -> String {
 }
 
 /// By its name where it has one.
-pub(super) fn colour(rgb: [u8; 3]) -> String {
+pub(in crate::state) fn colour(rgb: [u8; 3]) -> String {
     let mut named = CATEGORY_NAMES.into_iter().zip(CATEGORIES);
     let [r, g, b] = rgb;
     named.find(|(_, known)| *known == rgb).map_or_else(

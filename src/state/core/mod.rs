@@ -1,5 +1,7 @@
 //! Types that all features build on; they know no feature.
 
+pub mod camera;
 pub mod history;
 pub mod live;
 pub(in crate::state) mod packed;
+pub mod words;

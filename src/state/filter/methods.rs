@@ -4,10 +4,10 @@ use crate::data::words::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
+use crate::state::core::words::count;
 use crate::state::filter::{Lesion, Times, Weighed};
 use crate::state::methods::Citations;
 use crate::state::streamlines::lines_of;
-use crate::state::words::count;
 use crate::state::{Layer, State};
 use std::fmt::Write as _;
 

@@ -1,5 +1,6 @@
 //! The feature filter.
 
+pub(in crate::state) mod changes;
 pub(in crate::state) mod methods;
 pub(in crate::state) mod reach;
 pub mod recipe;

@@ -4,6 +4,7 @@ use crate::data::Volume;
 use crate::data::words::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
+use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
@@ -14,7 +15,6 @@ use crate::state::sessions::saved::{
     Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights,
 };
 use crate::state::streamlines::lines_of;
-use crate::state::words::count;
 use std::sync::Arc;
 
 impl Lists<'_> {

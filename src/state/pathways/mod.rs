@@ -1,5 +1,6 @@
 //! The feature pathways.
 
+pub(in crate::state) mod changes;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;

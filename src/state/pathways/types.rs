@@ -7,11 +7,11 @@ use crate::jobs::{Compared, FoundPathway, JobHandle, KnownPairs, KnownPathway, S
 use crate::solvers::pathway::{Params, Path};
 use crate::state::Phase;
 use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Basis, Document, LayerId};
 use crate::state::session::Exports;
 use crate::state::volume_look::Cut;
-use crate::state::words::{counted, fixed, with_unit};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

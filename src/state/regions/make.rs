@@ -5,6 +5,7 @@ use crate::data::{Mask, Region, Role, Shape, VolumeKind};
 use crate::jobs::{ForRegions, Made, Make, Making as Asked, OfRegions, Request, Slot};
 use crate::solvers::region::{Combine, Found};
 use crate::state::action::Phase;
+use crate::state::core::words::count;
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::LayerId;
 use crate::state::pathways;
@@ -13,7 +14,6 @@ use crate::state::regions::draw::wanted_role;
 use crate::state::regions::drawing::{canvas, drawn, grid_of};
 use crate::state::regions::making::{Labels, Making, Source, region_name};
 use crate::state::track;
-use crate::state::words::count;
 use crate::state::{Document, Effect, State, Tool};
 use std::sync::Arc;
 

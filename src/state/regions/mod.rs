@@ -1,5 +1,6 @@
 //! Regions that streamlines and pathways begin in, end in or avoid.
 
+pub(in crate::state) mod changes;
 pub(in crate::state) mod draw;
 pub mod drawing;
 pub mod jobs;

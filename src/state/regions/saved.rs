@@ -6,12 +6,12 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
+use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     Absent, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights,
 };
-use crate::state::words::{counted, some_of};
 use std::sync::Arc;
 
 /// What of a session is neither a layer nor here; it stays in the session.

@@ -1,8 +1,8 @@
 //! What distances from the surface are of: streamlines and pathways as they are drawn, and what is left out.
 
 use crate::jobs::Thing;
+use crate::state::core::words::count;
 use crate::state::document::Content;
-use crate::state::words::count;
 use crate::state::{State, Task};
 
 const LIVE: &str = "Live tracks";

@@ -1,5 +1,6 @@
 //! The feature segment.
 
+pub(in crate::state) mod changes;
 pub mod jobs;
 pub(in crate::state) mod measured;
 pub(in crate::state) mod methods;

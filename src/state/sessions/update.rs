@@ -9,6 +9,7 @@ use crate::jobs::session::{
 };
 use crate::jobs::{Request, Slot};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Layer, LayerId};
 use crate::state::files::opening;
 use crate::state::session::{Message, RecentKind, Severity, Topic};
@@ -19,7 +20,6 @@ use crate::state::sessions::{Changed, Leaving, Opening, SessionAction};
 use crate::state::streamlines::Working;
 use crate::state::tensors;
 use crate::state::update::edit;
-use crate::state::words::{counted, some_of};
 use crate::state::{Document, Effect, Recipe, State, View};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

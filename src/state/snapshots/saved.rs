@@ -3,6 +3,7 @@
 
 use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
+use crate::state::core::words::some_of;
 use crate::state::document::{Content as DocumentContent, Layer, LayerId};
 use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read;
@@ -10,7 +11,6 @@ use crate::state::sessions::saved::read::{Items, Missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
 use crate::state::snapshots::Snapshot;
-use crate::state::words::some_of;
 use crate::state::{Document, State};
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The feature streamlines.
 
+pub(in crate::state) mod changes;
 pub mod edits;
 pub(in crate::state) mod reach;
 pub mod tables;

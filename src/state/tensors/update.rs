@@ -6,13 +6,13 @@ use crate::data::words::counted;
 use crate::data::{Mask, Volume};
 use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::solvers::tensor_fit::{self, FitMap};
+use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
 use crate::state::sessions;
 use crate::state::sessions::saved;
 use crate::state::snapshots;
-use crate::state::words::{THIN, mask};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
 use std::sync::Arc;
 

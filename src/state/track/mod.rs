@@ -1,5 +1,6 @@
 //! The feature track.
 
+pub(in crate::state) mod changes;
 pub(in crate::state) mod follow;
 pub(in crate::state) mod kept;
 pub(in crate::state) mod rays;

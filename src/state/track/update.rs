@@ -5,13 +5,13 @@ use crate::data::{Region, Role};
 use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
+use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::Method;
 use crate::state::document::Unfiled;
 use crate::state::recipes::curves_recipe;
 use crate::state::segment;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::track::rays;
-use crate::state::words::{mask, none_started, took};
 use crate::state::{Document, Effect, Recipe, State, Task};
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
+use crate::state::core::words::counted;
 use crate::state::streamlines::{Connected, How, Shown};
-use crate::state::words::counted;
 use crate::state::{Action, BundleAction, State};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,

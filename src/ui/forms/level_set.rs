@@ -13,10 +13,10 @@ use super::parameters::{self, Rows};
 use super::walk;
 use crate::data::Role;
 use crate::solvers::level_set;
+use crate::state::core::words::counted;
 use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
-use crate::state::words::counted;
 use crate::state::{
     Action, Content, LayerId, Message, Phase, Play, Severity, Slot, State, Tool, defaults,
 };

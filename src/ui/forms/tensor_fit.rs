@@ -13,7 +13,7 @@ use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit;
 use crate::solvers::tensor_fit::Params;
-use crate::state::words::{counted, mask};
+use crate::state::core::words::{counted, mask};
 use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};

@@ -2,9 +2,9 @@
 //! shows the final result.
 
 use crate::solvers::curves::Seeding;
+use crate::state::core::words::counted;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
-use crate::state::words::counted;
 use crate::state::{Method, Standing, State, Task};
 use crate::ui::format::{count, took};
 use crate::ui::forms::level_set;

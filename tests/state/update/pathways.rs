@@ -507,7 +507,7 @@ fn own_mask() {
     let mut layers = window.state.document.layers.iter();
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
     window.act(Action::SetFitMask(Some(roi)));
-    let now = arcuate::state::words::mask::name_of(&window.state.document);
+    let now = arcuate::state::core::words::mask::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (basis, name) in [
         (MadeMask::Found, "the automatic mask"),

@@ -11,11 +11,11 @@ use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
+use arcuate::state::core::words::{counted, significant};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
 use arcuate::state::streamlines::lines_of;
-use arcuate::state::words::{counted, significant};
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };

@@ -5,6 +5,7 @@ use crate::data::appearance::ColourMap;
 use crate::data::appearance::Interpolation;
 use crate::data::words::counted;
 use crate::jobs::Committed;
+use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
     Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
@@ -13,7 +14,6 @@ use crate::state::recipes::weight_recipe;
 use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::update::{changed, edit};
-use crate::state::words::{THIN, count};
 use crate::state::{Display, Document, Recipe, State, defaults};
 use std::sync::Arc;
 

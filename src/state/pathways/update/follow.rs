@@ -3,8 +3,8 @@
 use crate::jobs::session::Tensors;
 use crate::jobs::{FindPathway, Request, Slot};
 use crate::state::core::live::Live;
+use crate::state::core::words::mask;
 use crate::state::pathways::{Asked, LAG, Working};
-use crate::state::words::mask;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
 

@@ -2,11 +2,11 @@
 
 use crate::data::DataId;
 use crate::jobs::{FindPathway, Request};
+use crate::state::core::words::mask;
 use crate::state::document::LayerId;
 use crate::state::pathways::KeptPathway;
 use crate::state::session::Severity;
 use crate::state::update::basis;
-use crate::state::words::mask;
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 

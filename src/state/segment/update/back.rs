@@ -1,12 +1,12 @@
 //! The way back of a surface, with what steered it there.
 
 use crate::jobs::{Back, Play, Steer, Surfaced};
+use crate::state::State;
+use crate::state::core::words::count;
 use crate::state::document::LayerId;
 use crate::state::segment::update::wanted;
 use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
-use crate::state::words::count;
-use crate::state::{State, changes};
 
 /// Back to the state after so many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
@@ -28,7 +28,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     working.play = Play::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
-    let changes = changes::segment(&state.document, &before, &after);
+    let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
     if !before.steers_as(&after) {
         edit(state, "Go back", false, |d| d.segment = after);
     }

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::jobs::{ForRegions, Play, Request, SaveLabels, Surfaced};
+use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
@@ -11,7 +12,6 @@ use crate::state::segment::update::{NONE_YET, anew};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
 use crate::state::update::edit;
-use crate::state::words::{fixed, with_unit};
 use crate::state::{Display, Document, Effect, Recipe, State, defaults};
 use std::path::PathBuf;
 use std::sync::Arc;

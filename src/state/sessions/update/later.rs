@@ -3,6 +3,7 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::state::core::words::{count, counted};
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
 use crate::state::recipes;
 use crate::state::session::{Severity, Topic};
@@ -12,7 +13,6 @@ use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::tensors;
 use crate::state::update::basis::remake;
 use crate::state::update::{changed, edit};
-use crate::state::words::{count, counted};
 use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use crate::data::{DataId, Tractogram};
 use crate::jobs::bundle::ForBundle;
 use crate::solvers::tractogram::selection::{Edit, Runs};
+use crate::state::core::words::streamlines;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{edited, selection_options};
@@ -10,7 +11,6 @@ use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::{follow, submit};
 use crate::state::update::edit;
-use crate::state::words::streamlines;
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::act;
 use crate::data::Tractogram;
+use crate::state::core::words::counted;
 use crate::state::filter::{Apart, FilterAction, Lesion, Lesioned, Summed, Weighed, WeightMap};
 use crate::state::streamlines::{ByPtr, How, lines_of};
-use crate::state::words::counted;
 use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;

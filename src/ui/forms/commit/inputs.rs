@@ -3,9 +3,9 @@
 use super::act;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::words::counted;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::streamlines::lines_of;
-use crate::state::words::counted;
 use crate::state::{Action, Content, LayerId, Phase, Recipe, State};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::format::{count, fixed};

@@ -1,8 +1,8 @@
 //! How the fit goes: the objective by iterations.
 
 use crate::solvers::commit::solver::Ended;
+use crate::state::core::words::counted;
 use crate::state::filter::{Aim, Running, Weighed};
-use crate::state::words::counted;
 use crate::state::{Slot, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};

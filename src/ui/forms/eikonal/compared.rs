@@ -1,7 +1,7 @@
 //! The live pathway beside those of random pairs of the same head.
 
+use crate::state::core::words::counted;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
-use crate::state::words::counted;
 use crate::state::{Action, Severity, Slot, State};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};

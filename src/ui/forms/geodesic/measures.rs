@@ -3,8 +3,8 @@
 use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
+use crate::state::core::words::{counted, mask};
 use crate::state::session::LiveRays;
-use crate::state::words::{counted, mask};
 use crate::state::{Action, Live, Phase, Rays, State};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};

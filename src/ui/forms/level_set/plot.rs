@@ -1,7 +1,7 @@
 //! Volume by step: what was gone back from stays as a trace, leaks are marked, a click goes back.
 
 use super::results::voxels_ml;
-use crate::state::words::counted;
+use crate::state::core::words::counted;
 use crate::state::{State, Surfaced};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};

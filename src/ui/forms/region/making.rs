@@ -3,9 +3,9 @@
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Found};
+use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
 use crate::state::regions::making::{Labels, Making, Source, region_name};
-use crate::state::words::counted;
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::theme::{self, size, space};

@@ -1,11 +1,11 @@
 //! Streamlines, rays, the whole brain and the tensor fit.
 
-use super::Fields;
 use crate::solvers::curves::{Integrator, Interpolation, Match, Params, Seeding};
 use crate::solvers::geodesic::{Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit::Method as Fit;
+use crate::state::changes::Fields;
+use crate::state::core::words::{measure, significant};
 use crate::state::document::{Document, Rays};
-use crate::state::words::{measure, significant};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -135,7 +135,7 @@ fn kept(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),
         Cut::AtLeast(least) => format!("≥\u{202F}{}", measure(f64::from(least))),
-        Cut::Top(count) => format!("best {}", crate::state::words::count(count as u64)),
+        Cut::Top(count) => format!("best {}", crate::state::core::words::count(count as u64)),
         Cut::TopShare(share) => format!("best {}\u{202F}%", significant(share * 100.0)),
     }
 }

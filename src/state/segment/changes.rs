@@ -1,11 +1,11 @@
 //! Parameters that steer a surface, and its spheres.
 
-use super::Fields;
 use crate::jobs::Hand;
 use crate::parameters::widened;
 use crate::solvers::level_set::Params;
+use crate::state::changes::Fields;
+use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::segment::{Segmentation, frame_of};
-use crate::state::words::{counted, fixed, with_unit};
 use crate::state::{Document, LayerId};
 
 /// The differences between two segmentations; `document` has the layers and regions that they name.

@@ -1,10 +1,10 @@
 //! Fits of weights: what they are of, the model, and the cut.
 
-use super::Fields;
 use crate::parameters::Unit;
 use crate::solvers::commit::model::{Intra, Model};
+use crate::state::changes::Fields;
+use crate::state::core::words::significant;
 use crate::state::filter::Times;
-use crate::state::words::significant;
 use crate::state::{Document, LayerId};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -82,7 +82,7 @@ fn water(fields: &mut Fields, model: &Model) {
                 i => format!("{label} {}", i + 1),
             };
             let shown = Unit::Diffusivity.shown(*stored);
-            fields.number(&label, shown, 2, super::DIFFUSIVITY);
+            fields.number(&label, shown, 2, crate::state::changes::DIFFUSIVITY);
         }
     }
 }

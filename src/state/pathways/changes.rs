@@ -1,9 +1,9 @@
 //! Pathways: the live one's controls, and kept ones.
 
-use super::looks::{colour, cut};
-use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::Transfer;
 use crate::state::Document;
+use crate::state::changes::looks::{colour, cut};
+use crate::state::changes::{Fields, of_thing, renamed, things};
 use crate::state::pathways::{KeptPathway, Settings, Shown};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn controls(settings: &Settings) -> Fields {
     ];
     fields.choice("Shown as", &(settings.cloud, settings.surface), &shapes);
     cut(&mut fields, settings.cut);
-    super::looks::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
+    crate::state::changes::looks::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
     fields
 }
 

@@ -1,9 +1,9 @@
 //! Questions about the streamlines of a layer: filter, profile, connections, rulers.
 
-use super::Fields;
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::Counting;
 use crate::state::Document;
+use crate::state::changes::Fields;
 use crate::state::filter::{ByWeight, weight};
 use crate::state::streamlines::{Bundle, Column};
 
@@ -105,14 +105,14 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
 
 /// As typed: an open end lets everything pass.
 fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
-    let text = |v: f32| crate::state::words::significant(f64::from(v));
+    let text = |v: f32| crate::state::core::words::significant(f64::from(v));
     let numbers = match (low, high) {
         (None, None) => return "all".to_owned(),
         (Some(low), None) => format!("≥\u{202F}{}", text(low)),
         (None, Some(high)) => format!("≤\u{202F}{}", text(high)),
         (Some(low), Some(high)) => format!("{}–{}", text(low), text(high)),
     };
-    crate::state::words::with_unit(&numbers, unit)
+    crate::state::core::words::with_unit(&numbers, unit)
 }
 
 /// Columns of the table, profile and matrix.

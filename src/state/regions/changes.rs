@@ -1,10 +1,10 @@
 //! Regions: where and how large they are, role, name and colour.
 
-use super::{Fields, of_thing, renamed, things};
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
-use crate::state::words::ml;
+use crate::state::changes::{Fields, of_thing, renamed, things};
+use crate::state::core::words::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,9 +33,10 @@ fn fields(region: &Region) -> Fields {
     let mut fields = Fields::default();
     fields.name("Role", region.role.name());
     shape(&mut fields, &region.shape);
-    let colour = region
-        .colour
-        .map_or_else(|| "of the role".to_owned(), super::looks::colour);
+    let colour = region.colour.map_or_else(
+        || "of the role".to_owned(),
+        crate::state::changes::looks::colour,
+    );
     fields.name("Colour", colour);
     fields.name("", if region.visible { "shown" } else { "hidden" });
     fields

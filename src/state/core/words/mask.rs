@@ -1,8 +1,8 @@
 //! Sentences about the mask that tensors are within, and about seeds outside it.
 
-use super::{count, fixed, with_unit};
 use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
+use crate::state::core::words::{count, fixed, with_unit};
 use crate::state::document::{Basis, Content, Layer, MadeMask};
 use crate::state::recipe::Source;
 use crate::state::{Document, Recipe};
