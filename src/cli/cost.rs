@@ -11,8 +11,7 @@ use crate::jobs::{
     ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
 };
 use crate::parameters::Parameters as _;
-use crate::solvers::metric;
-use crate::solvers::metric::MOST_ANISOTROPY;
+use crate::solvers::metric::{self, MOST_ANISOTROPY};
 use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
 use crate::state::core::words::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};

@@ -7,16 +7,14 @@ use super::options::{
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::words::counted;
-use crate::data::words::plural;
+use crate::data::words::{counted, plural};
 use crate::io::quoted;
 use crate::jobs::{Output, Request};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, Within};
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
-use crate::state::streamlines::edits;
-use crate::state::streamlines::edits::Choice;
+use crate::state::streamlines::edits::{self, Choice};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -10,8 +10,7 @@ use crate::jobs::{Kept, Output, Request, Resample, Values};
 use crate::solvers::curves::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
-use crate::state::core::words;
-use crate::state::core::words::count;
+use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};

@@ -1,29 +1,28 @@
 //! Everything a user, or a finished job, can do to the state.
 
 use super::SessionAction;
-use super::document::{Display, LayerId, Method, Rays};
-use super::filter::FilterAction;
-use super::glyph_look::GlyphLook;
-use super::pathways::PathwayAction;
-use super::pictures::{Look, Shot};
-use super::sampling::SampleAction;
-use super::segment::SegmentAction;
-use super::settings::Settings;
-use super::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
-use super::{Camera, Drawing};
 use crate::data::region::RegionId;
 use crate::data::turn::Turn;
 use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
 use crate::io::Told;
-use crate::jobs;
-use crate::jobs::{AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};
-use crate::solvers::curves::StopReason;
+use crate::jobs::{self, AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};
+use crate::solvers::curves::{self, StopReason};
 use crate::solvers::region::Found;
-use crate::solvers::{curves, tensor_fit};
+use crate::solvers::tensor_fit;
 use crate::state::density::Wanted;
+use crate::state::document::{Display, LayerId, Method, Rays};
+use crate::state::filter::FilterAction;
+use crate::state::glyph_look::GlyphLook;
+use crate::state::pathways::PathwayAction;
+use crate::state::pictures::{Look, Shot};
 use crate::state::regions::making::Source;
+use crate::state::sampling::SampleAction;
+use crate::state::segment::SegmentAction;
+use crate::state::settings::Settings;
 use crate::state::streamlines::BundleAction;
 use crate::state::track::whole_brain::WholeBrain;
+use crate::state::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
+use crate::state::{Camera, Drawing};
 use glam::{DAffine3, DVec3};
 use std::path::PathBuf;
 

@@ -3,12 +3,9 @@
 
 pub(in crate::state) mod looks;
 
-use crate::state::{filter, pathways, regions, segment, streamlines, track};
-
-use super::Document;
 use crate::parameters::{self, Kind, Parameters, Unit, widened};
-use crate::state::core::words;
-use crate::state::core::words::{counted, fixed};
+use crate::state::core::words::{self, counted, fixed};
+use crate::state::{Document, filter, pathways, regions, segment, streamlines, track};
 
 /// A sentence names at most so many changes.
 const NAMED: usize = 4;

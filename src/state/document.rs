@@ -2,15 +2,7 @@
 
 mod extent;
 
-use super::filter::{Filtering, MapOf, Weighed};
-use super::pathways::{self, KeptPathway};
-use super::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
-use super::segment::{Segmentation, Segmented};
-use super::session::Curves;
-use super::volume_look::VolumeLook;
-use super::{Recipe, Told};
-use crate::data::appearance::ColourMap;
-use crate::data::appearance::{Interpolation, LineStyle};
+use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
 use crate::data::region::RegionId;
 use crate::data::{
     DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
@@ -18,14 +10,20 @@ use crate::data::{
 use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
 use crate::solvers::curves::{self, Seeding};
-use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Edit;
+use crate::solvers::{density, tensor_fit};
 use crate::state::alignment::Moved;
+use crate::state::filter::{Filtering, MapOf, Weighed};
+use crate::state::pathways::{self, KeptPathway};
+use crate::state::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
+use crate::state::segment::{Segmentation, Segmented};
+use crate::state::session::Curves;
 use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::track::whole_brain::WholeBrain;
+use crate::state::volume_look::VolumeLook;
+use crate::state::{Recipe, Told};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,9 +1,6 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
 use super::document::{Content, Layer, MadeMask, Method};
-use super::recipe::{MediumRecipe, Source};
-use super::session::Curves;
-use super::{Document, Recipe, State};
 use crate::data::words::counted;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
@@ -12,7 +9,9 @@ use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Said;
 use crate::state::alignment::How;
 use crate::state::core::words::{count, fixed};
-use crate::state::{density, filter, pathways, segment};
+use crate::state::recipe::{MediumRecipe, Source};
+use crate::state::session::Curves;
+use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
 
 /// What is cited, each once, in the order of its first mention.

@@ -1,25 +1,20 @@
 //! What a layer was made from: its provenance, and the command line that makes it again.
 
-use crate::state::filter;
-use crate::state::pathways;
-pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
-use crate::state::segment;
-pub(in crate::state) use crate::state::streamlines;
-
-use super::defaults;
-use super::pictures::Look;
-use super::view::Pane;
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
 use crate::parameters::{arguments, arguments_of};
-use crate::solvers::curves;
-use crate::solvers::curves::{Deflection, Integrator, Interpolation, Match, Seeding};
+use crate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::density;
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
-use crate::solvers::tensor_fit;
-use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Said;
+use crate::state::filter;
+use crate::state::pictures::Look;
+pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
+pub(in crate::state) use crate::state::streamlines;
+use crate::state::view::Pane;
+use crate::state::{defaults, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;

@@ -1,29 +1,25 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
 use super::core::live::LiveKey;
-use super::document::LayerId;
-use super::filter;
-use super::pathways;
-use super::pictures::Turning;
-use super::recipe::MediumRecipe;
-use super::sampling::Sample;
-use super::segment;
-use super::settings::Settings;
-use super::view::Task;
-use super::{Document, Recipe};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
 use crate::jobs::{AnyJob, BackendKind, DeviceFailure, FitKey, Folder, JobHandle, Slot};
-use crate::solvers::curves;
 use crate::solvers::geodesic::{self, Cut, Medium};
-use crate::solvers::{gradient_check, tensor_check};
+use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::Shifting;
+use crate::state::document::LayerId;
 use crate::state::files::paths::Paths;
+use crate::state::pictures::Turning;
+use crate::state::recipe::MediumRecipe;
 use crate::state::regions::making::{Labels, Making};
+use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
+use crate::state::settings::Settings;
 pub use crate::state::snapshots::{Comparing, Snapshot};
 use crate::state::streamlines::Working;
+use crate::state::view::Task;
+use crate::state::{Document, Recipe, filter, pathways, segment};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
 use super::glyph_look::GlyphLook;
-use super::{Camera, Drawing};
 use crate::data::Role;
 use crate::solvers::curves::StopReason;
 use crate::state::streamlines::{Drawer, TableView};
+use crate::state::{Camera, Drawing};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,8 @@ use super::files::{Place, Purpose};
 use super::widgets::note::{Answer, Note};
 use super::{Memory, icons, theme};
 use crate::state::core::words::{counted, some_of};
-use crate::state::sessions::LeftBehind;
-use crate::state::sessions::saved;
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
+use crate::state::sessions::{LeftBehind, saved};
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
 use egui::Ui;
 

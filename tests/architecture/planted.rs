@@ -98,16 +98,20 @@ fn planted_imports() {
         ("src/state/update/mod.rs", "use crate::render::Renderer;", 1),
         ("src/state/update/mod.rs", "use crate::scene;", 1),
         (
-            "src/state/saved/read.rs",
+            "src/state/sessions/saved/read.rs",
             "use crate::state::update::edited;",
             1,
         ),
         (
-            "src/state/saved/read.rs",
-            "fn f() { super::super::update::edited() }",
+            "src/state/sessions/saved/read.rs",
+            "fn f() { super::super::super::update::edited() }",
             1,
         ),
-        ("src/state/recipes.rs", "use super::saved::{self};", 1),
+        (
+            "src/state/recipes.rs",
+            "use super::sessions::saved::{self};",
+            1,
+        ),
         ("src/render/slice.rs", "use crate::state::State;", 1),
         ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
@@ -154,7 +158,7 @@ fn planted_imports() {
             1,
         ),
         (
-            "src/state/saving.rs",
+            "src/state/sessions/types.rs",
             "fn f(p: &Path) { p.try_exists() }",
             1,
         ),
@@ -290,7 +294,7 @@ fn allowed_imports() {
             "use crate::data::appearance::LineStyle;",
         ),
         (
-            "src/state/update/tracks.rs",
+            "src/state/track/update.rs",
             "use crate::state::sessions::saved; use crate::state::recipes::edited;",
         ),
         (

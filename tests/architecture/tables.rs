@@ -159,9 +159,9 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
 
 /// Places, and what of the crate they may not use: it stands above them and uses them.
 pub const BELOW: &[(&str, &[&str])] = &[
-    ("state/recipes", &["state", "saved"]),
+    ("state/recipes", &["state", "sessions", "saved"]),
     ("state/recipes", &["state", "update"]),
-    ("state/saved", &["state", "update"]),
+    ("state/sessions/saved", &["state", "update"]),
 ];
 
 /// Places whose files may import more than their module: there the work for a thread stands beside what its result
@@ -361,7 +361,7 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/engine/solvers/level_set/cuda.rs Engine", 21),
     ("src/engine/solvers/level_set/cuda/tables.rs Tables", 24),
     ("src/state/document.rs Document", 33),
-    ("src/state/saving.rs Saving", 23),
+    ("src/state/sessions/types.rs Saving", 23),
     ("src/state/session.rs Session", 53),
     ("src/state/view.rs View", 26),
     ("src/ui/mod.rs Memory", 33),

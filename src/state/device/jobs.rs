@@ -2,9 +2,8 @@
 
 use crate::compute::{BackendKind, Control, cuda, kernels};
 use crate::jobs::{BackendOpened, Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::state::device;
 use crate::state::update::ended;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, device};
 use std::sync::Arc;
 
 /// Names in the driver's order, or why there are none, to follow a colon.

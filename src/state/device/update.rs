@@ -2,10 +2,7 @@
 
 use crate::jobs::{AnyJob, BackendKind, BackendOpened, DeviceFailure, Slot};
 use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
-use crate::state::pathways;
-use crate::state::segment;
-use crate::state::track;
-use crate::state::{Effect, OpenBackend, State};
+use crate::state::{Effect, OpenBackend, State, pathways, segment, track};
 
 /// Looks for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {

@@ -1,16 +1,14 @@
 //! Opened files become layers.
 
 use crate::data::{AffineSource, Gradients, Mask, Volume};
-use crate::io::Remark;
-use crate::io::Told;
+use crate::io::{Remark, Told};
 use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::counted;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::session::{Recent, RecentKind, Severity};
-use crate::state::tensors;
 use crate::state::update::edit;
-use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

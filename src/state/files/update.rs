@@ -2,9 +2,7 @@
 
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};
-use crate::state::State;
-use crate::state::pictures;
-use crate::state::track;
+use crate::state::{State, pictures, track};
 use std::path::Path;
 
 fn file_name(path: &Path) -> String {

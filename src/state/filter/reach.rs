@@ -2,11 +2,10 @@
 
 use super::{ByWeight, FilterKey, Held, Shown, WEIGHT, Weighed, WeightMap};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
-use crate::solvers::commit;
-use crate::solvers::commit::Params;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
+use crate::solvers::commit::{self, Params};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::streamlines::{Column, Limit, Sieve, Use, lines_of};
 use crate::state::{Recipe, State};

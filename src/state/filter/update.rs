@@ -4,9 +4,6 @@ mod put;
 mod sums;
 mod told;
 
-pub use crate::state::filter::update::told::told;
-use crate::state::pathways;
-
 use crate::data::Tractogram;
 use crate::data::words::counted;
 use crate::jobs::{
@@ -18,6 +15,7 @@ use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::document::{Content, LayerId};
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+pub use crate::state::filter::update::told::told;
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
     WeightMap,
@@ -25,9 +23,10 @@ use crate::state::filter::{
 use crate::state::session::{Exports, GuideStep, Severity};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
-pub(in crate::state) use crate::state::update::{edit, exported};
-use crate::state::{Document, Effect, State, Task};
+use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
+
+pub(in crate::state) use crate::state::update::{edit, exported};
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 

@@ -4,34 +4,31 @@ mod compare;
 mod follow;
 mod kept;
 
-pub use crate::state::pathways::update::compare::{compared, not_compared};
-pub use crate::state::pathways::update::follow::{follow, rest};
-pub use crate::state::pathways::update::kept::{find, kept_failed};
-use crate::state::track;
-
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, Values};
 use crate::state::core::live::{Live, Order, Pace};
 use crate::state::core::words::{fixed, took, with_unit};
-use crate::state::document::LayerId;
-use crate::state::document::Unfiled;
+use crate::state::document::{LayerId, Unfiled};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
+pub use crate::state::pathways::update::compare::{compared, not_compared};
+pub use crate::state::pathways::update::follow::{follow, rest};
+pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
     AmongPairs, Asked, HoverKey, KeptPathway, PathwayAction, PathwayFile, Settings, Standing,
     Working, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
-use crate::state::recipes;
-use crate::state::recipes::fit_recipe;
+use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::{GuideStep, Severity};
-pub(in crate::state) use crate::state::update::{edit, exported};
-use crate::state::{Document, Effect, Phase, Recipe, State, Task};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task, track};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pub(in crate::state) use crate::state::update::{edit, exported};
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: Settings, phase: Phase) {

@@ -3,11 +3,9 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::action::Phase;
-use crate::state::regions;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{GuideStep, Severity};
-use crate::state::track;
-use crate::state::{Effect, State, Tool};
+use crate::state::{Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
 /// Takes a tool into the hand; the brush goes to the selected region.

@@ -8,13 +8,10 @@ use crate::state::action::Phase;
 use crate::state::core::words::count;
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::LayerId;
-use crate::state::pathways;
-use crate::state::regions;
 use crate::state::regions::draw::wanted_role;
 use crate::state::regions::drawing::{canvas, drawn, grid_of};
 use crate::state::regions::making::{Labels, Making, Source, region_name};
-use crate::state::track;
-use crate::state::{Document, Effect, State, Tool};
+use crate::state::{Document, Effect, State, Tool, pathways, regions, track};
 use std::sync::Arc;
 
 /// Begins to make a region, or goes on with other values.

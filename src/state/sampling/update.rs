@@ -4,14 +4,12 @@ use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::words::counted;
 use crate::jobs::FoundPathway;
-use crate::state::pathways;
-use crate::state::pathways::Settings;
+use crate::state::pathways::{self, Settings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
-use crate::state::segment;
 use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::{Display, Effect, Layer, Phase, State, Task};
+use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 
 /// Half the width of the range that is made opaque, in standard deviations.
 const DEVIATIONS: f64 = 2.0;

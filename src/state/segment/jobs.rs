@@ -13,9 +13,8 @@ use crate::solvers::level_set::{
     measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
-use crate::state::segment;
 use crate::state::update::ended;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;

@@ -3,10 +3,6 @@
 mod back;
 mod keep;
 
-use crate::state::pathways;
-pub use crate::state::segment::update::keep::{now, told};
-use crate::state::track;
-
 use crate::data::region::RegionId;
 use crate::data::words::counted;
 use crate::data::{DataId, Mask};
@@ -15,11 +11,13 @@ use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{CountVoxels, Counted, ProbeSample};
+pub use crate::state::segment::update::keep::{now, told};
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
-pub(in crate::state) use crate::state::update::{edit, exported, layers};
-use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task};
+use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task, pathways, track};
 use std::sync::Arc;
+
+pub(in crate::state) use crate::state::update::{edit, exported, layers};
 
 const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
 /// Steps of the button that steps.

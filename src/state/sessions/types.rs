@@ -1,11 +1,9 @@
 //! The session file: where it is, whether all is in it, what is being opened, what was left behind.
 
 use crate::jobs::session::ReadSession;
-use crate::state::LayerId;
-use crate::state::View;
-use crate::state::sessions::saved;
-use crate::state::sessions::saved::Content;
+use crate::state::sessions::saved::{self, Content};
 use crate::state::sessions::unsaved::{Base, InFiles, RecipeOnly};
+use crate::state::{LayerId, View};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -13,14 +13,12 @@ use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Layer, LayerId};
 use crate::state::files::opening;
 use crate::state::session::{Message, RecentKind, Severity, Topic};
-use crate::state::sessions::saved;
-use crate::state::sessions::saved::{Origin, SavedLayer};
+use crate::state::sessions::saved::{self, Origin, SavedLayer};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Leaving, Opening, SessionAction};
 use crate::state::streamlines::Working;
-use crate::state::tensors;
 use crate::state::update::edit;
-use crate::state::{Document, Effect, Recipe, State, View};
+use crate::state::{Document, Effect, Recipe, State, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,19 +40,9 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             let known = checked::known(state, path.as_deref());
             save(state, path, known, then, effects);
         }
-        SessionAction::SetStore(store) => {
-            if store != state.document.store {
-                edit(state, "Streamlines in the session", false, |d| {
-                    d.store = store
-                });
-            }
-        }
+        SessionAction::SetStore(store) => store_streamlines(state, store),
         SessionAction::StoreToo { then } => {
-            if state.document.store != Store::All {
-                edit(state, "Streamlines in the session", false, |d| {
-                    d.store = Store::All
-                });
-            }
+            store_streamlines(state, Store::All);
             let known = checked::known(state, None);
             save(state, None, known, then, effects);
         }
@@ -95,6 +83,12 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             d.left_out.retain(|l| !group.has(l));
         }),
     }
+}
+
+fn store_streamlines(state: &mut State, store: Store) {
+    edit(state, "Streamlines in the session", false, |d| {
+        d.store = store
+    });
 }
 
 /// Looks at what the session's files are said to be now.

@@ -8,18 +8,16 @@ mod follow;
 mod measure;
 mod save;
 
-use crate::state::alignment;
+use crate::jobs::Slot;
+use crate::jobs::bundle::{ForBundle, OfBundle};
+use crate::state::action::Phase;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
-
-use crate::jobs::Slot;
-use crate::jobs::bundle::{ForBundle, OfBundle};
-use crate::state::action::Phase;
 use crate::state::streamlines::{Bundle, BundleAction, ByPtr, Connected, Profiled, Sifted};
 use crate::state::update::edit;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, alignment};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {

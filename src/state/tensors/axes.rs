@@ -5,10 +5,9 @@ use crate::data::{DataId, Volume};
 use crate::solvers::gradient_check;
 use crate::state::document::Content;
 use crate::state::session::Severity;
-use crate::state::tensors;
 use crate::state::tensors::jobs::CheckGradients;
 use crate::state::update::edit;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
 
 pub fn check(state: &mut State, effects: &mut Vec<Effect>) {

@@ -3,10 +3,9 @@
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check;
 use crate::state::document::{Content, LayerId};
-use crate::state::tensors;
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::update::edit;
-use crate::state::{Effect, Recipe, State, Told};
+use crate::state::{Effect, Recipe, State, Told, tensors};
 use std::sync::Arc;
 
 /// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.

@@ -10,10 +10,8 @@ use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
-use crate::state::sessions;
-use crate::state::sessions::saved;
-use crate::state::snapshots;
-use crate::state::{Camera, Document, Effect, Recipe, State, defaults};
+use crate::state::sessions::{self, saved};
+use crate::state::{Camera, Document, Effect, Recipe, State, defaults, snapshots};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.

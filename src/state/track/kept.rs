@@ -9,12 +9,10 @@ use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
-use crate::state::recipes;
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::streamlines::Column;
-use crate::state::track;
 use crate::state::update::{edit, sifted_recipe};
-use crate::state::{Effect, Phase, Recipe, State, WholeBrain};
+use crate::state::{Effect, Phase, Recipe, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -8,9 +8,8 @@ use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::recipe::MediumRecipe;
 use crate::state::session::{Asked, Curves, LiveRays, measure_range};
-use crate::state::track;
 use crate::state::update::edit;
-use crate::state::{Effect, Recipe, State};
+use crate::state::{Effect, Recipe, State, track};
 use std::sync::Arc;
 
 /// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest

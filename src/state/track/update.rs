@@ -6,13 +6,11 @@ use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
-use crate::state::document::Method;
-use crate::state::document::Unfiled;
+use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::curves_recipe;
-use crate::state::segment;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::track::rays;
-use crate::state::{Document, Effect, Recipe, State, Task};
+use crate::state::{Document, Effect, Recipe, State, Task, segment};
 use std::sync::Arc;
 
 /// While dragging, at most this many seeds: a few milliseconds of work.

@@ -3,10 +3,9 @@
 use crate::state::document::{Content, LayerId};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::recipe::{Recipe, Source};
-use crate::state::tensors;
 use crate::state::track::kept;
 use crate::state::update::edit;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 
 pub fn show_only(state: &mut State, id: LayerId) {

@@ -7,45 +7,38 @@ mod settings;
 mod steps;
 mod stopping;
 
-use crate::state::alignment;
+use crate::data::{Grid, Role};
+use crate::jobs::{JobHandle, Request, Slot};
+use crate::state::action::{Action, Effect, Phase};
 pub use crate::state::alignment::update::fixed_name;
-use crate::state::density;
+use crate::state::alignment::{self, How};
 pub use crate::state::density::update::sent;
-use crate::state::device;
-use crate::state::files;
 pub use crate::state::filter::update::{
     key as filter_key, request as weight_request, told as filter_recipe,
 };
 pub use crate::state::pathways::update::{find as find_pathway, told as pathway_recipe};
-use crate::state::pictures;
-use crate::state::segment;
-pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
-pub use crate::state::sessions::update::is_session;
-use crate::state::snapshots;
-use crate::state::streamlines;
-pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
-use crate::state::tensors;
-use crate::state::track;
-pub use crate::state::track::kept::losses;
-use crate::state::{filter, pathways, regions, sampling, sessions};
-pub use basis::remake;
-
-use super::action::{Action, Effect, Phase};
-use super::session::{Exports, GuideStep, Severity};
-use super::view::{Layout, Pane, Slab, SliceCamera, Task, View};
-use super::{Camera, Content, Document, Layer, Leaving, Recipe, State, Told};
-use crate::data::{Grid, Role};
-use crate::jobs::{JobHandle, Request, Slot};
-use crate::state::alignment::How;
-pub(in crate::state) use crate::state::files::opening::exported;
 use crate::state::regions::drawing::grid_of;
 use crate::state::regions::update::change_all;
-pub(super) use crate::state::track::update::is_current;
+pub use crate::state::segment::update::{now as segmented_now, told as segment_recipe};
+use crate::state::session::{Exports, GuideStep, Severity};
+pub use crate::state::sessions::update::is_session;
+pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
+pub use crate::state::track::kept::losses;
+use crate::state::view::{Layout, Pane, Slab, SliceCamera, Task, View};
+use crate::state::{
+    Camera, Content, Document, Layer, LayerId, Leaving, Recipe, State, Told, density, device,
+    files, filter, pathways, pictures, regions, sampling, segment, sessions, snapshots,
+    streamlines, tensors, track,
+};
+pub use basis::remake;
 use glam::DVec3;
-pub(super) use results::ended;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stopping::{escape, stop};
+
+pub(in crate::state) use crate::state::files::opening::exported;
+pub(super) use crate::state::track::update::is_current;
+pub(super) use results::ended;
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
@@ -173,14 +166,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             effects.push(Effect::Store);
         }
 
-        Action::SelectLayer(layer) => {
-            let chosen = state.session.bundle.chosen.as_ref();
-            if chosen.is_some_and(|c| Some(c.layer) != layer) {
-                state.session.bundle.chosen = None;
-            }
-            state.session.selected_layer = layer;
-            state.session.selected_region = None;
-        }
+        Action::SelectLayer(layer) => select_layer(state, layer),
         Action::SetDisplay {
             layer,
             display,
@@ -366,6 +352,16 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         } => pictures::update::taken(state, ticket, &path, writing),
         Action::ShotCancelled { ticket } => pictures::update::drawing_cancelled(state, ticket),
     }
+}
+
+/// The panel shows a layer, and no region.
+fn select_layer(state: &mut State, layer: Option<LayerId>) {
+    let chosen = state.session.bundle.chosen.as_ref();
+    if chosen.is_some_and(|c| Some(c.layer) != layer) {
+        state.session.bundle.chosen = None;
+    }
+    state.session.selected_layer = layer;
+    state.session.selected_region = None;
 }
 
 fn job_started(state: &mut State, job: JobHandle) {

@@ -2,20 +2,13 @@
 
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
-use crate::state::device;
-use crate::state::files::opening;
-use crate::state::filter;
-use crate::state::pathways;
-use crate::state::pictures;
-use crate::state::regions;
-use crate::state::segment;
+use crate::state::files::{self, opening};
 use crate::state::session::{Asked, Curves, Severity};
-use crate::state::sessions;
-use crate::state::streamlines;
-use crate::state::tensors;
-use crate::state::track;
-use crate::state::track::{kept, rays};
-use crate::state::{Effect, State, files};
+use crate::state::track::{self, kept, rays};
+use crate::state::{
+    Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
+    tensors,
+};
 use std::sync::Arc;
 
 impl Receive<State> for Request {
@@ -41,12 +34,9 @@ pub fn ended<J: Receive<State>>(
     if matches!(event.outcome, Outcome::Partial(_)) {
         return;
     }
-    let label = state
-        .session
-        .jobs
-        .iter()
-        .find(|j| j.ticket == event.ticket)
-        .map(|j| j.label.clone());
+    let mut jobs = state.session.jobs.iter();
+    let ended = jobs.find(|j| j.ticket == event.ticket);
+    let label = ended.map(|j| j.label.clone());
     state.session.jobs.retain(|j| j.ticket != event.ticket);
     // Not where a newer fit has taken its place.
     if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {

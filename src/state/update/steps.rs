@@ -1,12 +1,8 @@
 //! Steps that are taken back, done again, or given up before they are complete.
 
 use crate::state::action::BeforeDrag;
-use crate::state::alignment;
-use crate::state::regions;
-use crate::state::tensors;
-use crate::state::track;
 use crate::state::update::changed;
-use crate::state::{Document, Effect, State, changes};
+use crate::state::{Document, Effect, State, alignment, changes, regions, tensors, track};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);

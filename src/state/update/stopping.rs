@@ -1,13 +1,8 @@
 //! What the user stops, and what that leaves.
 
 use crate::jobs::Slot;
-use crate::state::pathways;
-use crate::state::pictures;
-use crate::state::regions;
-use crate::state::segment;
-use crate::state::track;
 use crate::state::view::Tool;
-use crate::state::{Effect, State};
+use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 
 /// Does the first that applies.
 pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {

@@ -1,6 +1,7 @@
 //! Which labels are connected: the settings of the matrix.
 
 use super::bundle::{image_items, scalar_images};
+use super::display::{segment_row, select_row};
 use crate::data::Tractogram;
 use crate::state::streamlines::{Column, ConnectSettings, Shown};
 use crate::state::{Action, BundleAction, Content, Layer, State};
@@ -8,8 +9,6 @@ use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows};
 use egui::Ui;
 use std::sync::Arc;
-
-use super::display::{segment_row, select_row};
 
 /// What can be a label map, the topmost first.
 pub fn maps(state: &State) -> impl Iterator<Item = &Arc<Layer>> {

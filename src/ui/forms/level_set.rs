@@ -20,7 +20,6 @@ use crate::state::segment::{
 use crate::state::{
     Action, Content, LayerId, Message, Phase, Play, Severity, Slot, State, Tool, defaults,
 };
-use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
@@ -28,7 +27,7 @@ use crate::ui::widgets::button::{Button, IconButton, toggled};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
-use crate::ui::{format, icons, panels};
+use crate::ui::{Memory, format, icons, panels};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
 pub use results::show as results;
 

@@ -1,8 +1,7 @@
 //! What a fit leaves in the document: weights of the streamlines, maps, what a bundle adds.
 
 use crate::data::Volume;
-use crate::data::appearance::ColourMap;
-use crate::data::appearance::Interpolation;
+use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::words::counted;
 use crate::jobs::Committed;
 use crate::state::core::words::{THIN, count};

@@ -2,16 +2,12 @@
 
 use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored, Standing};
-use crate::state::Document;
-use crate::state::alignment;
 use crate::state::document::LayerId;
-use crate::state::filter;
-use crate::state::regions;
-use crate::state::segment;
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{Absent, Origin, not_what_it_was};
+use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,32 +1,25 @@
 //! From a session to the state.
 
 use crate::data::turn::Turn;
-use crate::io::Remark;
-use crate::io::Told;
+use crate::io::{Remark, Told};
 use crate::jobs::Loaded;
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, Rules, Within};
-use crate::state::alignment;
-use crate::state::density;
-use crate::state::density::words;
+use crate::state::density::{self, words};
 use crate::state::document::{Content as DocumentContent, Layer, LayerId, Made, Rays};
-use crate::state::filter;
-use crate::state::pathways;
 use crate::state::pathways::saved::basis;
 use crate::state::recipe::Source;
 use crate::state::recipes::{edited, recipe};
-use crate::state::regions;
 use crate::state::regions::saved::region;
-use crate::state::segment;
-use crate::state::sessions::saved::held;
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
+    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, held,
     not_what_it_was,
 };
-use crate::state::snapshots;
-use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
-use crate::state::{Camera, Document, Recipe, Slab, Tool, View};
+use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
+use crate::state::{
+    Camera, Document, Recipe, Slab, Tool, View, alignment, filter, pathways, regions, segment,
+};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -8,7 +8,6 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::alignment::How;
-use crate::state::density;
 use crate::state::document::{
     Basis, Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask,
 };
@@ -20,7 +19,7 @@ use crate::state::sessions::saved::{
 };
 use crate::state::sessions::unsaved::InSession;
 use crate::state::snapshots::saved::own_results;
-use crate::state::{Document, Recipe, State};
+use crate::state::{Document, Recipe, State, density};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,15 +5,12 @@ use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::core::words::{count, counted};
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
-use crate::state::recipes;
 use crate::state::session::{Severity, Topic};
-use crate::state::sessions::saved;
-use crate::state::sessions::saved::Absent;
+use crate::state::sessions::saved::{self, Absent};
 use crate::state::sessions::update::{arrange_read, submit};
-use crate::state::tensors;
 use crate::state::update::basis::remake;
 use crate::state::update::{changed, edit};
-use crate::state::{Document, Effect, State};
+use crate::state::{Document, Effect, State, recipes, tensors};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -4,13 +4,12 @@ use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::sessions::unsaved::size as size_of;
 use crate::state::{Action, Content, Figures, State, Surfaced};
-use crate::ui::Memory;
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::{menu, paint, rows, section};
-use crate::ui::{icons, panels};
+use crate::ui::{Memory, icons, panels};
 use egui::{Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const MORE: &str = "Agreement with the reference";
