@@ -84,11 +84,10 @@ pub enum Shape {
     Mask(Mask),
 }
 
-impl Shape {
-    /// Whether two are the same place: whoever reads a session makes each of them again.
-    pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
-        match (&**a, &**b) {
-            _ if Arc::ptr_eq(a, b) => true,
+impl PartialEq for Shape {
+    /// Masks are one where their data are.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
             (Self::Mask(a), Self::Mask(b)) => a.id() == b.id(),
             (
                 Self::Sphere { centre, radius_mm },
@@ -106,6 +105,13 @@ impl Shape {
             ) => (centre, half_mm) == (c, h),
             _ => false,
         }
+    }
+}
+
+impl Shape {
+    /// Whether two are the same place: whoever reads a session makes each of them again.
+    pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
+        Arc::ptr_eq(a, b) || a == b
     }
 
     /// On whole micrometres: a hand is no finer, and commands stay short.
@@ -278,7 +284,7 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u64);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Region {
     pub id: RegionId,
     pub name: String,

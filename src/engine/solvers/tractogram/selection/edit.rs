@@ -10,7 +10,7 @@ use glam::DAffine3;
 use serde::{Deserialize, Serialize};
 
 /// One step; each keeps some of the streamlines that the one before left.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
     Select(Box<Rules>),
     /// Chosen by hand.

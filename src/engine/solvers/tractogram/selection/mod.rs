@@ -27,7 +27,7 @@ use values::{unknown, value};
 
 /// What streamlines must be like. A streamline that fails several rules counts for the first of them, in
 /// the order of [`Reason`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rules {
     /// A group of the tractogram's that they belong to.
     pub group: Option<String>,

@@ -82,6 +82,14 @@ pub struct OnImage {
     pub high: f32,
 }
 
+impl PartialEq for OnImage {
+    /// Images are one where their data are.
+    fn eq(&self, other: &Self) -> bool {
+        let all = |on: &Self| (on.volume.id(), on.frame, on.counting, on.low, on.high);
+        all(self) == all(other)
+    }
+}
+
 /// What of the values at the points of a streamline has to lie within the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Counting {
