@@ -8,6 +8,7 @@
 pub mod entries;
 pub mod fields;
 pub mod made;
+pub mod origins;
 pub mod panes;
 pub mod session_window;
 

@@ -252,7 +252,7 @@ pub fn told(state: &State) -> String {
             layer.name,
             layer.display,
             layer.path,
-            layer.recipe.command()
+            document.recipe(layer).command()
         );
     }
     for region in &document.regions {

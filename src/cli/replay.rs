@@ -153,15 +153,16 @@ fn kept(
 ) -> Outcomes {
     // Steps are recorded in the session, not in what the streamlines were made from.
     let steps = |id: u64| -> Result<Vec<Edit>, String> {
-        if let Some(steps) = document.edits.get(&LayerId(id)) {
-            return Ok(steps.to_vec());
+        let steps = document.edits(LayerId(id));
+        if !steps.is_empty() {
+            return Ok(steps.into_iter().cloned().collect());
         }
         let absent = document.absent.iter().find(|a| a.layer.id == id);
         absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
     };
     let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
-        let made = document.made.get(&layer.id).cloned().map(Ok);
+        let made = document.made(layer.id).cloned().map(Ok);
         let unread = document.unread.get(&layer.id);
         let made = made.or_else(|| unread.map(|u| Err(u.why.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
@@ -186,7 +187,7 @@ fn kept(
         let again = Again::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
-            .map_or_else(|| recipes::recipe(document, &made), |l| l.recipe.clone())
+            .map_or_else(|| recipes::recipe(document, &made), |l| document.recipe(l))
             .command();
         let replayed = Replayed::new(name, &of(id), read, &again);
         let replayed = replayed.of_rays(of_rays(&made.curves));
@@ -214,10 +215,10 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let of = |id| saved::snapshot_result(number, id);
         // Others are those of the present layers, or of an earlier snapshot.
         let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
-        document
-            .layers
-            .retain(|l| own(l.id.0) || !document.made.contains_key(&l.id));
-        document.made.retain(|id, _| own(id.0));
+        let others = document.layers.iter().map(|l| l.id);
+        let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
+        let others: Vec<LayerId> = others.collect();
+        document.layers.retain(|l| !others.contains(&l.id));
         document.unread.retain(|id, _| own(id.0));
         document.absent.retain(|a| own(a.layer.id));
         let words = snapshot.words();
@@ -317,7 +318,7 @@ fn segments(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
     for layer in &document.layers {
-        let segmented = document.segmented.get(&layer.id);
+        let segmented = document.segmented(layer.id);
         let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
@@ -412,13 +413,13 @@ fn weights(window: &mut Headless) -> Outcomes {
 /// Streamlines of files, of which some were kept: opening the session has done that again.
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
-    let edited = layers.filter(|l| document.edits.contains_key(&l.id));
-    let of_files = edited.filter(|l| !document.made.contains_key(&l.id));
+    let edited = layers.filter(|l| document.is_edited(l.id));
+    let of_files = edited.filter(|l| document.made(l.id).is_none());
     let one = |layer: &Arc<Layer>| {
         let tractogram = lines_of(layer)?;
         let name = saved::result_name(layer.id.0);
         let replayed = Replayed::new(&layer.name, &name, read, &Again::Curves(tractogram));
-        Some(replayed.with_curves(tractogram, layer.recipe.command()))
+        Some(replayed.with_curves(tractogram, document.recipe(layer).command()))
     };
     of_files.filter_map(one).collect()
 }
@@ -426,7 +427,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
 /// Density maps: opening the session has made them again.
 fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
-    let of_maps = layers.filter(|l| document.maps.contains_key(&l.id));
+    let of_maps = layers.filter(|l| document.density_map(l.id).is_some());
     let one = |layer: &Arc<Layer>| {
         let Content::Image(map) = &layer.content else {
             return None;

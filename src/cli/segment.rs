@@ -295,7 +295,7 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
     let gone = || "its image is not here".to_owned();
-    let (volume, frame) = (image(made.image).ok_or_else(gone)?, made.frame);
+    let (volume, frame) = (image(made.image.layer).ok_or_else(gone)?, made.frame);
     if frame >= volume.frames {
         return Err(gone());
     }
@@ -313,7 +313,10 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
     };
     let beside = made.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
-            Some((id, frame)) => Some((id.0, image(id).ok_or_else(gone)?, frame)),
+            Some((input, frame)) => {
+                let id = input.layer;
+                Some((id.0, image(id).ok_or_else(gone)?, frame))
+            }
             None => None,
         };
         let painted = inputs.painted.clone();

@@ -15,7 +15,7 @@ use crate::data::{Mask, Role, Shape, Tractogram, Volume};
 use crate::state::defaults::{STALE_OPACITY, role_rgb};
 use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
 use crate::state::filter::{WEIGHT, WeightMap};
-use crate::state::{Camera, Pane, Recipe, State};
+use crate::state::{Camera, Pane, State};
 use glam::{DVec2, DVec3};
 use std::borrow::Cow;
 
@@ -213,7 +213,7 @@ pub fn images(document: &Document) -> Vec<Image> {
 /// Where no signal was fitted a map of a fit says nothing, and what lies below it is seen: some error is left
 /// wherever one was.
 fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
-    let of = document.weight_maps.get(&map)?.of;
+    let of = document.map_of(map)?.of;
     let error = document.weight_map(of, &WeightMap::Error)?;
     Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }
@@ -230,7 +230,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
             _ => None,
         })
     };
-    let found = masks().find(|(l, _)| matches!(l.recipe, Recipe::BrainMask(_)));
+    let found = masks().find(|(l, _)| document.origin(l).is_found_mask());
     let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
     // A ventricle or a tumour is no head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();

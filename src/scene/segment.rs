@@ -39,13 +39,13 @@ fn strength(state: &State) -> f32 {
 fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     layers.filter_map(|layer| {
-        let made = state.document.segmented.get(&layer.id)?;
+        let surface = state.document.surfaces.get(&layer.id)?;
         let crate::state::Content::Mask(mask) = &layer.content else {
             return None;
         };
-        Some(match &made.phi {
-            Some(phi) => (&**layer, phi, 0.0, made.colour),
-            None => (&**layer, mask.image(), 0.5, made.colour),
+        Some(match &surface.phi {
+            Some(phi) => (&**layer, phi, 0.0, surface.colour),
+            None => (&**layer, mask.image(), 0.5, surface.colour),
         })
     })
 }

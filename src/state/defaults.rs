@@ -1,6 +1,5 @@
 //! Values that parameters start with, and why. The window and the command line share them.
 
-use super::Recipe;
 use super::document::{Display, LineColouring, Rays};
 use super::recipe::MediumRecipe;
 use super::volume_look::Cut;
@@ -96,11 +95,7 @@ pub fn region_radius_mm(role: Role) -> f64 {
 }
 
 /// The window an image starts with, and goes back to.
-pub fn window(volume: &Volume, frame: usize, recipe: &Recipe) -> (f32, f32) {
-    let map = match recipe {
-        Recipe::Fit { map, .. } => Some(*map),
-        _ => None,
-    };
+pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) {
     match map {
         Some(FitMap::Fa) => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
         Some(map) if map.is_diffusivity() => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
@@ -113,11 +108,9 @@ pub fn window(volume: &Volume, frame: usize, recipe: &Recipe) -> (f32, f32) {
 pub const LABEL_OPACITY: f32 = 0.6;
 
 /// The brightness a colour image starts with: colour by direction is dark, since FA rarely is 1.
-pub fn brightness(recipe: &Recipe) -> f32 {
-    match recipe {
-        Recipe::Fit {
-            map: FitMap::Dec, ..
-        } => 1.5,
+pub fn brightness(map: Option<FitMap>) -> f32 {
+    match map {
+        Some(FitMap::Dec) => 1.5,
         _ => 1.0,
     }
 }

@@ -11,23 +11,22 @@ use crate::jobs::session::Store;
 use crate::jobs::{FitKey, Kept, Resample};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::{self, Cut};
-use crate::solvers::tractogram::selection::Edit;
 use crate::solvers::{density, tensor_fit};
-use crate::state::alignment::Moved;
-use crate::state::filter::{Filtering, MapOf, Weighed};
+use crate::state::Recipe;
+use crate::state::filter::{Filtering, Weighed};
+use crate::state::origin::{Input, OriginId, Origins};
 use crate::state::pathways::{self, KeptPathway};
 use crate::state::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
-use crate::state::segment::{Segmentation, Segmented};
+use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::Curves;
 use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::track::whole_brain::WholeBrain;
 use crate::state::volume_look::VolumeLook;
-use crate::state::{Recipe, Told};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Names a layer for as long as the document lives.
@@ -155,8 +154,10 @@ pub struct Layer {
     pub name: String,
     pub content: Content,
     pub display: Display,
-    /// Where it comes from; prints itself as a command.
-    pub recipe: Recipe,
+    /// Where it comes from, in the document's table.
+    pub origin: OriginId,
+    /// The content where the file says, of a layer that was moved.
+    pub unmoved: Option<Content>,
     pub path: Option<PathBuf>,
     /// After a value: `mm²/s`, or empty.
     pub unit: &'static str,
@@ -196,6 +197,8 @@ pub struct Document {
     /// Bottom to top.
     pub layers: Vec<Arc<Layer>>,
     pub regions: Vec<Arc<Region>>,
+    /// Where the layers come from.
+    pub origins: Origins,
     /// What regions of a label map were there.
     pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
@@ -208,24 +211,14 @@ pub struct Document {
     pub whole_brain: WholeBrain,
     pub rays: Rays,
     pub ray_display: Display,
-    /// How kept streamlines were made, so that a session can make them again.
-    pub made: BTreeMap<LayerId, Arc<Made>>,
-    /// What density maps are of.
-    pub maps: BTreeMap<LayerId, Arc<DensityMap>>,
-    /// Layers that were moved in the world.
-    pub moved: BTreeMap<LayerId, Arc<Moved>>,
-    /// What was done to streamlines after they were made or read, step by step.
-    pub edits: BTreeMap<LayerId, Arc<Vec<Edit>>>,
     pub pathways: pathways::Settings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
-    /// How masks were segmented.
-    pub segmented: BTreeMap<LayerId, Arc<Segmented>>,
+    /// The surfaces of masks that were segmented.
+    pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
     pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
-    /// Layers that are maps of such fits.
-    pub weight_maps: BTreeMap<LayerId, MapOf>,
     /// What is asked about streamlines, and what was measured.
     pub bundle: Bundle,
     /// Which of them a session keeps beside itself.
@@ -248,7 +241,7 @@ pub struct Document {
 }
 
 /// What tensors were fitted from.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Basis {
     pub source: Source,
     pub mask: MadeMask,
@@ -256,7 +249,7 @@ pub struct Basis {
 }
 
 /// All that kept streamlines or rays were made from.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Made {
     pub basis: Basis,
     pub regions: Vec<Region>,
@@ -267,10 +260,12 @@ pub struct Made {
 /// What a density map is of, and how it was made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
-    pub of: LayerId,
+    pub of: Input,
     /// Where that was moved then.
     pub by: DAffine3,
     pub on: density::On,
+    /// The image whose voxels it has, where the streamlines do not bring them.
+    pub template: Option<PathBuf>,
     pub params: density::Params,
 }
 
@@ -290,6 +285,7 @@ impl Default for Document {
             name: String::new(),
             layers: Vec::new(),
             regions: Vec::new(),
+            origins: Origins::default(),
             label_numbers: BTreeMap::new(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
@@ -300,17 +296,12 @@ impl Default for Document {
             whole_brain: WholeBrain::default(),
             rays: super::defaults::rays(),
             ray_display: super::defaults::ray_display(),
-            made: BTreeMap::new(),
-            maps: BTreeMap::new(),
-            moved: BTreeMap::new(),
-            edits: BTreeMap::new(),
             pathways: super::defaults::pathways(),
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
-            segmented: BTreeMap::new(),
+            surfaces: BTreeMap::new(),
             filter: Filtering::default(),
             weighed: BTreeMap::new(),
-            weight_maps: BTreeMap::new(),
             bundle: Bundle::default(),
             store: Store::default(),
             absent: Vec::new(),
@@ -331,41 +322,19 @@ impl Layer {
         name: String,
         content: Content,
         display: Display,
-        recipe: Recipe,
+        origin: OriginId,
     ) -> Self {
         Self {
             id,
             name,
             content,
             display,
-            recipe,
+            origin,
+            unmoved: None,
             path: None,
             unit: "",
             unit_scale: 1.0,
             notes: Vec::new(),
-        }
-    }
-
-    /// Where a scan comes from, for the recipes of what is made of it.
-    pub fn source(&self) -> Source {
-        match &self.recipe {
-            Recipe::Phantom { seed } => Source::Phantom { seed: *seed },
-            Recipe::Scan(source) => source.clone(),
-            Recipe::FileAs {
-                file,
-                told:
-                    Told {
-                        tensors: Some(layout),
-                        ..
-                    },
-            } => Source::Tensors {
-                file: file.clone(),
-                layout: *layout,
-            },
-            _ => Source::File {
-                dwi: self.path.clone().unwrap_or_default(),
-                gradients: Vec::new(),
-            },
         }
     }
 }
@@ -462,7 +431,8 @@ impl Document {
     /// Whether a layer can be the fit's mask: a mask that was opened, of the scan's voxels. What was
     /// computed here would make a fit depend on the one before.
     pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
-        let opened = matches!(layer.recipe, Recipe::File(_) | Recipe::Phantom { .. });
+        let origin = self.origin(layer);
+        let opened = origin.is_plain_file() || origin.is_phantom();
         let scan = self.scan().and_then(|l| l.content.volume());
         match (&layer.content, scan) {
             (Content::Mask(mask), Some(scan)) => opened && mask.has_voxels_of(&scan.grid),
@@ -518,8 +488,8 @@ impl Document {
                 Some(path.clone())
             };
             // The file of one that was moved says where it was.
-            let there = opened.filter(|l| !self.moved.contains_key(&l.id));
-            there.and_then(|l| l.path.clone()).or_else(exported)
+            let there = opened.and_then(|l| self.origins.path_in_place(l.origin));
+            there.map(Path::to_owned).or_else(exported)
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref());

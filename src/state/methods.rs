@@ -96,12 +96,12 @@ pub fn methods(state: &State) -> String {
         if tractogram.is_empty() {
             continue;
         }
-        let edits = edits(layer, tractogram.len());
+        let edits = edits(document, layer, tractogram.len());
         let kept = match edits {
             None => format!("{} ", count(tractogram.len() as u64)),
             Some(_) => String::new(),
         };
-        let Some(made) = document.made.get(&layer.id) else {
+        let Some(made) = document.made(layer.id) else {
             let _ = write!(
                 text,
                 " The {kept}streamlines \"{}\" were read from a file.{}",
@@ -181,10 +181,11 @@ fn replaced(document: &Document) -> String {
 fn moves(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
-        let Some(moved) = document.moved.get(&layer.id) else {
+        let Some(moved) = document.moved(layer.id) else {
             continue;
         };
-        let centre = moved.original.volume().map(|v| v.grid.centre());
+        let centre = layer.unmoved.as_ref().and_then(Content::volume);
+        let centre = centre.map(|v| v.grid.centre());
         let centre = centre.unwrap_or_default();
         let shift = moved.by.transform_point3(centre).distance(centre);
         let turn = glam::DQuat::from_mat3(&moved.by.matrix3).to_axis_angle().1;
@@ -205,8 +206,8 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
 }
 
 /// What was done to the streamlines of a layer, step by step, and how many it left.
-fn edits(layer: &Layer, left: usize) -> Option<String> {
-    let Recipe::Edited { steps, .. } = &layer.recipe else {
+fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
+    let Recipe::Edited { steps, .. } = document.recipe(layer) else {
         return None;
     };
     let one = |step: &Option<Said>| match step {
@@ -241,7 +242,7 @@ fn scans(document: &Document) -> String {
         };
         let [nx, ny, nz] = dwi.grid.shape;
         let mm = dwi.grid.spacing();
-        let source = layer.source();
+        let source = document.source(layer);
         let (source, turn) = source.untouched();
         let name = match source {
             Source::Phantom { seed } => format!("the built-in head (seed {seed})"),

@@ -16,6 +16,7 @@ pub mod files;
 pub mod filter;
 pub mod glyph_look;
 pub mod methods;
+pub mod origin;
 pub mod pathways;
 pub mod pictures;
 pub mod recipe;

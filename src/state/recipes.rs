@@ -2,13 +2,14 @@
 //! sessions and updates, which both ask for them.
 
 use crate::data::{DataId, Mask, Shape};
+use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
-use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Rules, Said};
-use crate::state::document::{Basis, Content, Layer, LayerId, Made, MadeMask, Unfiled};
-use crate::state::filter::FitOf;
+use crate::state::document::{Basis, Content, DensityMap, Layer, LayerId, Made, MadeMask, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
-use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
+use crate::state::filter::{FitOf, MapOf, WeightFit};
+use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart};
+use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::session::{Asked, Curves};
@@ -18,10 +19,122 @@ use crate::state::{Document, Live, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-impl Recipe {
-    /// Whether it makes this map of a fit.
-    pub fn is_map(&self, of: FitMap) -> bool {
-        matches!(self, Self::Fit { map, .. } if *map == of)
+impl Document {
+    /// The command of a layer.
+    pub fn recipe(&self, layer: &Layer) -> Recipe {
+        self.recipe_from(layer.origin)
+    }
+
+    fn recipe_from(&self, origin: OriginId) -> Recipe {
+        match self.origins.get(origin) {
+            Origin::Unknown => unknown(),
+            Origin::File {
+                file,
+                reading,
+                gradients,
+            } => Recipe::opened(file.clone(), reading.clone())
+                .with_gradients(file, gradients.clone()),
+            Origin::Phantom { seed, .. } => Recipe::Phantom { seed: *seed },
+            Origin::Computed(made) => made.describe().recipe(self),
+            Origin::Edited { .. } => {
+                let base = self.recipe_from(self.origins.unedited(origin));
+                edited(self, base, &self.origins.steps(origin))
+            }
+            Origin::Moved { from, by, .. } => Recipe::Moved {
+                of: Box::new(self.recipe_from(*from)),
+                by: *by,
+            },
+            Origin::Reoriented { .. } => self.origins.source(origin).recipe(),
+        }
+    }
+}
+
+/// No command makes it.
+fn unknown() -> Recipe {
+    Recipe::NoCommand {
+        region: String::new(),
+    }
+}
+
+impl Describe for FoundMask {
+    fn inputs(&self) -> Vec<OriginId> {
+        Vec::new()
+    }
+
+    fn recipe(&self, _: &Document) -> Recipe {
+        Recipe::BrainMask(self.scan.clone())
+    }
+}
+
+impl Describe for MapOfFit {
+    fn inputs(&self) -> Vec<OriginId> {
+        Vec::new()
+    }
+
+    fn recipe(&self, _: &Document) -> Recipe {
+        let (fit, map) = (self.fit.clone(), self.map);
+        Recipe::Fit { fit, map }
+    }
+}
+
+impl Describe for Made {
+    fn inputs(&self) -> Vec<OriginId> {
+        Vec::new()
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        recipe(document, self)
+    }
+}
+
+impl Describe for DensityMap {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.of.origin]
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        Recipe::Density {
+            of: Box::new(document.recipe_from(self.of.origin)),
+            template: self.template.clone(),
+            voxel_mm: match self.on {
+                On::Grid(_) => None,
+                On::Within(_, mm) | On::Around(mm) => Some(mm),
+            },
+            params: self.params.clone(),
+        }
+    }
+}
+
+impl Describe for Segmented {
+    fn inputs(&self) -> Vec<OriginId> {
+        let speeds = self.inputs.iter().filter_map(|i| Some(i.layer?.0.origin));
+        std::iter::once(self.image.origin).chain(speeds).collect()
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        segmented_recipe(document, self, None)
+    }
+}
+
+impl Describe for WeightFit {
+    fn inputs(&self) -> Vec<OriginId> {
+        let others = [Some(self.scan), self.mask, self.peaks];
+        let others = others.into_iter().flatten().map(|input| input.origin);
+        std::iter::once(self.tracks).chain(others).collect()
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        commit_recipe(document, self, 0.0)
+    }
+}
+
+impl Describe for MapOf {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.fit]
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        document.recipe_from(self.fit)
     }
 }
 
@@ -109,7 +222,7 @@ pub fn curves_recipe(fit: FitRecipe, regions: Vec<RegionSpec>, curves: Curves, c
 }
 
 /// How streamlines were made, and what was done to them.
-pub fn edited(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
+pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     if steps.is_empty() {
         return base;
     }
@@ -119,21 +232,21 @@ pub fn edited(document: &Document, base: Recipe, steps: &[Edit]) -> Recipe {
     };
     Recipe::Edited {
         of: Box::new(base),
-        steps: steps.iter().map(text).collect(),
+        steps: steps.iter().map(|step| text(step)).collect(),
     }
 }
 
 /// The file that an image is, with the command that makes it where it is a map of the fit. `None` where it is
 /// neither, or was moved.
-pub fn filed(layer: &Layer) -> Option<(PathBuf, Option<String>)> {
-    match (&layer.recipe, &layer.path) {
-        (Recipe::File(file), Some(_)) if layer.display.frame == 0 => Some((file.clone(), None)),
-        (recipe @ Recipe::Fit { map, .. }, None) => {
-            let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
-            Some((file, Some(recipe.command())))
-        }
-        _ => None,
+pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
+    let origin = document.origin(layer);
+    if let Some(map) = origin.fit_map() {
+        let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
+        return Some((file, Some(document.recipe(layer).command())));
     }
+    let plain = origin.is_plain_file() && layer.display.frame == 0;
+    let file = layer.path.clone().filter(|_| plain)?;
+    Some((file, None))
 }
 
 /// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
@@ -147,7 +260,7 @@ pub fn selection_options(document: &Document, sieve: &Sieve, rules: &Rules) -> O
         let Some(layer) = document.layer(id) else {
             continue;
         };
-        let (file, need) = filed(layer)?;
+        let (file, need) = filed(document, layer)?;
         needs.extend(need);
         let open = |end: Option<f32>, open: f32| end.unwrap_or(open);
         let low = open(limit.low, f32::NEG_INFINITY);
@@ -178,11 +291,18 @@ fn arguments(
     Some(Said { needs, options })
 }
 
-/// The file of a layer, or its name where there is none.
-fn file_of(document: &Document, layer: &Layer) -> Result<PathBuf, String> {
-    let here = !document.moved.contains_key(&layer.id);
-    let path = layer.path.clone().filter(|_| here);
-    path.ok_or_else(|| layer.name.clone())
+/// What weights of a layer's streamlines are fitted from.
+pub fn weight_fit(document: &Document, layer: LayerId, from: &FitOf) -> Option<WeightFit> {
+    document.layer(from.scan)?;
+    Some(WeightFit {
+        tracks: document.layer(layer)?.origin,
+        scan: document.input(from.scan),
+        mask: from.mask.map(|id| document.input(id)),
+        peaks: from.peaks.map(|id| document.input(id)),
+        times: from.times.clone(),
+        params: from.params.clone(),
+        shells: document.filter_shells(),
+    })
 }
 
 /// The recipe of weights. `least`: of the weights of those that are to be written as well; 0: none are.
@@ -192,40 +312,59 @@ pub fn weight_recipe(
     from: &FitOf,
     least: f32,
 ) -> Option<Recipe> {
-    let tracks = document.layer(layer)?;
-    let scan = document.layer(from.scan)?;
+    let fit = weight_fit(document, layer, from)?;
+    Some(commit_recipe(document, &fit, least))
+}
+
+fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
+    let origins = &document.origins;
+    let name = |input: Input| document.layer(input.layer).map(|l| l.name.clone());
     let mut unfiled = None;
-    let mut path = |id: Option<LayerId>| -> Option<PathBuf> {
-        let layer = document.layer(id?)?;
+    let mut path = |input: Option<Input>| -> Option<PathBuf> {
+        let input = input?;
         // The built-in head brings its own.
-        let own = matches!(layer.recipe, Recipe::Phantom { .. });
-        let masks = matches!(layer.content, Content::Mask(_));
-        if own && masks && layer.recipe == scan.recipe {
+        if is_own_mask(origins.get(input.origin), origins.get(fit.scan.origin)) {
             return None;
         }
-        file_of(document, layer)
-            .map_err(|name| unfiled.get_or_insert(name).clone())
-            .ok()
+        let path = origins.path_in_place(input.origin);
+        if path.is_none() {
+            unfiled = unfiled.take().or_else(|| name(input));
+        }
+        path.map(Path::to_owned)
     };
-    let (mask, peaks) = (path(from.mask), path(from.peaks));
-    let gradients = match &scan.content {
-        Content::Scan { gradients, .. } => gradients.is_some(),
+    let (mask, peaks) = (path(fit.mask), path(fit.peaks));
+    let head = match origins.base(fit.scan.origin) {
+        Origin::Phantom { part, .. } => *part == PhantomPart::Dwi,
         _ => false,
     };
-    if !gradients && scan.path.is_none() {
-        unfiled.get_or_insert(scan.name.clone());
+    if !head && origins.path(fit.scan.origin).is_none() {
+        unfiled = unfiled.or_else(|| name(fit.scan));
     }
-    Some(Recipe::Commit(Box::new(CommitRecipe {
-        of: Box::new(tracks.recipe.clone()),
-        scan: scan.source(),
+    Recipe::Commit(Box::new(CommitRecipe {
+        of: Box::new(document.recipe_from(fit.tracks)),
+        scan: origins.source(fit.scan.origin),
         mask,
         peaks,
-        times: from.times.clone(),
-        params: from.params.clone(),
-        shells: document.filter_shells(),
+        times: fit.times.clone(),
+        params: fit.params.clone(),
+        shells: fit.shells,
         least,
         unfiled,
-    })))
+    }))
+}
+
+/// Whether a layer is the mask that the built-in head has beside its scan.
+pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
+    match (mask, scan) {
+        (
+            Origin::Phantom {
+                seed,
+                part: PhantomPart::BrainMask,
+            },
+            Origin::Phantom { seed: of, .. },
+        ) => seed == of,
+        _ => false,
+    }
 }
 
 /// Files that a script names.
@@ -239,22 +378,21 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn image(&mut self, id: LayerId) -> PathBuf {
-        let layer = self.document.layer(id);
-        let name = layer.map_or_else(String::new, |l| l.name.clone());
-        let layer = layer.filter(|l| !self.document.moved.contains_key(&l.id));
-        let found = layer.and_then(|layer| match (&layer.path, &layer.recipe) {
-            (Some(path), _) => Some(path.clone()),
-            (None, Recipe::Phantom { seed } | Recipe::Scan(Source::Phantom { seed })) => {
-                let part = match layer.content {
-                    Content::Scan { .. } => ":dwi",
-                    _ => "",
+    fn image(&mut self, input: Input) -> PathBuf {
+        let origins = &self.document.origins;
+        let found = match origins.get(input.origin) {
+            Origin::Phantom { seed, part } => {
+                let part = match part {
+                    PhantomPart::Dwi => ":dwi",
+                    PhantomPart::T1 | PhantomPart::BrainMask => "",
                 };
                 Some(PathBuf::from(format!("phantom:{seed}{part}")))
             }
-            _ => None,
-        });
+            _ => origins.path_in_place(input.origin).map(Path::to_owned),
+        };
         found.unwrap_or_else(|| {
+            let layer = self.document.layer(input.layer);
+            let name = layer.map_or_else(String::new, |l| l.name.clone());
             self.unfiled.get_or_insert(name);
             PathBuf::new()
         })
@@ -263,9 +401,9 @@ impl Files<'_> {
     fn mask(&mut self, name: &str, mask: &Mask) -> PathBuf {
         let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
         let layer = self.document.layers.iter().find(same);
-        let there = layer.filter(|l| !self.document.moved.contains_key(&l.id));
-        if let Some(path) = there.and_then(|l| l.path.clone()) {
-            return path;
+        let there = layer.and_then(|l| self.document.origins.path_in_place(l.origin));
+        if let Some(path) = there {
+            return path.to_owned();
         }
         // Several changes of a run may name one.
         if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
@@ -288,7 +426,7 @@ impl Files<'_> {
             .each_ref()
             .map(|shapes| shapes.iter().map(|s| self.shape(s)).collect());
         ScriptInputs {
-            layer: inputs.layer.map(|(id, _)| self.image(id)),
+            layer: inputs.layer.map(|(input, _)| self.image(input)),
             layer_volume: inputs.layer.map_or(0, |(_, frame)| frame),
             grow_here,
             not_here,

@@ -1,6 +1,6 @@
 //! The state in machine-readable form: into pictures, traces and bug reports.
 
-use super::document::{Content, Layer};
+use super::document::{Content, Document, Layer};
 use super::session::Severity;
 use super::update::{filter_recipe, pathway_recipe, segment_recipe};
 use super::{Action, State, Task};
@@ -30,7 +30,7 @@ fn region(region: &Region) -> Value {
     })
 }
 
-fn layer(layer: &Layer) -> Value {
+fn layer(document: &Document, layer: &Layer) -> Value {
     let (kind, count) = match &layer.content {
         Content::Scan { dwi, .. } => ("scan", dwi.frames),
         Content::Image(volume) => ("image", volume.frames),
@@ -43,7 +43,7 @@ fn layer(layer: &Layer) -> Value {
         "count": count,
         "visible": layer.display.visible,
         "window": [layer.display.window.0, layer.display.window.1],
-        "command": layer.recipe.command(),
+        "command": document.recipe(layer).command(),
     })
 }
 
@@ -175,7 +175,7 @@ pub fn state(state: &State) -> Value {
     let errors = errors.filter(|m| m.severity == Severity::Error);
     json!({
         "document": document.name,
-        "layers": document.layers.iter().map(|l| layer(l)).collect::<Vec<_>>(),
+        "layers": document.layers.iter().map(|l| layer(document, l)).collect::<Vec<_>>(),
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,

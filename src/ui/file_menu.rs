@@ -76,7 +76,8 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     row(ui, item.key("Ctrl+Shift+S").enabled(open), Chosen::SaveAs);
     let item = Item::new("Copy methods paragraph").icon(icons::COPY);
     row(ui, item.enabled(open), Chosen::Methods);
-    if !state.document.made.is_empty() {
+    let mut layers = state.document.layers.iter();
+    if layers.any(|l| state.document.made(l.id).is_some()) {
         let all = state.document.store == Store::All;
         let other = if all { Store::Small } else { Store::All };
         let item = Item::new("Store streamlines above 64 MB too");

@@ -11,8 +11,7 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, Settings};
 use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,
-    Task,
+    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, State, Surfaced, Task,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -70,12 +69,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn sign(state: &State, layer: &Layer) -> Sign {
-    if let Some(made) = state.document.segmented.get(&layer.id) {
-        return Sign::Colour(made.colour);
+    if let Some(surface) = state.document.surfaces.get(&layer.id) {
+        return Sign::Colour(surface.colour);
     }
     Sign::Icon(match &layer.content {
         Content::Scan { .. } => icons::IMAGE,
-        Content::Image(_) if matches!(layer.recipe, Recipe::Fit { .. }) => icons::MAP,
+        Content::Image(_) if state.document.origin(layer).fit_map().is_some() => icons::MAP,
         Content::Image(_) => icons::IMAGE,
         Content::Mask(_) => icons::REGION,
         Content::Tractogram(_) => icons::PATH,
@@ -84,8 +83,8 @@ fn sign(state: &State, layer: &Layer) -> Sign {
 
 /// Volume of what was segmented, opacity, or how many there are.
 fn fact(state: &State, layer: &Layer) -> String {
-    let made = state.document.segmented.get(&layer.id);
-    if let Some(measures) = made.and_then(|made| made.measures) {
+    let surface = state.document.surfaces.get(&layer.id);
+    if let Some(measures) = surface.and_then(|surface| surface.measures) {
         return format::with_unit(&format::fixed(measures.volume_ml, 2), "ml");
     }
     match &layer.content {
@@ -202,7 +201,7 @@ fn row(
 ) -> Response {
     let selected = state.session.selected_layer == Some(layer.id);
     let mut name = format!("Layer {}", layer.name);
-    if state.document.segmented.contains_key(&layer.id) {
+    if state.document.surfaces.contains_key(&layer.id) {
         name = format!("{name}, {}", fact(state, layer));
     }
     let response = rows::list_row(ui, &name, layer.id, selected);

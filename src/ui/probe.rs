@@ -3,7 +3,7 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
-use crate::state::{Content, Layer, Method, Recipe, State, Task};
+use crate::state::{Content, Layer, Method, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -68,7 +68,8 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     let Some(tensors) = &state.document.tensors else {
         return found;
     };
-    let of_fit = matches!(&layer.recipe, Recipe::Fit { .. }) && layer.content.volume().is_some();
+    let of_fit =
+        state.document.origin(layer).fit_map().is_some() && layer.content.volume().is_some();
     let in_volume = tensors.fa.grid.nearest(at).is_some();
     if !of_fit || !in_volume || tensors.field.nearest(at).is_some() {
         return found;

@@ -6,6 +6,7 @@ mod commands;
 mod large;
 mod session;
 
+use crate::support::origins::edited;
 use crate::support::{Random, Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
@@ -168,7 +169,7 @@ fn by_image() {
         desk.act(BundleAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
-        let command = kept.recipe.command();
+        let command = desk.window.state.document.recipe(&kept).command();
         let words: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = words[..] else {
             panic!("{command}")
@@ -375,19 +376,13 @@ fn deletes() {
     desk.act(choose(&[0]));
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
-    let recipe = desk
-        .window
-        .state
-        .document
-        .layer(all)
-        .unwrap()
-        .recipe
-        .clone();
+    let document = &desk.window.state.document;
+    let recipe = document.recipe(document.layer(all).unwrap());
     assert!(recipe.no_command().unwrap().contains("chosen by hand"));
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     assert_eq!(desk.rows("all").len(), 20);
-    assert!(desk.window.state.document.edits.is_empty());
+    assert!(edited(&desk.window.state.document).is_empty());
     desk.window.act(Action::Redo);
     desk.window.act(Action::Redo);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
@@ -406,7 +401,7 @@ fn deletes() {
         .document
         .layer_named("all, selected")
         .unwrap();
-    let command = kept.recipe.command();
+    let command = desk.window.state.document.recipe(&kept).command();
     assert!(command.starts_with("arcuate select "), "{command}");
     assert!(
         command.contains("all.trx") && command.ends_with("--value weight=5.."),

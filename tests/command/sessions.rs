@@ -17,6 +17,7 @@ pub mod unsaved;
 mod unsaved_tasks;
 mod worker;
 
+use crate::support::origins::kept;
 use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
@@ -130,7 +131,7 @@ fn demo() {
     window.act(Action::SelectTask(Task::Track));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
     window.act(Action::KeepTracks);
-    assert!(window.state.document.made.len() == 1, "{}", window.said());
+    assert!(kept(&window.state.document).len() == 1, "{}", window.said());
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
     let again = Window::opened(&path);

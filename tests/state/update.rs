@@ -335,7 +335,7 @@ fn picture(state: &State) -> String {
                 Content::Mask(mask) => mask.id(),
                 Content::Tractogram(tractogram) => tractogram.id(),
             };
-            let (name, display, recipe) = (&l.name, &l.display, &l.recipe);
+            let (name, display, recipe) = (&l.name, &l.display, d.recipe(l));
             format!("{:?} {name} {content:?} {display:?} {recipe:?}", l.id)
         })
         .collect();

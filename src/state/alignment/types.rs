@@ -3,20 +3,11 @@
 use crate::data::Mask;
 use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, LayerId};
-use crate::state::{Document, Phase, Recipe, State};
+use crate::state::origin::Origin;
+use crate::state::{Document, Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// A layer as it was opened, and where it was moved.
-#[derive(Clone, Debug)]
-pub struct Moved {
-    pub original: Content,
-    pub recipe: Recipe,
-    /// From the world that the file says, mm.
-    pub by: DAffine3,
-    pub how: How,
-}
 
 /// What said where to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -54,11 +45,8 @@ impl Document {
     pub fn can_move(&self, id: LayerId) -> bool {
         self.layer(id).is_some_and(|layer| {
             let opened = matches!(
-                layer.recipe,
-                Recipe::File(_)
-                    | Recipe::FileAs { .. }
-                    | Recipe::Phantom { .. }
-                    | Recipe::Moved { .. }
+                self.origin(layer),
+                Origin::File { .. } | Origin::Phantom { .. } | Origin::Moved { .. }
             );
             opened && !matches!(layer.content, Content::Scan { .. })
         })
@@ -66,13 +54,13 @@ impl Document {
 
     /// Where a layer was moved, from where its file says.
     pub fn moved_by(&self, id: LayerId) -> DAffine3 {
-        self.moved.get(&id).map_or(DAffine3::IDENTITY, |m| m.by)
+        self.moved(id).map_or(DAffine3::IDENTITY, |moved| moved.by)
     }
 
     /// The content of a layer as it was opened.
     pub fn unmoved(&self, id: LayerId) -> Option<&Content> {
-        let moved = self.moved.get(&id).map(|m| &m.original);
-        moved.or_else(|| self.layer(id).map(|l| &l.content))
+        let layer = self.layer(id)?;
+        Some(layer.unmoved.as_ref().unwrap_or(&layer.content))
     }
 
     /// Moves a layer so far from where its file says; an error is a sentence.
@@ -83,13 +71,17 @@ impl Document {
             );
         };
         if by == DAffine3::IDENTITY {
-            if let Some(moved) = self.moved.remove(&id) {
-                let (original, recipe) = (moved.original.clone(), moved.recipe.clone());
-                self.edit_layer(id, |l| (l.content, l.recipe) = (original, recipe));
+            if let Some(moved) = self.moved(id) {
+                self.edit_layer(id, |l| {
+                    l.origin = moved.from;
+                    if let Some(content) = l.unmoved.take() {
+                        l.content = content;
+                    }
+                });
             }
             return Ok(());
         }
-        let original = self.unmoved(id).unwrap_or(&layer.content);
+        let original = layer.unmoved.as_ref().unwrap_or(&layer.content);
         let content = original
             .moved(by)
             .ok_or("The affine leaves no volume: choose another")?;
@@ -99,25 +91,16 @@ impl Document {
 
     /// Takes in what a layer is elsewhere.
     pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: How) {
-        let Some(layer) = self.layer(id) else {
+        let Some(origin) = self.layer(id).map(|l| l.origin) else {
             return;
         };
-        let (original, recipe) = match self.moved.get(&id) {
-            Some(moved) => (moved.original.clone(), moved.recipe.clone()),
-            None => (layer.content.clone(), layer.recipe.clone()),
-        };
-        let made = Recipe::Moved {
-            of: Box::new(recipe.clone()),
-            by,
-        };
-        self.edit_layer(id, |l| (l.content, l.recipe) = (content, made));
-        let moved = Moved {
-            original,
-            recipe,
-            by,
-            how,
-        };
-        self.moved.insert(id, Arc::new(moved));
+        let from = self.moved(id).map_or(origin, |moved| moved.from);
+        let origin = self.origins.add(Origin::Moved { from, by, how });
+        self.edit_layer(id, |l| {
+            let before = std::mem::replace(&mut l.content, content);
+            l.unmoved.get_or_insert(before);
+            l.origin = origin;
+        });
     }
 }
 
@@ -150,13 +133,13 @@ impl State {
 impl Document {
     /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that lies where its file says.
     pub fn moved_words(&self, id: LayerId) -> Option<String> {
-        let moved = self.moved.get(&id)?;
+        let moved = self.moved(id)?;
         let how = match moved.how {
             How::Hand => "by hand",
             How::File => "by a file",
             How::Alignment => "by alignment",
         };
-        let (low, high) = moved.original.bounds().unwrap_or_default();
+        let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
         let nudge = Nudge::of(moved.by, (low + high) * 0.5);
         let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.words());
         Some(format!("moved {how}: {so_far}"))

@@ -249,7 +249,7 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         return;
     }
     shift(state, layer, (read.by, How::File), Phase::Done, effects);
-    if state.document.moved.contains_key(&layer) {
+    if state.document.moved(layer).is_some() {
         "Moved as the file says".clone_into(&mut state.session.status);
     }
 }

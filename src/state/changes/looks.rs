@@ -8,7 +8,7 @@ use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::document::LineColouring;
 use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};
-use glam::{DAffine3, DVec3};
+use glam::DVec3;
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -206,9 +206,8 @@ pub(in crate::state) fn colour(rgb: [u8; 3]) -> String {
 /// Where a layer was moved, as the rows of its alignment have it.
 fn moved(document: &Document, layer: &Layer) -> Fields {
     let mut fields = Fields::default();
-    let moved = document.moved.get(&layer.id);
-    let by = moved.map_or(DAffine3::IDENTITY, |moved| moved.by);
-    let original = moved.map_or(&layer.content, |moved| &moved.original);
+    let by = document.moved_by(layer.id);
+    let original = layer.unmoved.as_ref().unwrap_or(&layer.content);
     let Some((low, high)) = original.bounds() else {
         return fields;
     };

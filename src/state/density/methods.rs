@@ -14,11 +14,13 @@ const TRACK_DENSITY: &str = "Calamante F, Tournier JD, Jackson GD, Connelly A (2
 pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
-        let (Some(map), Some(volume)) = (document.maps.get(&layer.id), layer.content.volume())
+        let (Some(map), Some(volume)) = (document.density_map(layer.id), layer.content.volume())
         else {
             continue;
         };
-        let of = document.layer(map.of).map(|l| format!(" \"{}\"", l.name));
+        let of = document
+            .layer(map.of.layer)
+            .map(|l| format!(" \"{}\"", l.name));
         let of = of.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(

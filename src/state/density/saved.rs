@@ -2,12 +2,20 @@
 
 use crate::data::{AffineSource, Grid};
 use crate::io::ToldAffine;
-use crate::solvers::density::On;
+use crate::solvers::density::{On, Params};
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid};
 use glam::DAffine3;
 use std::sync::Arc;
+
+/// What a map is computed from.
+pub struct Mapping {
+    pub of: LayerId,
+    pub by: DAffine3,
+    pub on: On,
+    pub params: Params,
+}
 
 /// Far above any image: a damaged session asks for no memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
@@ -19,7 +27,7 @@ pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
         On::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
-        of: map.of.0,
+        of: map.of.layer.0,
         moved: rows(map.by),
         grid,
         voxel_mm,
@@ -57,8 +65,8 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     }
 }
 
-/// An error is a sentence.
-pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
+/// What a map is of and on which voxels, as it is computed; an error is a sentence.
+pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
         (Some(grid), None) => On::Grid(grid),
@@ -68,7 +76,7 @@ pub fn read(saved: &SavedDensity) -> Result<DensityMap, String> {
             return Err("The session does not say on which voxels the map is".to_owned());
         }
     };
-    Ok(DensityMap {
+    Ok(Mapping {
         of: LayerId(saved.of),
         by: saved
             .moved

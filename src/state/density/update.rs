@@ -11,13 +11,13 @@ use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
 use crate::state::session::{Curves, Severity};
 use crate::state::track::kept;
 use crate::state::update::edit;
-use crate::state::{Document, Effect, Recipe, State, defaults};
+use crate::state::{Document, Effect, State, defaults};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How many streamlines were sent for those of a layer, where that is known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
-    let made = document.made.get(&layer)?;
+    let made = document.made(layer)?;
     match &made.curves {
         Curves::Streamlines(params) => match params.seeding {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
@@ -98,10 +98,9 @@ pub fn done(state: &mut State, mapped: Mapped) {
         return;
     };
     let params = &mapped.params;
-    let (grid, voxel_mm) = match &mapped.on {
-        On::Grid(grid) => (Some(grid), None),
-        On::Within(grid, mm) => (Some(grid), Some(*mm)),
-        On::Around(mm) => (None, Some(*mm)),
+    let grid = match &mapped.on {
+        On::Grid(grid) | On::Within(grid, _) => Some(grid),
+        On::Around(_) => None,
     };
     let own = match &source.content {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),
@@ -112,18 +111,13 @@ pub fn done(state: &mut State, mapped: Mapped) {
         (Some(grid), Some((basis, path))) if own.as_ref() != Some(grid) && basis == *grid => path,
         _ => None,
     };
-    let recipe = Recipe::Density {
-        of: Box::new(source.recipe.clone()),
-        template,
-        voxel_mm,
-        params: params.clone(),
-    };
     let (what, unit, unit_scale) = words(params);
     let volume = mapped.picture;
     let map = DensityMap {
-        of,
+        of: state.document.input(of),
         by: mapped.by,
         on: mapped.on,
+        template,
         params: params.clone(),
     };
     let display = display(&volume, params);
@@ -134,20 +128,14 @@ pub fn done(state: &mut State, mapped: Mapped) {
         let mut names =
             std::iter::once(what.to_owned()).chain((2..).map(|n| format!("{what} {n}")));
         let name = names.find(|name| !taken(name)).unwrap_or_default();
+        let origin = document.origins.add(map);
         let layer = Layer {
-            id,
-            name,
-            content: Content::Image(volume),
-            display,
-            recipe,
-            path: None,
             unit,
             unit_scale,
-            notes: Vec::new(),
+            ..Layer::new(id, name, Content::Image(volume), display, origin)
         };
         // Above the images, below the streamlines that it is of.
         document.layers.push(Arc::new(layer));
-        document.maps.insert(id, Arc::new(map));
     });
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;

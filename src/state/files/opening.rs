@@ -6,9 +6,10 @@ use crate::jobs::{Folder, Loaded, Request, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::counted;
 use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::origin::{Origin, PhantomPart};
 use crate::state::session::{Recent, RecentKind, Severity};
 use crate::state::update::edit;
-use crate::state::{Camera, Document, Effect, Recipe, State, defaults, tensors};
+use crate::state::{Camera, Document, Effect, State, defaults, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ const RECENT: usize = 8;
 struct New {
     name: String,
     content: Content,
-    recipe: Recipe,
+    origin: Origin,
     path: Option<PathBuf>,
     notes: Vec<String>,
 }
@@ -54,16 +55,16 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         dwi,
         gradients: Some(gradients),
     };
-    for (name, content) in [
-        ("dwi", scan),
-        ("T1", Content::Image(t1)),
-        ("Brain mask", Content::Mask(mask)),
+    for (name, part, content) in [
+        ("dwi", PhantomPart::Dwi, scan),
+        ("T1", PhantomPart::T1, Content::Image(t1)),
+        ("Brain mask", PhantomPart::BrainMask, Content::Mask(mask)),
     ] {
-        let is_mask = matches!(content, Content::Mask(_));
+        let is_mask = part == PhantomPart::BrainMask;
         let new = New {
             name: name.to_owned(),
             content,
-            recipe: Recipe::Phantom { seed },
+            origin: Origin::Phantom { seed, part },
             path: None,
             notes: Vec::new(),
         };
@@ -105,7 +106,7 @@ pub fn opened(
         Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
         Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
     };
-    let mut recipe = Recipe::opened(path.clone(), told);
+    let mut origin = Origin::opened(path.clone(), told);
     let mut b_range = None;
     let content = match loaded {
         Loaded::Scan {
@@ -117,7 +118,7 @@ pub fn opened(
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
             state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
-            recipe = recipe.with_gradients(&path, gradient_files);
+            origin = origin.with_gradients(gradient_files);
             Content::Scan { dwi, gradients }
         }
         Loaded::Image(volume) => Content::Image(volume),
@@ -127,7 +128,7 @@ pub fn opened(
     let new = New {
         name: name.clone(),
         content,
-        recipe,
+        origin,
         path: Some(path.clone()),
         notes: notes.iter().map(ToString::to_string).collect(),
     };
@@ -248,7 +249,8 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
     let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
     let mut passed_over = None;
     for layer in candidates.iter().filter(|l| meant(l)) {
-        let (Content::Mask(mask), Recipe::File(path)) = (&layer.content, &layer.recipe) else {
+        let plain = document.origin(layer).is_plain_file();
+        let (Content::Mask(mask), Some(path), true) = (&layer.content, &layer.path, plain) else {
             continue;
         };
         if document.can_be_fit_mask(layer) {
@@ -361,7 +363,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     let New {
         name,
         content,
-        recipe,
+        origin,
         path,
         mut notes,
     } = new;
@@ -397,8 +399,13 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     edit(state, "Open", false, |document| {
         let again = |l: &Arc<Layer>| {
             let scans = [&l.content, &content].map(|c| matches!(c, Content::Scan { .. }));
-            let file = matches!(l.recipe, Recipe::File(_) | Recipe::FileAs { .. });
-            let told = file && matches!(recipe, Recipe::FileAs { .. });
+            let reading = |origin: &Origin| match origin {
+                Origin::File {
+                    reading, gradients, ..
+                } => Some(!reading.is_nothing()).filter(|_| gradients.is_empty()),
+                _ => None,
+            };
+            let told = reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
             (scans == [true; 2] || told) && path.is_some() && l.path == path
         };
         let old = document.layers.iter().position(again);
@@ -416,7 +423,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         let layer = Layer {
             path,
             notes,
-            ..Layer::new(id, name, content, display, recipe)
+            ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));
         // Whichever was opened first: masks hide no image, unless somebody wants them to.

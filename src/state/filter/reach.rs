@@ -6,9 +6,10 @@ use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::{self, Params};
+use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::recipes::is_own_mask;
 use crate::state::streamlines::{Column, Limit, Sieve, Use, lines_of};
-use crate::state::{Recipe, State};
 use std::sync::Arc;
 
 /// A scan, what was measured, and its gradients.
@@ -35,7 +36,7 @@ impl Document {
                 gradients.is_some() && dwi.tensors.is_none() || self.density() && dwi.frames == 1
             }
             Content::Image(volume) => {
-                let own = self.weight_maps.contains_key(&layer.id);
+                let own = self.map_of(layer.id).is_some();
                 self.density() && volume.kind == VolumeKind::Scalar && volume.frames == 1 && !own
             }
             _ => false,
@@ -72,9 +73,9 @@ impl Document {
         let layer = chosen.filter(|l| mask(l)).or_else(|| {
             // The built-in head brings its own, in the command as well.
             let (scan, ..) = self.explained()?;
-            let own = |l: &&Arc<Layer>| mask(l) && l.recipe == scan.recipe;
-            let head = matches!(scan.recipe, Recipe::Phantom { .. });
-            self.layers.iter().filter(|_| head).find(own)
+            let of = self.origin(scan);
+            let own = |l: &&Arc<Layer>| mask(l) && is_own_mask(self.origin(l), of);
+            self.layers.iter().find(own)
         })?;
         match &layer.content {
             Content::Mask(mask) => Some((layer, mask)),
@@ -133,7 +134,7 @@ impl Document {
     /// The layer of a map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
-            let made = self.weight_maps.get(&l.id);
+            let made = self.map_of(l.id);
             made.is_some_and(|m| m.of == of && m.map == *map)
         };
         self.layers.iter().find(is)

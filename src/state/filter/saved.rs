@@ -8,11 +8,11 @@ use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
-use crate::state::recipes::weight_recipe;
+use crate::state::recipes::weight_fit;
 use crate::state::regions::saved::{Lacking, LackingWeights, leave_out};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    Origin, SavedDocument, SavedLayer, SavedWeightMap, SavedWeights,
+    SavedDocument, SavedLayer, SavedOrigin, SavedWeightMap, SavedWeights,
 };
 use crate::state::streamlines::lines_of;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ pub(in crate::state) fn make(
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
     match &layer.from {
-        Origin::Weights(from) => Some(map(document, read, layer, from)),
+        SavedOrigin::Weights(from) => Some(map(document, read, layer, from)),
         _ => None,
     }
 }
@@ -179,11 +179,12 @@ fn map(
     }
     let from = document.weighed.get(&of).map(|w| w.from.clone());
     let from = from.ok_or("its streamlines are not there")?;
-    let recipe = weight_recipe(document, of, &from, 0.0).ok_or("its scan is not there")?;
+    let fit = weight_fit(document, of, &from).ok_or("its scan is not there")?;
+    let fit = document.origins.add(fit);
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());
     let id = LayerId(layer.id);
     let map = saved.map.clone();
-    document.weight_maps.insert(id, MapOf { of, map });
-    Ok(Layer::new(id, name, content, display, recipe))
+    let origin = document.origins.add(MapOf { of, map, fit });
+    Ok(Layer::new(id, name, content, display, origin))
 }

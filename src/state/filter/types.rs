@@ -14,6 +14,7 @@ use crate::solvers::commit::solver::Ended;
 use crate::solvers::tensor_fit;
 use crate::state::Phase;
 use crate::state::document::LayerId;
+use crate::state::origin::{Input, OriginId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -168,10 +169,25 @@ keyed!(WeightMap, suffix {
 });
 
 /// A map, and of which layer's streamlines.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MapOf {
     pub of: LayerId,
     pub map: WeightMap,
+    /// The fit of the weights.
+    pub fit: OriginId,
+}
+
+/// All that weights of streamlines were fitted from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WeightFit {
+    pub tracks: OriginId,
+    pub scan: Input,
+    pub mask: Option<Input>,
+    pub peaks: Option<Input>,
+    pub times: Times,
+    pub params: Params,
+    /// Shells of the scan, on which defaults depend.
+    pub shells: usize,
 }
 
 /// What a fit was of, by layers.

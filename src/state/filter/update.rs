@@ -126,12 +126,13 @@ fn show_map(state: &mut State, map: Option<&WeightMap>) {
     };
     let of = layer.id;
     edit(state, "Show a map", false, |d| {
-        let maps: Vec<(LayerId, bool)> = d
-            .weight_maps
+        let maps = d
+            .layers
             .iter()
-            .filter(|(_, m)| m.of == of)
-            .map(|(id, m)| (*id, Some(&m.map) == map))
-            .collect();
+            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+        let maps = maps.filter(|(_, m)| m.of == of);
+        let maps = maps.map(|(id, m)| (id, Some(&m.map) == map));
+        let maps: Vec<(LayerId, bool)> = maps.collect();
         for (id, shown) in maps {
             d.edit_layer(id, |l| l.display.visible = shown);
         }

@@ -2,7 +2,7 @@
 
 use crate::data::words::agreed;
 use crate::data::words::counted;
-use crate::solvers::level_set::{Mode, Params, What};
+use crate::solvers::level_set::{Measures, Mode, Params, What};
 use crate::state::methods::{Citations, at};
 use crate::state::segment::{Segmented, Start};
 use crate::state::{State, Task};
@@ -22,21 +22,33 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     let document = &state.document;
     let mut text = String::new();
     for layer in &document.layers {
-        if let Some(made) = document.segmented.get(&layer.id) {
-            text += &one(state, &format!("\"{}\"", layer.name), made, citations);
+        if let Some(made) = document.segmented(layer.id) {
+            let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
+            let name = format!("\"{}\"", layer.name);
+            text += &one(state, &name, made, measures, citations);
         }
     }
     let live = state
         .resting_surface()
         .filter(|_| state.view.task == Task::Segment);
-    if let Some(made) = live.and_then(|_| crate::state::update::segmented_now(state)) {
-        text += &one(state, "The surface", &made, citations);
+    let live = live.and_then(|(live, _)| {
+        let measures = live.figures.as_ref().map(|f| f.measures);
+        Some((crate::state::update::segmented_now(state)?, measures))
+    });
+    if let Some((made, measures)) = live {
+        text += &one(state, "The surface", &made, measures, citations);
     }
     text
 }
 
-fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -> String {
-    let image = state.document.layer(made.image);
+fn one(
+    state: &State,
+    name: &str,
+    made: &Segmented,
+    measures: Option<Measures>,
+    citations: &mut Citations,
+) -> String {
+    let image = state.document.layer(made.image.layer);
     let image = image.map_or_else(|| "an image".to_owned(), |l| format!("\"{}\"", l.name));
     let script = &made.script;
     let begun = match &made.start {
@@ -111,7 +123,7 @@ fn one(state: &State, name: &str, made: &Segmented, citations: &mut Citations) -
         );
     }
     text += ".";
-    if let Some(measures) = made.measures {
+    if let Some(measures) = measures {
         let _ = write!(
             text,
             " It holds {:.2} ml within {:.1} cm².",

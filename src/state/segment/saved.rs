@@ -7,13 +7,13 @@ use crate::jobs::session::ReadSession;
 use crate::jobs::{Beside, Hand, Resume};
 use crate::solvers::level_set::Script;
 use crate::state::Document;
+use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Content, Layer, LayerId};
-use crate::state::recipes::segmented_recipe;
 use crate::state::regions::saved::{Lacking, Painted, leave_out, region};
-use crate::state::segment::{Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    Origin, SavedDocument, SavedInputs, SavedLayer, SavedRegion, SavedRun, SavedSegment,
+    SavedDocument, SavedInputs, SavedLayer, SavedOrigin, SavedRegion, SavedRun, SavedSegment,
     SavedSegmentation, SavedStart,
 };
 use std::sync::Arc;
@@ -44,11 +44,12 @@ impl Lists<'_> {
         &mut self,
         document: &Document,
         made: &Segmented,
+        surface: Option<&KeptSurface>,
         mask: &Mask,
     ) -> SavedSegment {
         let inputs = made.inputs.iter();
         let mut inputs = inputs.map(|i| {
-            let layer = i.layer.map(|(id, frame)| (id.0, frame));
+            let layer = i.layer.map(|(input, frame)| (input.layer.0, frame));
             self.inputs(document, layer, &i.painted)
         });
         let none = SavedInputs {
@@ -58,7 +59,7 @@ impl Lists<'_> {
         let first = inputs.next().unwrap_or(none);
         let later = inputs.collect();
         SavedSegment {
-            image: made.image.0,
+            image: made.image.layer.0,
             frame: made.frame,
             start: self.start(&made.start),
             spheres: made.spheres.clone(),
@@ -66,8 +67,8 @@ impl Lists<'_> {
             later,
             script: made.script.clone(),
             mask: self.mask(mask),
-            colour: made.colour,
-            measures: made.measures,
+            colour: surface.map_or(CATEGORIES[0], |s| s.colour),
+            measures: surface.and_then(|s| s.measures),
         }
     }
 
@@ -258,29 +259,33 @@ fn one(
     document: &Document,
     read: &ReadSession,
     saved: &SavedSegment,
-) -> Result<(Mask, Segmented), String> {
+) -> Result<(Mask, Segmented, KeptSurface), String> {
     let mask = read.masks.get(saved.mask).and_then(|m| m.as_ref().ok());
     let mask = mask.ok_or("its mask is damaged")?.clone();
     sound(&saved.script, 1 + saved.later.len())?;
     let inputs = std::iter::once(&saved.inputs).chain(&saved.later);
     let inputs = inputs.map(|inputs| {
         Ok(SpeedInputs {
-            layer: inputs.layer.map(|(id, frame)| (LayerId(id), frame)),
+            layer: inputs
+                .layer
+                .map(|(id, frame)| (document.input(LayerId(id)), frame)),
             painted: painted(document, read, inputs)?,
         })
     });
     let made = Segmented {
-        image: LayerId(saved.image),
+        image: document.input(LayerId(saved.image)),
         frame: saved.frame,
         start: start(read, &saved.start)?,
         spheres: saved.spheres.clone(),
         inputs: inputs.collect::<Result<_, String>>()?,
         script: saved.script.clone(),
+    };
+    let surface = KeptSurface {
         phi: None,
         colour: saved.colour,
         measures: saved.measures,
     };
-    Ok((mask, made))
+    Ok((mask, made, surface))
 }
 
 /// The layer, of which the document then knows how it was segmented.
@@ -290,12 +295,12 @@ fn restored(
     layer: &SavedLayer,
     from: &SavedSegment,
 ) -> Result<Layer, String> {
-    let (mask, made) = one(document, read, from)?;
-    let (id, made) = (LayerId(layer.id), Arc::new(made));
-    let recipe = segmented_recipe(document, &made, None);
-    document.segmented.insert(id, made);
+    let (mask, made, surface) = one(document, read, from)?;
+    let id = LayerId(layer.id);
+    let origin = document.origins.add(made);
+    document.surfaces.insert(id, Arc::new(surface));
     let (name, display) = (layer.name.clone(), layer.display.clone());
-    Ok(Layer::new(id, name, Content::Mask(mask), display, recipe))
+    Ok(Layer::new(id, name, Content::Mask(mask), display, origin))
 }
 
 /// Masks that were segmented.
@@ -305,7 +310,7 @@ pub(in crate::state) fn make(
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
     match &layer.from {
-        Origin::Segmented(from) => Some(restored(document, read, layer, from)),
+        SavedOrigin::Segmented(from) => Some(restored(document, read, layer, from)),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WeightMap;
+use crate::state::origin::Input;
 use crate::state::sampling::Sample;
 use crate::state::{Camera, Phase, State, Task};
 use glam::DVec3;
@@ -83,6 +84,21 @@ pub enum Start {
     },
 }
 
+impl PartialEq for Start {
+    /// Masks are one where their data are.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Spheres, Self::Spheres) => true,
+            (Self::Mask(name, a), Self::Mask(other, b)) => (name, a.id()) == (other, b.id()),
+            (Self::Values { low, high }, Self::Values { low: l, high: h }) => (low, high) == (l, h),
+            (Self::Filled { at, within }, Self::Filled { at: a, within: w }) => {
+                (at, within) == (a, w)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Start {
     pub fn name(&self) -> &str {
         match self {
@@ -122,18 +138,18 @@ impl Segmentation {
 }
 
 /// What gave a surface speeds beside its image.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct SpeedInputs {
     /// Which volume of it.
-    pub layer: Option<(LayerId, usize)>,
+    pub layer: Option<(Input, usize)>,
     /// Where to grow, where not to.
     pub painted: [Vec<Arc<Shape>>; 2],
 }
 
 /// How a mask was segmented.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Segmented {
-    pub image: LayerId,
+    pub image: Input,
     pub frame: usize,
     pub start: Start,
     /// Of the start.
@@ -141,6 +157,11 @@ pub struct Segmented {
     /// By the numbers of the script.
     pub inputs: Vec<SpeedInputs>,
     pub script: Script,
+}
+
+/// The surface of a mask that was segmented.
+#[derive(Clone, Debug)]
+pub struct KeptSurface {
     /// φ around its surface; of a session that was opened the mask stands for it.
     pub phi: Option<Volume>,
     /// sRGB.
@@ -337,7 +358,7 @@ impl Document {
         let opened = || layers().filter(|l| matches!(l.content, Content::Image(_)));
         let own = || {
             opened().find_map(|l| {
-                let fit = matches!(l.recipe, crate::state::Recipe::Fit { .. });
+                let fit = self.origin(l).fit_map().is_some();
                 of(l).filter(|_| !fit)
             })
         };
@@ -350,7 +371,7 @@ impl Document {
 
     /// Whether a layer says how far a fit is off; files of other programs by their names.
     fn is_error(&self, layer: &Layer) -> bool {
-        let map = self.weight_maps.get(&layer.id).map(|of| &of.map);
+        let map = self.map_of(layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
@@ -378,7 +399,7 @@ impl Document {
     pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
         let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
         let layer = self.layers.iter().find(same)?;
-        self.segmented.get(&layer.id)
+        self.segmented(layer.id)
     }
 }
 
@@ -466,7 +487,7 @@ impl State {
         use SegmentFile::{Labels, Script, Structures, Surface};
         let rests = self.resting_surface().is_some();
         let own = [Labels, Surface, Script].into_iter().filter(|_| rests);
-        let kept = !self.document.segmented.is_empty();
+        let kept = !self.document.surfaces.is_empty();
         own.chain(kept.then_some(Structures)).collect()
     }
 

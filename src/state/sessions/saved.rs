@@ -1,7 +1,7 @@
 //! The document in a session file: what is written for each thing a user has, and nothing that can be
 //! opened or computed again.
 //!
-//! Each kind of thing has one place here: a kind of layer is a variant of [`Origin`], a kind of region
+//! Each kind of thing has one place here: a kind of layer is a variant of [`SavedOrigin`], a kind of region
 //! one of [`SavedShape`], a parameter a field of what it belongs to. Fields that come later get
 //! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
 //! what is new, the format's version goes up.
@@ -22,7 +22,7 @@ pub use crate::state::snapshots::saved::{
 };
 
 use crate::data::turn::Turn;
-use crate::data::{Role, TensorLayout, keyed};
+use crate::data::{Role, TensorLayout};
 use crate::io::Space;
 use crate::jobs::Leaked;
 use crate::jobs::session::{Change, Entry, ReadSession, Store};
@@ -35,6 +35,7 @@ use crate::solvers::{density, pathway};
 use crate::state::alignment::How;
 use crate::state::document::{Display, Document, Method};
 use crate::state::filter::{Figures, Filtering, FitOf, Lesion, WeightMap};
+use crate::state::origin::PhantomPart;
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::Settings;
@@ -128,7 +129,7 @@ pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
-    pub from: Origin,
+    pub from: SavedOrigin,
     /// Axes of a scan's gradients that were exchanged or flipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
@@ -168,23 +169,9 @@ pub struct SavedRules {
     pub at_most: Option<(usize, u64)>,
 }
 
-/// A layer of the built-in head.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HeadPart {
-    Dwi,
-    T1,
-    BrainMask,
-}
-
-keyed!(HeadPart, serde {
-    Dwi = "dwi",
-    T1 = "T1",
-    BrainMask = "Brain mask",
-});
-
 /// Where a layer comes from.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Origin {
+pub enum SavedOrigin {
     /// A file, and gradient files that do not lie beside it.
     File {
         file: usize,
@@ -193,7 +180,7 @@ pub enum Origin {
         told: SavedTold,
     },
     /// The built-in head.
-    Head { seed: u64, part: HeadPart },
+    Head { seed: u64, part: PhantomPart },
     /// The fit makes it again.
     Made { map: FitMap },
     /// Streamlines or rays that were kept.
@@ -483,7 +470,7 @@ impl Absent {
     /// Where its file was, if it is of one.
     pub fn file(&self) -> Option<&std::path::Path> {
         match &self.layer.from {
-            Origin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
+            SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
             _ => None,
         }
     }
@@ -491,7 +478,7 @@ impl Absent {
     /// Whether it can be made again.
     pub fn kept(&self) -> Option<&SavedCurves> {
         match &self.layer.from {
-            Origin::Kept(curves) => Some(&**curves),
+            SavedOrigin::Kept(curves) => Some(&**curves),
             _ => None,
         }
     }

@@ -9,12 +9,12 @@ use crate::compute::memory;
 use crate::data::{DataId, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::Store;
+use crate::state::State;
 use crate::state::core::words::{THIN, counted, fixed, some_of, with_unit};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
 use crate::state::sessions::unsaved::base::Parameters;
-use crate::state::{Recipe, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,10 +153,7 @@ fn data(content: &Content) -> DataId {
 
 /// Scans whose gradient axes were exchanged or flipped.
 fn turned(document: &Document) -> usize {
-    let turned = |l: &&Arc<Layer>| match &l.recipe {
-        Recipe::Scan(source) => source.untouched().1.is_some(),
-        _ => false,
-    };
+    let turned = |l: &&Arc<Layer>| document.origins.turn(l.origin).is_some();
     document.layers.iter().filter(turned).count()
 }
 
@@ -166,13 +163,9 @@ fn absent(document: &Document) -> usize {
 
 fn same_start(a: &Start, b: &Start) -> bool {
     match (a, b) {
-        (Start::Spheres, Start::Spheres) => true,
+        // Whatever it is called.
         (Start::Mask(_, a), Start::Mask(_, b)) => a.id() == b.id(),
-        (Start::Values { low, high }, Start::Values { low: l, high: h }) => (low, high) == (l, h),
-        (Start::Filled { at, within }, Start::Filled { at: a, within: w }) => {
-            (at, within) == (a, w)
-        }
-        _ => false,
+        (a, b) => a == b,
     }
 }
 
@@ -187,38 +180,31 @@ impl Document {
         self.without_weights(layer.id, data(&layer.content))
     }
 
-    /// The recipe of a layer before it was moved and edited.
-    fn origin<'a>(&'a self, layer: &'a Layer) -> &'a Recipe {
-        let moved = self.moved.get(&layer.id);
-        moved.map_or(&layer.recipe, |m| &m.recipe).base()
-    }
-
     /// Whether a layer is a file as it is there, or is made again whenever the file is opened.
     fn is_in_a_file(&self, layer: &Layer) -> bool {
         let again = || {
             let from = self.origin(layer);
-            let fitted = matches!(from, Recipe::Fit { .. } | Recipe::BrainMask(_));
-            (fitted || matches!(from, Recipe::Phantom { .. })) && !self.made.contains_key(&layer.id)
+            from.fit_map().is_some() || from.is_found_mask() || from.is_phantom()
         };
         (layer.path.is_some() || again())
-            && !self.edits.contains_key(&layer.id)
-            && !self.moved.contains_key(&layer.id)
+            && !self.is_edited(layer.id)
+            && self.moved(layer.id).is_none()
     }
 
     /// Whether a session can hold a layer: what streamlines were made from may be gone.
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
             || layer.path.is_some()
-            || self.made.contains_key(&layer.id)
+            || self.made(layer.id).is_some()
             || self.unread.contains_key(&layer.id)
     }
 
     /// A layer that is in memory only, in words: `Whole brain: 231 004 streamlines, 412 MB`.
     fn in_memory(&self, layer: &Layer) -> String {
         let name = &layer.name;
-        let changed = match self.edits.contains_key(&layer.id) {
+        let changed = match self.is_edited(layer.id) {
             true => ", edited here",
-            false if self.moved.contains_key(&layer.id) => ", moved here",
+            false if self.moved(layer.id).is_some() => ", moved here",
             false => "",
         };
         let size = match &layer.content {
@@ -344,8 +330,8 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made = document.made.contains_key(&layer.id)
-                    || document.unread.contains_key(&layer.id);
+                let made =
+                    document.made(layer.id).is_some() || document.unread.contains_key(&layer.id);
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
                     add(of(&layer.name), tractogram);
                 }

@@ -12,13 +12,14 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Layer, LayerId};
 use crate::state::files::opening;
+use crate::state::origin::Origin;
 use crate::state::session::{Message, RecentKind, Severity, Topic};
-use crate::state::sessions::saved::{self, Origin, SavedLayer};
+use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Leaving, Opening, SessionAction};
 use crate::state::streamlines::Working;
 use crate::state::update::edit;
-use crate::state::{Document, Effect, Recipe, State, View, tensors};
+use crate::state::{Document, Effect, State, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -562,19 +563,18 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
 
 /// Puts the layers that the fit has brought where the session had them, and shows them as it did.
 pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
-    let map_of = |recipe: &Recipe| match recipe {
-        Recipe::Fit { map, .. } => Some(*map),
-        Recipe::BrainMask(_) => Some(FitMap::Mask),
-        _ => None,
+    let map_of = |origin: &Origin| match origin.is_found_mask() {
+        true => Some(FitMap::Mask),
+        false => origin.fit_map(),
     };
     let was = |map: FitMap| {
-        let same = |l: &&SavedLayer| matches!(&l.from, Origin::Made { map: m } if *m == map);
+        let same = |l: &&SavedLayer| matches!(&l.from, SavedOrigin::Made { map: m } if *m == map);
         saved.iter().find(same)
     };
     let here: Vec<(LayerId, FitMap)> = document
         .layers
         .iter()
-        .filter_map(|l| Some((l.id, map_of(&l.recipe)?)))
+        .filter_map(|l| Some((l.id, map_of(document.origin(l))?)))
         .collect();
     for (id, map) in here {
         match was(map) {

@@ -8,7 +8,9 @@ use crate::state::document::{Content as DocumentContent, Layer, LayerId};
 use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
-use crate::state::sessions::saved::{Content, Origin, SavedDocument, SavedLayer, SavedSnapshot};
+use crate::state::sessions::saved::{
+    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot,
+};
 use crate::state::snapshots::Snapshot;
 use crate::state::{Document, State};
 use std::sync::Arc;
@@ -39,10 +41,10 @@ fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLaye
     let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
     alike
         && match &a.from {
-            Origin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
+            SavedOrigin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
                 // A map has none.
                 (Some(x), Some(y)) => {
-                    !matches!(x.from, Origin::Density(_)) && same(of, x, other, y)
+                    !matches!(x.from, SavedOrigin::Density(_)) && same(of, x, other, y)
                 }
                 _ => false,
             },
@@ -187,10 +189,9 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     }
     let id = LayerId(document.fresh_id());
     let content = DocumentContent::Tractogram(live.output.kept.clone());
-    let recipe = live.recipe.clone();
-    let layer = Layer::new(id, "Live".to_owned(), content, display, recipe);
+    let origin = document.origins.add(made);
+    let layer = Layer::new(id, "Live".to_owned(), content, display, origin);
     document.layers.push(Arc::new(layer));
-    document.made.insert(id, Arc::new(made));
     (document, Some(id))
 }
 
@@ -217,7 +218,7 @@ pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, Strin
     let documents = documents(content).skip(1);
     let own = documents.flat_map(|(number, document)| {
         let layers = document.layers.iter();
-        let kept = layers.filter(|l| matches!(l.from, Origin::Kept(_)));
+        let kept = layers.filter(|l| matches!(l.from, SavedOrigin::Kept(_)));
         let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
         own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
     });

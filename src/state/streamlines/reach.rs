@@ -2,10 +2,10 @@
 
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::State;
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::streamlines::{ByPtr, Chosen, Column, Origin, Sifted};
-use crate::state::{Recipe, State};
 use std::sync::Arc;
 
 /// A layer's streamlines.
@@ -146,8 +146,7 @@ impl State {
 
     /// The layer of the tensors' FA.
     pub fn fa_layer(&self) -> Option<LayerId> {
-        let is =
-            |l: &&Arc<Layer>| matches!(&l.recipe, Recipe::Fit { map, .. } if *map == FitMap::Fa);
+        let is = |l: &&Arc<Layer>| self.document.origin(l).fit_map() == Some(FitMap::Fa);
         self.document.layers.iter().find(is).map(|l| l.id)
     }
 

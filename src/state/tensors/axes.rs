@@ -54,11 +54,9 @@ pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
     if turn == Turn::NONE {
         return;
     }
-    let source = layer.source();
-    let (of, before) = source.untouched();
+    let before = state.document.origins.turn(layer.origin);
     let whole = turn.after(before.unwrap_or(Turn::NONE));
     let whole = Some(whole).filter(|t| *t != Turn::NONE);
-    let recipe = of.clone().with_turn(whole).recipe();
     // The same image as another scan: what was made of the old one is not of this.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {
@@ -66,9 +64,10 @@ pub fn turn(state: &mut State, turn: Turn, effects: &mut Vec<Effect>) {
         dwi: image,
     };
     edit(state, "Gradient axes", false, |document| {
+        let origin = document.origins.reoriented(layer.origin, whole);
         document.edit_layer(layer.id, |l| {
             l.content = content;
-            l.recipe = recipe;
+            l.origin = origin;
         });
     });
     state.session.axes = None;

@@ -3,9 +3,10 @@
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check;
 use crate::state::document::{Content, LayerId};
+use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::update::edit;
-use crate::state::{Effect, Recipe, State, Told, tensors};
+use crate::state::{Effect, State, Told, tensors};
 use std::sync::Arc;
 
 /// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
@@ -57,23 +58,24 @@ pub fn read(
     if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
         return;
     }
-    let told = match &found.recipe {
-        Recipe::FileAs { told, .. } => told.clone(),
+    let told = match state.document.origin(&found) {
+        Origin::File { reading, .. } => reading.clone(),
         _ => Told::default(),
     };
     let told = Told {
         tensors: layout,
         ..told
     };
-    let recipe = Recipe::opened(path.clone(), told);
+    let origin = Origin::opened(path.clone(), told);
     let content = Content::Scan {
         dwi: dwi.with_tensors(layout),
         gradients: gradients.clone(),
     };
     edit(state, "Tensor order", false, |document| {
+        let origin = document.origins.add(origin);
         document.edit_layer(layer, |l| {
             l.content = content;
-            l.recipe = recipe;
+            l.origin = origin;
         });
     });
     tensors::update::fit(state, effects);

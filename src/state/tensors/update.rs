@@ -8,6 +8,7 @@ use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
+use crate::state::origin::{FoundMask, MapOfFit, Origin};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
@@ -166,7 +167,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
 /// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
 /// get the ids from `ids` on. `first`: nothing says yet how they are shown.
 fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
-    let Some(source) = document.scan().map(|l| l.source()) else {
+    let Some(source) = document.scan().map(|l| document.source(l)) else {
         return;
     };
     let Fitted {
@@ -182,15 +183,15 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask: document.chosen_mask().and_then(|(l, _)| l.path.clone()),
         params: key.params.clone(),
     };
-    let map = |map: FitMap| Recipe::Fit {
+    let map = |map: FitMap| MapOfFit {
         fit: recipe.clone(),
         map,
     };
     let shown_as = |name: FitMap, volume: &Volume| {
-        let recipe = map(name);
+        let map = Some(name);
         Display {
-            brightness: defaults::brightness(&recipe),
-            ..defaults::image_display(defaults::window(volume, 0, &recipe))
+            brightness: defaults::brightness(map),
+            ..defaults::image_display(defaults::window(volume, 0, map))
         }
     };
     let hidden = |display: Display| Display {
@@ -203,7 +204,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         next_id: ids,
     };
     let found = key.mask.is_none();
-    let brain = Recipe::BrainMask(source);
+    let brain = FoundMask { scan: source };
     let content = || Content::Mask(mask.clone());
     put.layer(found, "Brain mask", content, defaults::mask_display, brain);
     for (of, name, volume) in [
@@ -222,25 +223,28 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         colour_map: ColourMap::Mask,
         ..defaults::mask_display()
     };
-    let recipe = map(FitMap::Repaired);
-    put.layer(repaired > 0, REPAIRED, content, display, recipe);
+    let marked = map(FitMap::Repaired);
+    put.layer(repaired > 0, REPAIRED, content, display, marked);
     let content = || Content::Image(maps.fa.clone());
     let display = || hidden(shown_as(FitMap::Fa, &maps.fa));
     put.layer(true, "FA", content, display, map(FitMap::Fa));
     let content = || Content::Image(maps.dec.clone());
     let display = || shown_as(FitMap::Dec, &maps.dec);
     put.layer(true, "DEC", content, display, map(FitMap::Dec));
+    let here = document.layers.iter();
+    let of_fit = here.filter_map(|l| Some((l.id, document.origin(l).fit_map()?)));
+    let of_fit: Vec<(LayerId, FitMap)> = of_fit.collect();
     if repaired == 0 {
         document
             .layers
-            .retain(|l| !(l.name == REPAIRED && l.recipe.is_map(FitMap::Repaired)));
+            .retain(|l| !(l.name == REPAIRED && of_fit.contains(&(l.id, FitMap::Repaired))));
     }
     if first {
         // The picture a user expects first: colour by direction, on black.
         for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
             document.edit_layer(layer, |l| {
                 if l.content.volume().is_some() {
-                    l.display.visible = l.recipe.is_map(FitMap::Dec);
+                    l.display.visible = of_fit.contains(&(l.id, FitMap::Dec));
                 }
             });
         }
@@ -252,7 +256,10 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask: mask.clone(),
         mask_found: *mask_found,
         key: key.clone(),
-        recipe: map(FitMap::Tensor),
+        recipe: Recipe::Fit {
+            fit: recipe.clone(),
+            map: FitMap::Tensor,
+        },
         fitted: mask.count().saturating_sub(fit.unfitted),
         repaired,
         unfitted: fit.unfitted,
@@ -276,35 +283,32 @@ impl Put<'_> {
         name: &str,
         content: impl FnOnce() -> Content,
         display: impl FnOnce() -> Display,
-        recipe: Recipe,
+        made: impl Into<Origin>,
     ) {
         let id = LayerId(self.next_id);
         self.next_id += 1;
         if !wanted {
             return;
         }
+        let document = &mut *self.document;
+        let made = made.into();
+        let diffusivity = made.fit_map().is_some_and(FitMap::is_diffusivity);
+        let origin = document.origins.add(made);
         let made_here = |l: &Layer| {
-            l.name == name && matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_))
+            let from = document.origins.get(l.origin);
+            l.name == name && (from.fit_map().is_some() || from.is_found_mask())
         };
-        let layers = &mut self.document.layers;
-        if let Some(layer) = layers.iter_mut().find(|l| made_here(l)) {
+        if let Some(layer) = document.layers.iter_mut().find(|l| made_here(l)) {
             let layer = Arc::make_mut(layer);
             layer.content = content();
-            layer.recipe = recipe;
+            layer.origin = origin;
             return;
         }
-        let diffusivity = matches!(&recipe, Recipe::Fit { map, .. } if map.is_diffusivity());
         let layer = Layer {
-            id,
-            name: name.to_owned(),
-            content: content(),
-            display: display(),
-            recipe,
-            path: None,
             unit: if diffusivity { "×10⁻³ mm²/s" } else { "" },
             unit_scale: if diffusivity { 1e3 } else { 1.0 },
-            notes: Vec::new(),
+            ..Layer::new(id, name.to_owned(), content(), display(), origin)
         };
-        layers.push(Arc::new(layer));
+        document.layers.push(Arc::new(layer));
     }
 }

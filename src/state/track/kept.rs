@@ -7,12 +7,13 @@ use crate::jobs::{Request, Slot, Values};
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{THIN, count};
-use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
+use crate::state::document::{Content, Display, Layer, LayerId, Method};
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
+use crate::state::origin::Origin;
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::streamlines::Column;
 use crate::state::update::{edit, sifted_recipe};
-use crate::state::{Effect, Phase, Recipe, State, WholeBrain, recipes, track};
+use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub fn whole_brain_done(
     asked: &Asked,
     wall_ms: f64,
 ) {
-    let Some(recipe) = track::update::recipe(&state.document, asked, Cut::All) else {
+    let Some(made) = recipes::made(&state.document, asked, Cut::All) else {
         state.session.say(
             Severity::Information,
             "The tensors changed while the whole brain was tracked, so its streamlines were \
@@ -36,8 +37,7 @@ pub fn whole_brain_done(
     };
     let content = Content::Tractogram(output.kept.clone());
     let display = state.document.track_display.clone();
-    let made = recipes::made(&state.document, asked, Cut::All);
-    add_layer(state, "Whole brain", content, recipe, made, display);
+    add_layer(state, "Whole brain", content, made.into(), display);
     state.session.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
@@ -78,14 +78,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Adds a tractogram as a layer.
-fn add_layer(
-    state: &mut State,
-    name: &str,
-    content: Content,
-    recipe: Recipe,
-    made: Option<Made>,
-    display: Display,
-) {
+fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, display: Display) {
     let mut id = LayerId(0);
     edit(state, "Keep tracks", false, |document| {
         id = LayerId(document.fresh_id());
@@ -99,11 +92,9 @@ fn add_layer(
         } else {
             format!("{name} {}", same + 1)
         };
-        let layer = Layer::new(id, name, content, display, recipe);
+        let origin = document.origins.add(origin);
+        let layer = Layer::new(id, name, content, display, origin);
         document.layers.push(Arc::new(layer));
-        if let Some(made) = made {
-            document.made.insert(id, Arc::new(made));
-        }
     });
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;
@@ -142,7 +133,8 @@ pub fn keep(state: &mut State) {
     let content = Content::Tractogram(kept);
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
     let made = recipes::made(&state.document, &live.asked, cut);
-    add_layer(state, name, content, live.recipe, made, display);
+    let origin = made.map(Origin::from).unwrap_or_default();
+    add_layer(state, name, content, origin, display);
     state.session.status = format!("Kept {number} {what} as a layer");
 }
 
@@ -154,7 +146,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     }
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
-            Content::Tractogram(t) => Some((t.clone(), l.recipe.command())),
+            Content::Tractogram(t) => Some((t.clone(), state.document.recipe(l).command())),
             _ => None,
         }),
         None => {

@@ -2,10 +2,10 @@
 
 use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
+use crate::state::Document;
 use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
 use crate::state::recipe::Source;
 use crate::state::session::Curves;
-use crate::state::{Document, Recipe};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
 /// what is called `name`.
 pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors, String> {
     let scans = document.layers.iter();
-    let mut scans = scans.filter(|l| l.source() == basis.source);
+    let mut scans = scans.filter(|l| document.source(l) == basis.source);
     let scan = scans.find_map(|l| match &l.content {
         Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
             Some((dwi, gradients))
@@ -58,7 +58,7 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
     let mask = match &basis.mask {
         MadeMask::Found => None,
         MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
-        MadeMask::Head => mask_of(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
+        MadeMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
     };
     if mask.is_none() && basis.mask != MadeMask::Found {
         let path = match &basis.mask {

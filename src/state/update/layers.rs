@@ -2,10 +2,10 @@
 
 use crate::state::document::{Content, LayerId};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
-use crate::state::recipe::{Recipe, Source};
+use crate::state::origin::{Origin, OriginId, Origins};
 use crate::state::track::kept;
 use crate::state::update::edit;
-use crate::state::{Effect, State, tensors};
+use crate::state::{Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 
 pub fn show_only(state: &mut State, id: LayerId) {
@@ -37,8 +37,8 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     edit(state, "Delete layer", false, |document| {
         // A map of streamlines goes with them: nothing could make it again.
         let with = |l: LayerId| {
-            let density = document.maps.get(&l).is_some_and(|m| m.of == id);
-            density || document.weight_maps.get(&l).is_some_and(|m| m.of == id)
+            let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
+            density || document.map_of(l).is_some_and(|m| m.of == id)
         };
         let gone: Vec<LayerId> = document
             .layers
@@ -47,6 +47,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .filter(|l| with(*l))
             .collect();
         maps = gone.len();
+        remember_mask(document, id);
         document
             .layers
             .retain(|l| l.id != id && !gone.contains(&l.id));
@@ -60,12 +61,23 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     tensors::update::fit(state, effects);
 }
 
+/// Notes the file of a mask whose layer goes: commands of what was made with it name that still.
+fn remember_mask(document: &mut Document, id: LayerId) {
+    let Some(layer) = document.layer(id) else {
+        return;
+    };
+    let file = document.origins.path_in_place(layer.origin);
+    if let (Content::Mask(mask), Some(file)) = (&layer.content, file) {
+        let known = (mask.id(), file.to_owned());
+        document.mask_files.push(known);
+    }
+}
+
 /// The file of an image that was opened, moved or not.
-fn image_file(recipe: &Recipe) -> Option<&Path> {
-    match recipe {
-        Recipe::File(file) | Recipe::FileAs { file, .. } => Some(file),
-        Recipe::Scan(Source::File { dwi, .. }) => Some(dwi),
-        Recipe::Moved { of, .. } => image_file(of),
+fn image_file(origins: &Origins, origin: OriginId) -> Option<&Path> {
+    match origins.get(origin) {
+        Origin::File { file, .. } => Some(file),
+        Origin::Moved { from, .. } => image_file(origins, *from),
         _ => None,
     }
 }
@@ -74,10 +86,10 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
     let Some(layer) = state.document.layer(id) else {
         return;
     };
-    let command = layer.recipe.command();
+    let command = state.document.recipe(layer).command();
     effects.push(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Effect::submit(SaveVolume {
-            from: image_file(&layer.recipe).map(Path::to_owned),
+            from: image_file(&state.document.origins, layer.origin).map(Path::to_owned),
             volume,
             path,
             command,

@@ -5,8 +5,9 @@ use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
 use crate::state::document::LineColouring;
 use crate::state::filter::WEIGHT;
+use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Recipe, Slab, Space, State, Told, View, defaults,
+    Action, Content, Display, Layer, Pane, Phase, Slab, Space, State, Told, View, defaults,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -169,17 +170,19 @@ pub fn controls(
                 weight: t.per_streamline.contains_key(WEIGHT),
             };
             lines(ui, d, has, &mut set);
-            file_space(ui, layer, actions);
+            file_space(ui, state, layer, actions);
         }
     }
 }
 
 /// The axes of a file that does not name them, to be switched.
-fn file_space(ui: &mut Ui, layer: &Layer, actions: &mut Vec<Action>) {
-    let Recipe::FileAs { file, told } = &layer.recipe else {
+fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
+    let Origin::File { file, reading, .. } = state.document.origin(layer) else {
         return;
     };
-    let Some(space) = told.vtk_space else { return };
+    let Some(space) = reading.vtk_space else {
+        return;
+    };
     let words = Space::ALL.map(Space::name);
     let now = Space::ALL.iter().position(|s| *s == space).unwrap_or(0);
     let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
@@ -189,7 +192,7 @@ fn file_space(ui: &mut Ui, layer: &Layer, actions: &mut Vec<Action>) {
             path: file.clone(),
             told: Told {
                 vtk_space: Some(Space::ALL[i]),
-                ..told.clone()
+                ..reading.clone()
             },
         });
     }

@@ -13,7 +13,8 @@ use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::words::{counted, mask};
-use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State};
+use crate::state::origin::{Computed, Origin};
+use crate::state::{Action, Content, Layer, Look, Severity, Slot, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
@@ -137,13 +138,11 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .map(|(g, _)| g.clone());
     let made_here = |l: &Layer| {
         matches!(
-            l.recipe.base(),
-            Recipe::Fit { .. }
-                | Recipe::Track { .. }
-                | Recipe::Geodesic { .. }
-                | Recipe::Edited { .. }
-                | Recipe::NoCommand { .. }
-                | Recipe::Density { .. }
+            state.document.origins.base(l.origin),
+            Origin::Unknown
+                | Origin::Computed(
+                    Computed::FitMap(_) | Computed::Curves(_) | Computed::Density(_)
+                )
         )
     };
     for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
@@ -156,7 +155,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         let (icon, fact) = match (&layer.content, known) {
             (Content::Tractogram(t), _) => {
                 // The file has those that were deleted here, too.
-                let edited = state.document.edits.contains_key(&layer.id);
+                let edited = state.document.is_edited(layer.id);
                 let left = if edited { " left" } else { "" };
                 let count = counted(t.len(), "streamline");
                 (icons::PATH, format!("{count}{left}"))
@@ -308,7 +307,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
     // The commands know the built-in head with its own mask only.
-    let built_in = |l: &Arc<Layer>| matches!(l.recipe, Recipe::Phantom { .. });
+    let built_in = |l: &Arc<Layer>| document.origin(l).is_phantom();
     let found = !document.scan().is_some_and(built_in);
     if masks.len() + usize::from(found) < 2 {
         return;

@@ -5,11 +5,12 @@ use super::{Entry, Run};
 use crate::scene::volume_of;
 use crate::state::density::Wanted;
 use crate::state::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::{Action, Content, Display, Layer, LayerId, Phase, Recipe, State};
+use crate::state::{Action, Content, Display, Document, Layer, LayerId, Phase, Recipe, State};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
-    let layers = state.document.layers.iter();
-    layers.flat_map(|l| of_layer(l)).collect()
+    let document = &state.document;
+    let layers = document.layers.iter();
+    layers.flat_map(|l| of_layer(document, l)).collect()
 }
 
 /// As the panel starts with; `None`: of the live result.
@@ -27,7 +28,7 @@ fn entry(name: String, action: Action) -> Entry {
     }
 }
 
-fn of_layer(layer: &Layer) -> Vec<Entry> {
+fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     let (id, name) = (layer.id, &layer.name);
     let visible = layer.display.visible;
     let display = Display {
@@ -58,10 +59,11 @@ fn of_layer(layer: &Layer) -> Vec<Entry> {
         let map = density(Some(id));
         all.push(entry(format!("Map the density of {name}"), map));
     }
-    if !matches!(layer.recipe, Recipe::NoCommand { .. }) {
+    let recipe = document.recipe(layer);
+    if !matches!(recipe, Recipe::NoCommand { .. }) {
         all.push(entry(
             format!("Copy as command: layer {name}"),
-            Action::CopyCommand(layer.recipe.clone()),
+            Action::CopyCommand(recipe),
         ));
     }
     all.push(entry(

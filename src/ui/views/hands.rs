@@ -267,12 +267,13 @@ pub fn window_dragged(layer: &Layer, before: &Display, by: Vec2) -> Display {
 }
 
 /// The display with the window that the layer started with.
-pub fn window_reset(layer: &Layer) -> Display {
+pub fn window_reset(document: &Document, layer: &Layer) -> Display {
     let mut display = layer.display.clone();
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
-            display.brightness = defaults::brightness(&layer.recipe);
-            display.window = defaults::window(volume, display.frame, &layer.recipe);
+            let map = document.origin(layer).fit_map();
+            display.brightness = defaults::brightness(map);
+            display.window = defaults::window(volume, display.frame, map);
         }
         Content::Mask(_) | Content::Tractogram(_) => {}
     }

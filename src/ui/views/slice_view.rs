@@ -128,7 +128,7 @@ impl Views {
             && !slice.state.view.tool.draws()
             && let Some(layer) = hands::windowed(&slice.state.document)
         {
-            let display = hands::window_reset(layer);
+            let display = hands::window_reset(&slice.state.document, layer);
             if display != layer.display {
                 actions.push(Action::SetDisplay {
                     layer: layer.id,

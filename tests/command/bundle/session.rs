@@ -80,7 +80,7 @@ pub(super) fn session() {
         (
             layer.id,
             rows(lines_of(layer).unwrap()),
-            layer.recipe.command(),
+            state.document.recipe(layer).command(),
         )
     };
     let expected: Vec<usize> = (0..40).filter(|i| ![0, 5, 6, 7].contains(i)).collect();
@@ -88,7 +88,7 @@ pub(super) fn session() {
     assert_eq!(of("all, selected").1, shown);
     assert_eq!(
         of("all").2,
-        before.layer_named("all").unwrap().recipe.command()
+        before.recipe(before.layer_named("all").unwrap()).command()
     );
     assert_eq!(
         state.document.bundle.measurements,

@@ -150,14 +150,9 @@ fn window(here: &Path, expected: &[u8]) {
     window.act(Action::Settle);
     window.act(Action::KeepTracks);
     let kept = window.state.document.layers.last().expect("kept").id;
-    let text = window
-        .state
-        .document
-        .layers
-        .last()
-        .expect("kept")
-        .recipe
-        .command();
+    let document = &window.state.document;
+    let text = document.recipe(document.layers.last().expect("kept"));
+    let text = text.command();
     assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
     window.act(Action::SaveTracks {
         layer: Some(kept),
@@ -182,7 +177,7 @@ fn window(here: &Path, expected: &[u8]) {
     let back = opened.state.document.tensors.clone().expect("taken");
     assert_eq!(back.field.tensors, right.field.tensors);
     let last = opened.state.document.layers.last().expect("kept");
-    assert_eq!(last.recipe.command(), text);
+    assert_eq!(opened.state.document.recipe(last).command(), text);
     let told = json(&["replay", "s.arcuate", "--backend", "cpu"], here);
     for result in told["results"].as_array().expect("results") {
         assert_eq!(result["outcome"], "same bytes", "{result}");

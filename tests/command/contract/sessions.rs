@@ -43,7 +43,7 @@ pub fn commands() {
             let _ = writeln!(text, "{name}\n  {line}");
         };
         for layer in &state.document.layers {
-            add(&layer.name, Some(layer.recipe.clone()));
+            add(&layer.name, Some(state.document.recipe(layer)));
         }
         add("live", state.final_live().map(|live| live.recipe.clone()));
         add("pathway", pathway_recipe(state, None));

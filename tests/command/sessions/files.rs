@@ -1,5 +1,6 @@
 //! Files that are gone or changed, newer versions, edits by hand.
 
+use crate::support::origins::kept;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
@@ -438,7 +439,7 @@ fn other_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
     window.act(Action::KeepTracks);
-    assert_eq!(window.state.document.made.len(), 1, "{}", window.said());
+    assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     window.save(&path);
     let stored = folder.path().join("s.arcuate.files");
     let mut files = std::fs::read_dir(stored).expect("a folder").flatten();

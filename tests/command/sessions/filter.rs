@@ -1,6 +1,7 @@
 //! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
 
 use super::replay::{outcomes, run};
+use crate::support::origins::weight_maps;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
@@ -212,7 +213,7 @@ fn come_back() {
     let mut without = Window::opened(&path);
     let said = without.said();
     assert!(said.contains("stays in the session"), "{said}");
-    assert!(without.state.document.weight_maps.is_empty());
+    assert!(weight_maps(&without.state.document).is_empty());
     without.save(&folder.path().join("without.arcuate"));
     without.open(&folder.path().join("without.arcuate"));
     without.session(SessionAction::MakeAgain(id));

@@ -4,6 +4,7 @@
 //!
 //! 200 kills, or as many as `ARCUATE_KILLS` says.
 
+use crate::support::origins::kept;
 use crate::support::session_window::Window;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -113,7 +114,7 @@ fn edit(window: &mut Window, step: u64) {
         shape,
         phase,
     });
-    if step.is_multiple_of(6) && window.state.document.made.len() < 4 {
+    if step.is_multiple_of(6) && kept(&window.state.document).len() < 4 {
         window.act(Action::KeepTracks);
     }
 }

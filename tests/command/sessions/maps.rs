@@ -2,6 +2,7 @@
 
 use super::difference;
 use super::replay::{outcomes, run};
+use crate::support::origins::density_maps;
 use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
@@ -50,11 +51,17 @@ fn map(
     window.act(Action::MapDensity { layer, wanted });
     let id = window.state.session.selected_layer.expect("a layer");
     assert!(
-        window.state.document.maps.contains_key(&id),
+        window.state.document.density_map(id).is_some(),
         "{}",
         window.said()
     );
     id
+}
+
+/// The streamlines that a map is of.
+fn map_of(window: &Window, map: LayerId) -> LayerId {
+    let made = window.state.document.density_map(map);
+    made.expect("a density map").of.layer
 }
 
 fn come_back() {
@@ -64,7 +71,7 @@ fn come_back() {
     let first = map(&mut window, None, Value::Share, None);
     // The live streamlines were kept with their map.
     assert_eq!(window.state.document.layers.len(), layers + 2);
-    let of = window.state.document.maps[&first].of;
+    let of = map_of(&window, first);
     map(&mut window, Some(of), Value::Count, Some(0.7));
     map(&mut window, Some(of), Value::Length, None);
     let share = window.state.document.layer(first).expect("a map").clone();
@@ -92,7 +99,7 @@ fn come_back() {
     let (code, value, said) = run(&["replay", "maps.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{said}");
     let all = outcomes(&value);
-    for id in window.state.document.maps.keys() {
+    for id in density_maps(&window.state.document) {
         let expected = format!("layer {}: same bytes", id.0);
         assert!(all.contains(&expected), "{expected}: {all:?}");
     }
@@ -168,7 +175,7 @@ fn together() {
     let mut window = sampled(folder.path());
     let layers = window.state.document.layers.len();
     let id = map(&mut window, None, Value::Count, None);
-    let of = window.state.document.maps[&id].of;
+    let of = map_of(&window, id);
     window.act(Action::DeleteLayer(of));
     assert_eq!(window.state.document.layers.len(), layers);
     assert!(window.state.session.status.contains("maps"));

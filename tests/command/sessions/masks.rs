@@ -1,6 +1,7 @@
 //! Masks in sessions: of every source of an affine they come back, and what cannot be read stays.
 
 use super::replay::{outcomes, run};
+use crate::support::origins::kept;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
@@ -44,7 +45,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
         window.act(Action::PlaceRegion { role, shape });
     }
     window.act(Action::KeepTracks);
-    assert_eq!(window.state.document.made.len(), 1, "{}", window.said());
+    assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     let path = folder.join("s.arcuate");
     window.save(&path);
     (window, path)
@@ -180,7 +181,7 @@ fn unreadable() {
         assert_eq!(healed.said(), "");
         assert_eq!(masks(&healed), masks(&before));
         assert!(lines(&healed) == lines(&before));
-        assert_eq!(healed.state.document.made.len(), 1);
+        assert_eq!(kept(&healed.state.document).len(), 1);
     }
     // Nothing takes the place of what was recovered in part.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
@@ -287,7 +288,7 @@ fn exported() {
     let kept = |window: &Window| {
         let layer = crate::support::session_window::layer(window, "Tracks");
         let layer = window.state.document.layer(layer).expect("kept");
-        layer.recipe.command()
+        window.state.document.recipe(layer).command()
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));

@@ -7,6 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
+use arcuate::state::State;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
 use arcuate::state::{Action, Content, Leaked, Phase, Task};
 use glam::{DVec3, dvec3};
@@ -157,10 +158,13 @@ fn come_back() {
         panic!("a mask");
     };
     assert_eq!((&held.inside, &*back.name), (&mask.inside, &*kept.name));
-    let made = &again.state.document.segmented[&kept.id];
+    let segmented = |state: &State| {
+        let made = state.document.segmented(kept.id);
+        made.expect("segmented").clone()
+    };
     assert_eq!(
-        made.script,
-        window.state.document.segmented[&kept.id].script
+        segmented(&again.state).script,
+        segmented(&window.state).script
     );
     // Any action is one after which it is looked at.
     again.act(Action::SelectTask(Task::Segment));

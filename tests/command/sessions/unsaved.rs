@@ -2,6 +2,7 @@
 //! left out of a session in silence.
 
 use super::recovery::recovered;
+use crate::support::origins::{density_maps, segments};
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
@@ -9,6 +10,7 @@ use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::solvers::tractogram::selection::Counting;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
+use arcuate::state::origin::OriginId;
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::Thing;
@@ -53,9 +55,9 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
     let at = |name: &str| folder.join(name);
     let tracks = layer(window, "Tracks");
     let document = &window.state.document;
-    let density = document.maps.keys().next().copied().expect("mapped");
+    let density = density_maps(document)[0];
     let fa = layer(window, "FA");
-    let structure = document.segmented.keys().next().copied().expect("kept");
+    let structure = segments(document)[0];
     let error = document
         .weight_map(tracks, &WeightMap::Error)
         .expect("a map")
@@ -458,7 +460,7 @@ fn without_recipe() {
     window.act(Action::TrackWholeBrain);
     let brain = layer(&window, "Whole brain");
     let mut document = window.state.document.clone();
-    document.made.remove(&brain);
+    document.edit_layer(brain, |l| l.origin = OriginId::default());
     window.state.document = document;
     let path = folder.path().join("s.arcuate");
     window.session(SessionAction::Save {

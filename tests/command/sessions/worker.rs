@@ -162,5 +162,5 @@ fn later() {
     assert_eq!(there[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
     let here = lines_of(&document.layers[0]).expect("streamlines");
     assert!(std::ptr::eq(&*here.points, &**there));
-    assert!(document.edits.contains_key(&layer));
+    assert!(document.is_edited(layer));
 }

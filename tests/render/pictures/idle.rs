@@ -8,7 +8,8 @@ use arcuate::data::labels::{Label, Labels};
 use arcuate::data::{DataId, Volume};
 use arcuate::render::PaneId;
 use arcuate::scene;
-use arcuate::state::{Content, Document, Layer, LayerId, Recipe, defaults};
+use arcuate::state::origin::Origin;
+use arcuate::state::{Content, Document, Layer, LayerId, defaults};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -84,15 +85,15 @@ fn label_map() {
     let map = Volume::scalar(grid, numbers).with_labels(Arc::new(labels));
     let picture = map.picture().id();
     let display = defaults::image_display((0.0, 2.0));
-    let recipe = Recipe::File("/data/aseg.mgz".into());
+    let mut document = Document::default();
+    let origin = document.origins.add(Origin::file("/data/aseg.mgz"));
     let layer = Layer::new(
         LayerId(1),
         "aseg".to_owned(),
         Content::Image(map),
         display,
-        recipe,
+        origin,
     );
-    let mut document = Document::default();
     document.layers.push(Arc::new(layer));
     let mut offscreen = fresh_offscreen();
     let before = offscreen.renderer.device_bytes();

@@ -1,6 +1,7 @@
 //! Layers that are moved: taken back, saved, told as commands.
 
 use super::{head, moved, random_move};
+use crate::support::origins;
 use crate::support::session_window::{Window, told};
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -71,7 +72,7 @@ fn comes_back() {
     assert_eq!(grid(&window, id), by * there);
     window.act(Action::Undo);
     assert_eq!(grid(&window, id), there);
-    assert!(window.state.document.moved.is_empty());
+    assert!(origins::moved(&window.state.document).is_empty());
     window.act(Action::Redo);
     // The second move is from the file's place, too.
     shift(&mut window, id, other, Phase::Done);
@@ -94,7 +95,7 @@ fn comes_back() {
     // And back.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
     assert_eq!(grid(&again, id), there);
-    assert!(!again.state.document.moved.contains_key(&id));
+    assert!(again.state.document.moved(id).is_none());
     // The scan, and what is made of it, stay.
     for name in ["dwi", "FA"] {
         let id = again.state.document.layer_named(name).unwrap().id;
@@ -126,7 +127,7 @@ fn aligned() {
     }
     assert!(window.state.session.status.starts_with("Aligned: moved by"));
     window.act(Action::Undo);
-    assert!(window.state.document.moved.is_empty());
+    assert!(origins::moved(&window.state.document).is_empty());
 }
 
 fn by_file() {
@@ -288,7 +289,7 @@ fn many() {
     assert_eq!(window.state.document.moved_by(layer), to(3.0));
     window.act(Action::Undo);
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
-    assert!(window.state.document.moved.is_empty());
+    assert!(origins::moved(&window.state.document).is_empty());
     assert_eq!(window.state.history.undo_label(), None);
     // What is taken back while it is on its way does not come.
     shift(&mut window, layer, to(5.0), Phase::Done);

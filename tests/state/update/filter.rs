@@ -3,7 +3,7 @@
 mod left_behind;
 
 use super::{Window, file};
-use crate::support::test;
+use crate::support::{origins::weight_maps, test};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::model::Intra;
@@ -148,7 +148,7 @@ fn weights() {
     // One step, with all that came of it.
     window.act(Action::Undo);
     assert!(window.state.document.weighed.is_empty());
-    assert!(window.state.document.weight_maps.is_empty());
+    assert!(weight_maps(&window.state.document).is_empty());
     assert!(window.state.document.bundle.sieve.is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
@@ -311,7 +311,7 @@ fn again() {
     let third = weighed(&window).figures.clone();
     assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
     assert_eq!(
-        window.state.document.weight_maps.len(),
+        weight_maps(&window.state.document).len(),
         3,
         "maps keep their places"
     );

@@ -9,13 +9,13 @@ use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::Event;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
+use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::Thing;
 use arcuate::state::streamlines::How;
 use arcuate::state::{
-    Action, BundleAction, Content, Layer, LayerId, Method, Phase, Recipe, State, Task, defaults,
-    update,
+    Action, BundleAction, Content, Layer, LayerId, Method, Phase, State, Task, defaults, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -264,21 +264,23 @@ fn long_lists() {
     let path = PathBuf::from("/data/all.trx");
     let id = LayerId(7);
     let lines = Tractogram::empty();
+    let marks: Vec<bool> = (0..COUNT).map(|i| i % 2 == 0).collect();
+    let steps = [Edit::Keep(Runs::new(&marks))];
+    let origins = &mut state.document.origins;
+    let origin = origins.add(Origin::file(&path));
+    let origin = origins.edited(origin, &steps);
     let layer = Layer::new(
         id,
         "all".to_owned(),
         Content::Tractogram(lines),
         defaults::line_display(),
-        Recipe::File(path.clone()),
+        origin,
     );
     let path = Some(path);
     state
         .document
         .layers
         .push(Arc::new(Layer { path, ..layer }));
-    let marks: Vec<bool> = (0..COUNT).map(|i| i % 2 == 0).collect();
-    let steps = vec![Edit::Keep(Runs::new(&marks))];
-    state.document.edits.insert(id, Arc::new(steps));
     let seconds = |work: &mut dyn FnMut()| {
         let one = |work: &mut dyn FnMut()| {
             let before = thread_time();

@@ -2,7 +2,7 @@
 //! cannot be.
 
 use super::Window;
-use crate::support::{Random, test};
+use crate::support::{Random, origins::segments, test};
 use arcuate::data::{Grid, Role, Volume};
 use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
@@ -450,13 +450,9 @@ fn kept() {
         panic!("a mask");
     };
     assert_eq!(held.inside, mask.inside);
-    assert!(window.state.document.segmented.contains_key(&layer.id));
-    assert!(
-        layer
-            .recipe
-            .command()
-            .starts_with("arcuate segment /data/t1.nii.gz")
-    );
+    assert!(window.state.document.segmented(layer.id).is_some());
+    let command = window.state.document.recipe(&layer).command();
+    assert!(command.starts_with("arcuate segment /data/t1.nii.gz"));
     assert!(
         window.state.session.segment.live.is_none(),
         "the next one begins"
@@ -499,7 +495,7 @@ fn kept() {
     }
     assert!(window.state.session.segment.live.is_none());
     window.act(Action::Undo);
-    assert!(window.state.document.segmented.is_empty());
+    assert!(segments(&window.state.document).is_empty());
     // The surface is where it was.
     let back = |window: &Window| {
         assert_eq!(live(window).script.steps, mask_step);

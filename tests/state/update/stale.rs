@@ -1,6 +1,7 @@
 //! Results that come when the document has moved on.
 
 use super::{Window, file, opened, picture, scan};
+use crate::support::origins::moved;
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
 use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
@@ -91,10 +92,10 @@ fn left() {
         ends(Outcome::Done(read))
     };
     window.act(moves(first));
-    assert!(window.state.document.moved.is_empty());
+    assert!(moved(&window.state.document).is_empty());
     let now = opened(&window);
     window.act(moves(now));
-    assert!(window.state.document.moved.contains_key(&now));
+    assert!(window.state.document.moved(now).is_some());
 }
 
 fn in_order(_: &mut Vec<Event>) {}
@@ -227,9 +228,9 @@ fn whole_brain() {
     let layer = layer.expect("streamlines").clone();
     let Recipe::Track {
         params, regions, ..
-    } = &layer.recipe
+    } = window.state.document.recipe(&layer)
     else {
-        panic!("{:?}", layer.recipe)
+        panic!("{:?}", layer.origin)
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
     // Of tensors that are gone nothing is kept, and that is said.

@@ -130,7 +130,7 @@ fn spaces() {
         (1, id)
     );
     assert_eq!(first(&state), -1.0);
-    let command = state.document.layers[0].recipe.command();
+    let command = state.document.recipe(&state.document.layers[0]).command();
     assert_eq!(command, "arcuate info /data/a.vtk --vtk-space lps");
     update(&mut state, Action::Undo);
     assert_eq!(first(&state), 1.0);
@@ -156,5 +156,6 @@ fn colours() {
     };
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));
     assert_eq!(told.colours, Some(table));
-    assert!(matches!(state.document.layers[0].recipe, Recipe::File(_)));
+    let recipe = state.document.recipe(&state.document.layers[0]);
+    assert!(matches!(recipe, Recipe::File(_)));
 }

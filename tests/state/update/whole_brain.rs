@@ -64,13 +64,13 @@ fn seeds() {
     assert!(layer.name.starts_with("Whole brain"));
     let Recipe::Track {
         params, regions, ..
-    } = &layer.recipe
+    } = window.state.document.recipe(&layer)
     else {
-        panic!("{:?}", layer.recipe)
+        panic!("{:?}", layer.origin)
     };
     assert_eq!(params.seeding, Seeding::Random { count: 700 });
     assert!(regions.is_empty(), "the target did not count");
-    let command = layer.recipe.command();
+    let command = window.state.document.recipe(&layer).command();
     assert!(command.contains("--seeds random:700"), "{command}");
     assert!(!command.contains("--target"), "{command}");
     let methods = methods::methods(&window.state);
@@ -94,7 +94,7 @@ fn regions() {
     // Not the seed.
     assert_eq!(last(&window), (Seeding::Random { count: 700 }, 1));
     let layer = window.state.document.layers.last().unwrap().clone();
-    let command = layer.recipe.command();
+    let command = window.state.document.recipe(&layer).command();
     assert!(command.contains("--target"), "{command}");
     window.act(Action::Undo);
     window.act(Action::Undo);

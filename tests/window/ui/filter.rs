@@ -15,9 +15,10 @@ use arcuate::state::core::words::{counted, significant};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
+use arcuate::state::origin::Origin;
 use arcuate::state::streamlines::lines_of;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -98,19 +99,15 @@ pub fn weighing(task: Task) -> State {
         .with_group("Cingulum", (30..40).collect::<Vec<u32>>());
     let path = PathBuf::from("/data/sub-01/whole.trx");
     let id = LayerId(state.document.fresh_id());
+    let display = Display {
+        visible: true,
+        ..defaults::line_display()
+    };
+    let origin = state.document.origins.add(Origin::file(&path));
+    let content = Content::Tractogram(lines);
     state.document.layers.push(Arc::new(Layer {
-        id,
-        name: "whole".to_owned(),
-        content: Content::Tractogram(lines),
-        display: Display {
-            visible: true,
-            ..defaults::line_display()
-        },
-        recipe: Recipe::File(path.clone()),
         path: Some(path),
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
+        ..Layer::new(id, "whole".to_owned(), content, display, origin)
     }));
     state
 }

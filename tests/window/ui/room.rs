@@ -6,11 +6,11 @@ use crate::support::session_window::Window as Full;
 use crate::support::{lines, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
+use arcuate::state::origin::OriginId;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, Recipe, Slot, State, Task, defaults,
-    update,
+    Action, Content, Display, JobHandle, Layer, LayerId, Slot, State, Task, defaults, update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -208,11 +208,8 @@ pub fn beside_beams() -> State {
             visible: true,
             ..defaults::line_display()
         };
-        let recipe = Recipe::NoCommand {
-            region: String::new(),
-        };
         let id = LayerId(state.document.fresh_id());
-        let layer = Layer::new(id, name.to_owned(), content, display, recipe);
+        let layer = Layer::new(id, name.to_owned(), content, display, OriginId::default());
         state.document.layers.push(Arc::new(layer));
     }
     segment::place(&mut window);

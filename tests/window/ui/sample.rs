@@ -7,6 +7,7 @@ use arcuate::data::{
 use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
+use arcuate::state::origin::{MapOfFit, Origin};
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
@@ -79,22 +80,21 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         mask: None,
         params: tensor_fit::Params::defaults(),
     };
-    let map = |key: &str| Recipe::Fit {
-        fit: fit.clone(),
-        map: tensor_fit::FitMap::from_key(key).expect("a map"),
+    let map = |key: &str| {
+        Origin::from(MapOfFit {
+            fit: fit.clone(),
+            map: tensor_fit::FitMap::from_key(key).expect("a map"),
+        })
     };
-    let mut add = |name: &str, content, display, recipe, path: Option<&str>, unit, unit_scale| {
+    let mut add = |name: &str, content, display, origin, path: Option<&str>, unit, unit_scale| {
         let id = LayerId(document.fresh_id());
+        let origin: Origin = origin;
+        let origin = document.origins.add(origin);
         document.layers.push(Arc::new(Layer {
-            id,
-            name: name.to_owned(),
-            content,
-            display,
-            recipe,
             path: path.map(PathBuf::from),
             unit,
             unit_scale,
-            notes: Vec::new(),
+            ..Layer::new(id, name.to_owned(), content, display, origin)
         }));
     };
     let hidden = |window| Display {
@@ -108,7 +108,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         gradients: Some(Arc::new(gradients(directions))),
     };
     let path = "/data/sub-01/dwi.nii.gz";
-    let file = || Recipe::File(PathBuf::from(path));
+    let file = || Origin::file(path);
     add(
         "dwi",
         scan,
@@ -174,7 +174,10 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
             mask: None,
             params: document.fit.clone(),
         },
-        recipe: map("tensor"),
+        recipe: Recipe::Fit {
+            fit: fit.clone(),
+            map: tensor_fit::FitMap::Tensor,
+        },
         fitted: 202_648,
         repaired: 214,
         unfitted: 0,

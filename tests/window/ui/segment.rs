@@ -8,11 +8,11 @@ use arcuate::jobs::{Delivery, Jobs, Loaded, Outcome, Output, Play, Request, Slot
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::origin::OriginId;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{Left, Standing};
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
-    update,
+    Action, Content, Display, Layer, LayerId, Met, SegmentAction, Task, Tool, defaults, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::badge;
@@ -197,10 +197,8 @@ fn near() {
         ..defaults::line_display()
     };
     let content = Content::Tractogram(lines(&beams));
-    let recipe = Recipe::NoCommand {
-        region: String::new(),
-    };
-    let layer = Layer::new(id, "Beams".to_owned(), content, display, recipe);
+    let (name, origin) = ("Beams".to_owned(), OriginId::default());
+    let layer = Layer::new(id, name, content, display, origin);
     state.document.layers.push(Arc::new(layer));
     place(&mut window);
     answer(&mut window);

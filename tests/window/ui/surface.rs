@@ -335,8 +335,8 @@ fn listed() {
     assert!(window.query_by_label_contains("Surface, live").is_none());
     let state = &window.state().state;
     let kept = state.document.layers.last().expect("kept");
-    let made = &state.document.segmented[&kept.id];
-    let ml = made.measures.expect("measured").volume_ml;
+    let surface = &state.document.surfaces[&kept.id];
+    let ml = surface.measures.expect("measured").volume_ml;
     assert!(ml > 10.0, "{ml}");
     window.get_by_label(&format!("Layer Segment 1, {ml:.2}\u{202f}ml"));
 }

@@ -6,6 +6,7 @@ use crate::support::{Random, test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
 use arcuate::state::document::LineColouring;
+use arcuate::state::origin::{Origin, PhantomPart};
 use arcuate::state::{Action, Content, Phase, State, Task, update};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -48,8 +49,9 @@ fn not_run() {
     // Those of a head that was made are known.
     let mut known = state;
     let scan = known.document.scan().expect("a scan").id;
-    let recipe = arcuate::state::Recipe::Phantom { seed: 1 };
-    known.document.edit_layer(scan, |l| l.recipe = recipe);
+    let (seed, part) = (1, PhantomPart::Dwi);
+    let origin = known.document.origins.add(Origin::Phantom { seed, part });
+    known.document.edit_layer(scan, |l| l.origin = origin);
     let after = open(known);
     after.get_by_label("checks passed");
 }

@@ -6,6 +6,7 @@ use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::tensor_fit::FitMap;
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::document::{Content, LayerId};
+use arcuate::state::origin::Origin;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves};
 use arcuate::state::{
@@ -15,7 +16,6 @@ use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
 use egui::{Event, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use glam::{DAffine3, DMat3, DVec3, dvec3};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub const SIZE: egui::Vec2 = vec2(902.0, 702.0);
@@ -45,17 +45,10 @@ pub fn left_volume(grid: &Arc<Grid>) -> Volume {
 
 pub fn add_layer(state: &mut State, name: &str, content: Content, display: Display) -> LayerId {
     let id = LayerId(state.document.fresh_id());
-    state.document.layers.push(Arc::new(Layer {
-        id,
-        name: name.to_owned(),
-        content,
-        display,
-        recipe: Recipe::File(PathBuf::from(format!("/data/{name}.nii"))),
-        path: None,
-        unit: "",
-        unit_scale: 1.0,
-        notes: Vec::new(),
-    }));
+    let origin = Origin::file(format!("/data/{name}.nii"));
+    let origin = state.document.origins.add(origin);
+    let layer = Layer::new(id, name.to_owned(), content, display, origin);
+    state.document.layers.push(Arc::new(layer));
     id
 }
 

@@ -3,8 +3,9 @@
 use crate::support::{lines, test};
 use crate::ui::segment::leaked;
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::origin::OriginId;
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Layout, Pane, Recipe, SegmentAction, State, defaults,
+    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State, defaults,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -76,11 +77,8 @@ fn clear() {
         ..defaults::line_display()
     };
     let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
-    let recipe = Recipe::NoCommand {
-        region: String::new(),
-    };
     let content = Content::Tractogram(lines(&beam));
-    let layer = Layer::new(id, "Beam".to_owned(), content, display, recipe);
+    let layer = Layer::new(id, "Beam".to_owned(), content, display, OriginId::default());
     state.document.layers.push(Arc::new(layer));
     let area = Rect::from_min_size(pos2(0.0, 0.0), SIZE);
     let panes = layout::panes(state.view.layout, state.view.single, area, 1.0);

@@ -2,10 +2,10 @@
 
 use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
+use crate::state::Document;
 use crate::state::core::words::{count, fixed, with_unit};
 use crate::state::document::{Basis, Content, Layer, MadeMask};
 use crate::state::recipe::Source;
-use crate::state::{Document, Recipe};
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
@@ -44,7 +44,7 @@ pub fn name_of_basis(document: &Document, basis: &Basis) -> String {
             _ => AUTOMATIC.to_owned(),
         },
         MadeMask::File(path) => named(&|l| l.path.as_ref() == Some(path)),
-        MadeMask::Head => named(&|l| matches!(l.recipe, Recipe::Phantom { .. })),
+        MadeMask::Head => named(&|l| document.origin(l).is_phantom()),
     }
 }
 

@@ -9,11 +9,11 @@ use crate::state::document::{Content, Layer, LayerId, LineColouring};
 use crate::state::filter::{
     Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
-use crate::state::recipes::weight_recipe;
+use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::update::{changed, edit};
-use crate::state::{Display, Document, Recipe, State, defaults};
+use crate::state::{Display, Document, State, defaults};
 use std::sync::Arc;
 
 const CHANGED: &str =
@@ -136,9 +136,12 @@ pub(in crate::state) fn weights(
             WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
             of_fit => maps.iter().any(|(map, _)| map == of_fit),
         };
-        let gone = d.weight_maps.iter();
-        let gone = gone.filter(|(_, m)| m.of == id && !stays(&m.map));
-        let gone: Vec<LayerId> = gone.map(|(id, _)| *id).collect();
+        let maps_of = d
+            .layers
+            .iter()
+            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+        let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
+        let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
         d.weighed.insert(id, weighed);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
@@ -167,13 +170,18 @@ pub(in crate::state) fn weights(
 
 /// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitOf) {
-    let recipe = weight_recipe(document, of, from, 0.0).unwrap_or(Recipe::NoCommand {
-        region: String::new(),
-    });
+    let fit = weight_fit(document, of, from);
+    let fit = fit.map(|fit| document.origins.add(fit)).unwrap_or_default();
+    let made = MapOf {
+        of,
+        map: map.clone(),
+        fit,
+    };
+    let origin = document.origins.add(made);
     let window = window(&map, &volume);
     if let Some(known) = document.weight_map(of, &map).map(|l| l.id) {
         document.edit_layer(known, |l| {
-            (l.content, l.recipe) = (Content::Image(volume), recipe);
+            (l.content, l.origin) = (Content::Image(volume), origin);
             l.display.window = window;
         });
         return;
@@ -194,11 +202,10 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         interpolation: Interpolation::Nearest,
         ..defaults::image_display(window)
     };
-    let layer = Layer::new(id, name, Content::Image(volume), display, recipe);
+    let layer = Layer::new(id, name, Content::Image(volume), display, origin);
     let image = |l: &Arc<Layer>| lines_of(l).is_none();
     let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
     document.layers.insert(at, Arc::new(layer));
-    document.weight_maps.insert(id, MapOf { of, map });
 }
 
 fn colours(map: &WeightMap) -> ColourMap {

@@ -9,7 +9,9 @@ use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::segment::jobs::{SaveField, SaveScript};
 use crate::state::segment::update::{NONE_YET, anew};
-use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
+use crate::state::segment::{
+    KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
+};
 use crate::state::session::Severity;
 use crate::state::update::edit;
 use crate::state::{Display, Document, Effect, Recipe, State, defaults};
@@ -23,19 +25,19 @@ fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
     let start = live.spheres.iter().filter(|(n, _)| !later(n));
     let inputs = live.beside.iter().map(|beside| SpeedInputs {
-        layer: beside.layer.as_ref().map(|(id, _, n)| (LayerId(*id), *n)),
+        layer: beside
+            .layer
+            .as_ref()
+            .map(|(id, _, n)| (document.input(LayerId(*id)), *n)),
         painted: beside.painted.clone(),
     });
     Some(Segmented {
-        image: layer.id,
+        image: document.input(layer.id),
         frame: frame_of(layer, image),
         start: segment.start.clone(),
         spheres: start.map(|(_, sphere)| *sphere).collect(),
         inputs: inputs.collect(),
         script: live.script.clone(),
-        phi: live.phi.clone(),
-        colour: [0; 3],
-        measures: live.figures.as_ref().map(|f| f.measures),
     })
 }
 
@@ -70,13 +72,16 @@ pub(in crate::state) fn keep(state: &mut State) {
         }
         return;
     };
-    let Some(mut made) = made(&state.document, &live) else {
+    let Some(made) = made(&state.document, &live) else {
         return;
     };
-    let used = state.document.segmented.len();
-    made.colour = defaults::CATEGORIES[used % defaults::CATEGORIES.len()];
-    let recipe = segmented_recipe(&state.document, &made, None);
-    let ml = made
+    let used = state.document.surfaces.len();
+    let surface = KeptSurface {
+        phi: live.phi.clone(),
+        colour: defaults::CATEGORIES[used % defaults::CATEGORIES.len()],
+        measures: live.figures.as_ref().map(|f| f.measures),
+    };
+    let ml = surface
         .measures
         .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
     let mut id = LayerId(0);
@@ -89,9 +94,10 @@ pub(in crate::state) fn keep(state: &mut State) {
             visible: true,
             ..defaults::mask_display()
         };
-        let layer = Layer::new(id, name, Content::Mask(mask), display, recipe);
+        let origin = document.origins.add(made);
+        let layer = Layer::new(id, name, Content::Mask(mask), display, origin);
         document.layers.push(Arc::new(layer));
-        document.segmented.insert(id, Arc::new(made));
+        document.surfaces.insert(id, Arc::new(surface));
         // The next structure begins with nothing.
         document.segment.start = Start::Spheres;
     });
@@ -138,11 +144,11 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
     let document = &state.document;
     let (_, image) = document.segmented_image()?;
     let kept = document.layers.iter().filter_map(|layer| {
-        let made = document.segmented.get(&layer.id)?;
+        let surface = document.surfaces.get(&layer.id)?;
         let Content::Mask(mask) = &layer.content else {
             return None;
         };
-        Some((layer.name.clone(), made.colour, mask))
+        Some((layer.name.clone(), surface.colour, mask))
     });
     let live = state.resting_surface();
     let live = live.map(|(_, mask)| ("Surface".to_owned(), LIVE_RGB, mask));

@@ -6,7 +6,7 @@ use crate::state::document::LayerId;
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
-use crate::state::sessions::saved::{Absent, Origin, not_what_it_was};
+use crate::state::sessions::saved::{Absent, SavedOrigin, not_what_it_was};
 use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// What has to be read for a layer that was not here, whose file is there now.
 pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
     let mut read = (*absent.read).clone();
-    if let Origin::File { file, .. } = absent.layer.from
+    if let SavedOrigin::File { file, .. } = absent.layer.from
         && let Some(found) = read.files.get_mut(file)
     {
         (found.path, found.standing) = (path, Standing::Same);
@@ -44,7 +44,7 @@ pub fn moved_to(absent: &Absent, path: PathBuf) -> Result<Item, String> {
 /// The file that a layer is of, as its session has it.
 fn own_file(absent: &Absent) -> Option<&Found> {
     match absent.layer.from {
-        Origin::File { file, .. } => absent.read.files.get(file),
+        SavedOrigin::File { file, .. } => absent.read.files.get(file),
         _ => None,
     }
 }
@@ -69,7 +69,7 @@ pub fn one(
         _ => saved.replaced.clone(),
     };
     let there = saved.there(&restored)?;
-    let (layer, mut notes) = restore(saved, restored)?;
+    let (layer, mut notes) = restore(&mut document.origins, saved, restored)?;
     if let Some(said) = replaced {
         notes.push(said.clone().into());
         document.replaced.insert(id, said);

@@ -6,19 +6,18 @@ use crate::jobs::Loaded;
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, Rules, Within};
 use crate::state::density::{self, words};
-use crate::state::document::{Content as DocumentContent, Layer, LayerId, Made, Rays};
+use crate::state::document::{Content as DocumentContent, DensityMap, Layer, LayerId, Made, Rays};
+use crate::state::origin::{Origin, OriginId, Origins, PhantomPart};
 use crate::state::pathways::saved::basis;
-use crate::state::recipe::Source;
-use crate::state::recipes::{edited, recipe};
 use crate::state::regions::saved::region;
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    Absent, Content, HeadPart, Origin, SavedCurves, SavedDocument, SavedEdit, SavedLayer, held,
+    Absent, Content, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
     not_what_it_was,
 };
 use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
 use crate::state::{
-    Camera, Document, Recipe, Slab, Tool, View, alignment, filter, pathways, regions, segment,
+    Camera, Document, Slab, Tool, View, alignment, filter, pathways, regions, segment,
 };
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -98,7 +97,7 @@ pub(in crate::state) fn item(
     read: &ReadSession,
 ) -> Result<Option<Item>, String> {
     Ok(match &layer.from {
-        Origin::File {
+        SavedOrigin::File {
             file: number,
             gradients,
             told,
@@ -115,9 +114,9 @@ pub(in crate::state) fn item(
             moves: layer.by().into_iter().collect(),
             entry: None,
         }),
-        Origin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        Origin::Made { .. } | Origin::Segmented(_) | Origin::Weights(_) => None,
-        Origin::Density(saved) => {
+        SavedOrigin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
+        SavedOrigin::Made { .. } | SavedOrigin::Segmented(_) | SavedOrigin::Weights(_) => None,
+        SavedOrigin::Density(saved) => {
             let map = density::saved::read(saved)?;
             Some(Item::Density {
                 of: map.of.0,
@@ -126,7 +125,7 @@ pub(in crate::state) fn item(
                 params: map.params,
             })
         }
-        Origin::Kept(_) => {
+        SavedOrigin::Kept(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
             let (sum, stored) =
@@ -199,7 +198,7 @@ pub fn build(
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| Ok((of.there(&one)?, restore(of, one)?))) {
+        match one.and_then(|one| Ok((of.there(&one)?, restore(&mut document.origins, of, one)?))) {
             Ok((there, (layer, said))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
@@ -210,7 +209,8 @@ pub fn build(
             }
             Err(why) => {
                 // One sentence names all missing kept results.
-                if !(matches!(of.from, Origin::Kept(_)) && matches!(why, NotRestored::Gone(_))) {
+                if !(matches!(of.from, SavedOrigin::Kept(_)) && matches!(why, NotRestored::Gone(_)))
+                {
                     let name = &of.name;
                     let sentence =
                         format!("The layer \"{name}\" is left out and stays in the session: {why}");
@@ -230,14 +230,14 @@ pub fn build(
         }
         let steps = edits(read, &layer.edits).unwrap_or_default();
         put_edits(&mut document, id, &steps);
-        let Origin::Kept(curves) = &layer.from else {
+        let SavedOrigin::Kept(curves) = &layer.from else {
             continue;
         };
         match made(&document, read, curves) {
             Ok(made) => {
-                let recipe = edited(&document, recipe(&document, &made), &steps);
-                document.edit_layer(id, |l| l.recipe = recipe);
-                document.made.insert(id, Arc::new(made));
+                let origin = document.origins.add(made);
+                let origin = document.origins.edited(origin, &steps);
+                document.edit_layer(id, |l| l.origin = origin);
             }
             Err(why) => {
                 notes.push(format!("{} cannot be made again: {why}", layer.name).into());
@@ -293,18 +293,16 @@ fn absent_layers(
 
 /// Notes what was done to a layer's streamlines, which is done to them already.
 pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
-    let base = document.layer(id).map(|l| l.recipe.clone());
-    let Some(base) = base.filter(|_| !steps.is_empty()) else {
+    let Some(before) = document.layer(id).map(|l| l.origin) else {
         return;
     };
-    let recipe = edited(document, base, steps);
-    document.edit_layer(id, |l| l.recipe = recipe);
-    document.edits.insert(id, Arc::new(steps.to_vec()));
+    let origin = document.origins.edited(before, steps);
+    document.edit_layer(id, |l| l.origin = origin);
 }
 
 /// What is said of a layer of which a file is not what it was.
 fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
-    let Origin::File {
+    let SavedOrigin::File {
         file,
         gradients,
         told,
@@ -323,27 +321,28 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
 /// What the maps among the layers are of, and their recipes.
 fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
     for layer in &saved.layers {
-        let (id, Origin::Density(from)) = (LayerId(layer.id), &layer.from) else {
+        let (id, SavedOrigin::Density(from)) = (LayerId(layer.id), &layer.from) else {
             continue;
         };
         let (Some(_), Ok(map)) = (document.layer(id), density::saved::read(from)) else {
             continue;
         };
-        let Some(of) = document.layer(map.of).map(|l| l.recipe.clone()) else {
+        let of = document.input(map.of);
+        if document.layer(of.layer).is_none() {
             continue;
-        };
+        }
         let template = from.template.and_then(|n| read.files.get(n));
-        let recipe = Recipe::Density {
-            of: Box::new(of),
-            template: template.map(|f| f.path.clone()),
-            voxel_mm: from.voxel_mm,
-            params: map.params.clone(),
-        };
         let (_, unit, unit_scale) = words(&map.params);
-        document.edit_layer(id, |l| {
-            (l.recipe, l.unit, l.unit_scale) = (recipe, unit, unit_scale)
+        let origin = document.origins.add(DensityMap {
+            of,
+            by: map.by,
+            on: map.on,
+            template: template.map(|f| f.path.clone()),
+            params: map.params,
         });
-        document.maps.insert(id, Arc::new(map));
+        document.edit_layer(id, |l| {
+            (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
+        });
     }
 }
 
@@ -366,13 +365,14 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
 }
 
 pub(in crate::state) fn restore(
+    origins: &mut Origins,
     saved: &SavedLayer,
     restored: Restored,
 ) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
-    let (content, recipe, path) = match (&saved.from, restored) {
+    let (content, origin, path) = match (&saved.from, restored) {
         (
-            Origin::File { .. },
+            SavedOrigin::File { .. },
             Restored::File {
                 loaded,
                 path,
@@ -382,51 +382,50 @@ pub(in crate::state) fn restore(
             },
         ) => {
             notes = said;
-            let mut recipe = Recipe::opened(path.clone(), told);
+            let mut origin = Origin::opened(path.clone(), told);
             let content = match loaded {
                 Loaded::Scan {
                     dwi,
                     gradients,
                     gradient_files,
                 } => {
-                    recipe = recipe.with_gradients(&path, gradient_files);
+                    origin = origin.with_gradients(gradient_files);
                     DocumentContent::Scan { dwi, gradients }
                 }
                 Loaded::Image(volume) => DocumentContent::Image(volume),
                 Loaded::Mask(mask) => DocumentContent::Mask(mask),
                 Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
             };
-            (content, recipe, Some(path))
+            (content, origin, Some(path))
         }
-        (Origin::Head { seed, part }, Restored::Head(head)) => {
+        (SavedOrigin::Head { seed, part }, Restored::Head(head)) => {
             let content = match part {
-                HeadPart::Dwi => DocumentContent::Scan {
+                PhantomPart::Dwi => DocumentContent::Scan {
                     dwi: head.dwi.clone(),
                     gradients: Some(Arc::new(head.gradients.clone())),
                 },
-                HeadPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
-                HeadPart::T1 => DocumentContent::Image(head.t1.clone()),
+                PhantomPart::BrainMask => DocumentContent::Mask(head.mask.clone()),
+                PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
-            (content, Recipe::Phantom { seed: *seed }, None)
+            let (seed, part) = (*seed, *part);
+            (content, Origin::Phantom { seed, part }, None)
         }
-        (Origin::Kept(_), Restored::Curves(tractogram)) => {
-            let recipe = Recipe::NoCommand {
-                region: String::new(),
-            };
-            (DocumentContent::Tractogram(tractogram), recipe, None)
+        // Their origins follow once all layers are there.
+        (SavedOrigin::Kept(_), Restored::Curves(tractogram)) => {
+            let content = DocumentContent::Tractogram(tractogram);
+            (content, Origin::Unknown, None)
         }
-        // Its recipe follows once all layers are there.
-        (Origin::Density(_), Restored::Density(volume)) => {
-            let recipe = Recipe::NoCommand {
-                region: String::new(),
-            };
-            (DocumentContent::Image(volume), recipe, None)
+        (SavedOrigin::Density(_), Restored::Density(volume)) => {
+            (DocumentContent::Image(volume), Origin::Unknown, None)
         }
         _ => return Err("The session says something else of it".to_owned()),
     };
-    let (content, recipe) = match saved.turn {
-        Some(turn) => turned(content, recipe, turn),
-        None => (content, recipe),
+    let can_turn = matches!(&origin, Origin::Phantom { .. })
+        || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());
+    let origin = origins.add(origin);
+    let (content, origin) = match saved.turn.filter(|_| can_turn) {
+        Some(turn) => turned(origins, content, origin, turn),
+        None => (content, origin),
     };
     let mut display = saved.display.clone();
     if let Some(volume) = content.volume() {
@@ -436,36 +435,29 @@ pub(in crate::state) fn restore(
     let layer = Layer {
         path,
         notes: notes.iter().map(ToString::to_string).collect(),
-        ..Layer::new(id, saved.name.clone(), content, display, recipe)
+        ..Layer::new(id, saved.name.clone(), content, display, origin)
     };
     Ok((layer, notes))
 }
 
 /// A scan with axes of its gradients exchanged or flipped.
-fn turned(content: DocumentContent, recipe: Recipe, turn: Turn) -> (DocumentContent, Recipe) {
-    let source = match &recipe {
-        Recipe::Phantom { seed } => Some(Source::Phantom { seed: *seed }),
-        Recipe::Scan(source) => Some(source.clone()),
-        Recipe::File(dwi) => Some(Source::File {
-            dwi: dwi.clone(),
-            gradients: Vec::new(),
-        }),
-        _ => None,
-    };
-    match (content, source) {
-        (
-            DocumentContent::Scan {
-                dwi,
-                gradients: Some(gradients),
-            },
-            Some(source),
-        ) => {
+fn turned(
+    origins: &mut Origins,
+    content: DocumentContent,
+    origin: OriginId,
+    turn: Turn,
+) -> (DocumentContent, OriginId) {
+    match content {
+        DocumentContent::Scan {
+            dwi,
+            gradients: Some(gradients),
+        } => {
             let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
             let gradients = Some(gradients);
-            let recipe = source.with_turn(Some(turn)).recipe();
-            (DocumentContent::Scan { dwi, gradients }, recipe)
+            let origin = origins.reoriented(origin, Some(turn));
+            (DocumentContent::Scan { dwi, gradients }, origin)
         }
-        (content, _) => (content, recipe),
+        content => (content, origin),
     }
 }
 

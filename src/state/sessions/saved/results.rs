@@ -31,8 +31,8 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         });
     }
     for layer in &document.layers {
-        let made = document.made.contains_key(&layer.id) || document.unread.contains_key(&layer.id);
-        let edited = document.edits.contains_key(&layer.id);
+        let made = document.made(layer.id).is_some() || document.unread.contains_key(&layer.id);
+        let edited = document.is_edited(layer.id);
         if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();
             if document.weighed.contains_key(&layer.id) {
@@ -49,7 +49,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
     }
     for layer in &document.layers {
         if let (DocumentContent::Image(map), true) =
-            (&layer.content, document.maps.contains_key(&layer.id))
+            (&layer.content, document.density_map(layer.id).is_some())
         {
             let of = result_name(layer.id.0);
             results.push(ToSum::Values(of, map.id(), map.values.clone()));

@@ -11,15 +11,16 @@ use crate::state::alignment::How;
 use crate::state::document::{
     Basis, Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask,
 };
+use crate::state::origin::{Computed, Origin};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
-    Absent, Content, HeadPart, Origin, SavedBasis, SavedCurves, SavedDocument, SavedEdit,
-    SavedLayer, SavedMask, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
+    Absent, Content, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedMask,
+    SavedOrigin, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart, SavedTold,
 };
 use crate::state::sessions::unsaved::InSession;
 use crate::state::snapshots::saved::own_results;
-use crate::state::{Document, Recipe, State, density};
+use crate::state::{Document, State, density};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -184,7 +185,7 @@ impl Lists<'_> {
             let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
             let missing = awaited.iter().enumerate();
             for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
-                if matches!(layer.from, Origin::Made { .. }) {
+                if matches!(layer.from, SavedOrigin::Made { .. }) {
                     layers.insert(at.min(layers.len()), layer.clone());
                 }
             }
@@ -237,90 +238,28 @@ impl Lists<'_> {
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
         if let Some(unread) = document.origin_unread(layer.id) {
             let saved = self.absent(unread)?;
-            let steps = document.edits.get(&layer.id);
-            let steps = steps.map(|s| s.iter().map(|step| self.edit(document, step)).collect());
+            let steps = document.edits(layer.id).into_iter();
+            let steps: Vec<SavedEdit> = steps.map(|step| self.edit(document, step)).collect();
             return Some(SavedLayer {
                 name: layer.name.clone(),
                 display: finite(&layer.display),
-                edits: steps.unwrap_or(saved.edits),
+                edits: match steps.is_empty() {
+                    true => saved.edits,
+                    false => steps,
+                },
                 ..saved
             });
         }
-        let moved = document.moved.get(&layer.id);
-        let of = moved.map_or(&layer.recipe, |m| &m.recipe).base();
-        let (plain, turn) = match of {
-            Recipe::Scan(source) => {
-                let (of, turn) = source.untouched();
-                (of.clone().recipe(), turn)
-            }
-            recipe => (recipe.clone(), None),
-        };
-        if let Some(map) = document.maps.get(&layer.id) {
-            let template = match &layer.recipe {
-                Recipe::Density {
-                    template: Some(path),
-                    ..
-                } => Some(self.file(path, false)),
-                _ => None,
-            };
-            return Some(made_here(
-                layer,
-                Origin::Density(Box::new(density::saved::saved(map, template))),
-            ));
-        }
-        let weights = document.weight_maps.get(&layer.id);
-        if let (Some(made), DocumentContent::Image(volume)) = (weights, &layer.content) {
-            return Some(made_here(
-                layer,
-                Origin::Weights(Box::new(self.weight_map(made, volume))),
-            ));
-        }
-        let segmented = document.segmented.get(&layer.id);
-        if let (Some(made), DocumentContent::Mask(mask)) = (segmented, &layer.content) {
-            return Some(made_here(
-                layer,
-                Origin::Segmented(Box::new(self.segment(document, made, mask))),
-            ));
-        }
-        let from = match (&plain, document.made.get(&layer.id)) {
-            (_, Some(made)) => Origin::Kept(Box::new(self.curves(document, made))),
-            (Recipe::Phantom { seed }, _) => Origin::Head {
-                seed: *seed,
-                part: head_part(layer),
-            },
-            (Recipe::Fit { map, .. }, _) => Origin::Made { map: *map },
-            (Recipe::BrainMask(_), _) => Origin::Made { map: FitMap::Mask },
-            _ => {
-                let gradients = match &plain {
-                    Recipe::Scan(Source::File { gradients, .. }) => self.files(gradients),
-                    _ => Vec::new(),
-                };
-                let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
-                    && gradients.is_empty();
-                let told = match of {
-                    Recipe::FileAs { told, .. } => SavedTold {
-                        vtk_space: told.vtk_space,
-                        colours: told.colours.as_ref().map(|p| self.file(p, false)),
-                        tensors: told.tensors,
-                    },
-                    _ => SavedTold::default(),
-                };
-                Origin::File {
-                    file: self.file(layer.path.as_deref()?, scan),
-                    gradients,
-                    told,
-                }
-            }
-        };
-        let steps = document.edits.get(&layer.id).cloned();
-        let steps = steps.iter().flat_map(|s| s.iter());
+        let moved = document.moved(layer.id);
+        let from = self.from(document, layer)?;
+        let steps = document.edits(layer.id).into_iter();
         let edits = steps.map(|step| self.edit(document, step)).collect();
         Some(SavedLayer {
             id: layer.id.0,
             name: layer.name.clone(),
             display: finite(&layer.display),
             from,
-            turn,
+            turn: document.origins.turn(layer.origin),
             moved: moved.and_then(|m| density::saved::rows(m.by)),
             moved_how: moved.map_or_else(How::default, |m| m.how),
             edits,
@@ -330,6 +269,68 @@ impl Lists<'_> {
                 let lacking = || self.lacking_weights(document, layer);
                 weights.or_else(lacking).map(Box::new)
             },
+        })
+    }
+
+    /// Where a layer comes from, before it was edited, moved and turned; `None` where nothing can make it again.
+    fn from(&mut self, document: &Document, layer: &Layer) -> Option<SavedOrigin> {
+        Some(match document.origins.base(layer.origin) {
+            Origin::Phantom { seed, part } => SavedOrigin::Head {
+                seed: *seed,
+                part: *part,
+            },
+            Origin::File {
+                file,
+                reading,
+                gradients,
+            } => {
+                let gradients = self.files(gradients);
+                let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
+                    && gradients.is_empty();
+                let told = SavedTold {
+                    vtk_space: reading.vtk_space,
+                    colours: reading.colours.as_ref().map(|p| self.file(p, false)),
+                    tensors: reading.tensors,
+                };
+                SavedOrigin::File {
+                    file: self.file(file, scan),
+                    gradients,
+                    told,
+                }
+            }
+            Origin::Computed(made) => return self.computed(document, layer, made),
+            Origin::Unknown
+            | Origin::Edited { .. }
+            | Origin::Moved { .. }
+            | Origin::Reoriented { .. } => return None,
+        })
+    }
+
+    fn computed(
+        &mut self,
+        document: &Document,
+        layer: &Layer,
+        made: &Computed,
+    ) -> Option<SavedOrigin> {
+        Some(match (made, &layer.content) {
+            (Computed::BrainMask(_), _) => SavedOrigin::Made { map: FitMap::Mask },
+            (Computed::FitMap(made), _) => SavedOrigin::Made { map: made.map },
+            (Computed::Curves(made), _) => SavedOrigin::Kept(Box::new(self.curves(document, made))),
+            (Computed::Density(map), _) => {
+                let template = map.template.as_ref().map(|p| self.file(p, false));
+                SavedOrigin::Density(Box::new(density::saved::saved(map, template)))
+            }
+            (Computed::Segment(made), DocumentContent::Mask(mask)) => {
+                let surface = document.surfaces.get(&layer.id);
+                let surface = surface.map(|surface| &**surface);
+                SavedOrigin::Segmented(Box::new(self.segment(document, made, surface, mask)))
+            }
+            (Computed::WeightMap(made), DocumentContent::Image(volume)) => {
+                SavedOrigin::Weights(Box::new(self.weight_map(made, volume)))
+            }
+            (Computed::Segment(_) | Computed::WeightMap(_) | Computed::Weights(_), _) => {
+                return None;
+            }
         })
     }
 
@@ -409,7 +410,7 @@ impl Lists<'_> {
                 let same = |l: &&Arc<Layer>| {
                     let found =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
-                    found && (l.path.is_some() || matches!(l.recipe, Recipe::Phantom { .. }))
+                    found && (l.path.is_some() || document.origin(l).is_phantom())
                 };
                 match document.layers.iter().find(same) {
                     Some(layer) => SavedShape::Layer(layer.id.0),
@@ -432,7 +433,7 @@ impl Lists<'_> {
     fn absent(&mut self, absent: &Absent) -> Option<SavedLayer> {
         let (read, mut layer) = (&absent.read, absent.layer.clone());
         match &mut layer.from {
-            Origin::File {
+            SavedOrigin::File {
                 file,
                 gradients,
                 told,
@@ -442,19 +443,19 @@ impl Lists<'_> {
                     self.renumber(read, colours, &mut [])?;
                 }
             }
-            Origin::Kept(curves) => {
+            SavedOrigin::Kept(curves) => {
                 self.renumber_basis(read, &mut curves.basis)?;
                 for region in &mut curves.regions {
                     *region = self.as_it_was(read, region)?;
                 }
             }
-            Origin::Density(map) => {
+            SavedOrigin::Density(map) => {
                 if let Some(template) = &mut map.template {
                     self.renumber(read, template, &mut [])?;
                 }
             }
-            Origin::Weights(map) => map.values = self.known_numbers(read, map.values)?,
-            Origin::Segmented(made) => {
+            SavedOrigin::Weights(map) => map.values = self.known_numbers(read, map.values)?,
+            SavedOrigin::Segmented(made) => {
                 made.mask = self.known_mask(read, made.mask)?;
                 if let SavedStart::Mask { mask, .. } = &mut made.start {
                     *mask = self.known_mask(read, *mask)?;
@@ -465,7 +466,7 @@ impl Lists<'_> {
                 }
             }
             // They are made, never read.
-            Origin::Head { .. } | Origin::Made { .. } => {}
+            SavedOrigin::Head { .. } | SavedOrigin::Made { .. } => {}
         }
         if let Some(weights) = &mut layer.weights {
             weights.values = self.known_numbers(read, weights.values)?;
@@ -511,30 +512,6 @@ impl Lists<'_> {
             self.files[*number].known = Some((found.entry.clone(), folder.to_owned()));
         }
         Some(())
-    }
-}
-
-/// A layer that is neither turned nor moved nor edited.
-fn made_here(layer: &Layer, from: Origin) -> SavedLayer {
-    SavedLayer {
-        id: layer.id.0,
-        name: layer.name.clone(),
-        display: finite(&layer.display),
-        from,
-        turn: None,
-        moved: None,
-        moved_how: How::default(),
-        edits: Vec::new(),
-        replaced: None,
-        weights: None,
-    }
-}
-
-fn head_part(layer: &Layer) -> HeadPart {
-    match layer.content {
-        DocumentContent::Scan { .. } => HeadPart::Dwi,
-        DocumentContent::Mask(_) => HeadPart::BrainMask,
-        _ => HeadPart::T1,
     }
 }
 

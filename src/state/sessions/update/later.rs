@@ -10,7 +10,7 @@ use crate::state::sessions::saved::{self, Absent};
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
 use crate::state::update::{changed, edit};
-use crate::state::{Document, Effect, State, recipes, tensors};
+use crate::state::{Document, Effect, State, tensors};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -136,20 +136,16 @@ pub(in crate::state) fn was_made_again(
         return;
     };
     let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
-    let recipe = recipes::recipe(&state.document, &made);
-    let recipe = recipes::edited(&state.document, recipe, &edits);
     let name = absent.layer.name.clone();
     let number = count(tractogram.len() as u64);
     let mut lost = None;
     edit(state, "Make again", false, |document| {
         document.absent.retain(|a| a.layer.id != layer);
-        document.made.insert(id, Arc::new(made));
-        if !edits.is_empty() {
-            document.edits.insert(id, Arc::new(edits));
-        }
+        let origin = document.origins.add(made);
+        let origin = document.origins.edited(origin, &edits);
         let content = Held::Tractogram(tractogram);
         let display = absent.layer.display.clone();
-        let layer = Layer::new(id, name.clone(), content, display, recipe);
+        let layer = Layer::new(id, name.clone(), content, display, origin);
         document.layers.push(Arc::new(layer));
         let same = outcome == Some(Match::SameBytes);
         lost = saved::weigh(document, &absent, same).err();

@@ -84,7 +84,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
         }
         Drawer::Matrix => {
             let labels = state.label_map()?;
-            input = match &labels.recipe {
+            input = match state.document.recipe(labels) {
                 Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
                 Recipe::FileAs { file, told } => {
                     let _ = write!(parts.options, "{told}");
@@ -159,7 +159,7 @@ impl<'a> Parts<'a> {
     /// Adds an image; its name in the table.
     fn image(&mut self, id: LayerId) -> Option<String> {
         let layer = self.state.document.layer(id)?;
-        let Some((file, need)) = filed(layer) else {
+        let Some((file, need)) = filed(&self.state.document, layer) else {
             self.lacks(&format!("\"{}\"", layer.name));
             return None;
         };
@@ -171,7 +171,7 @@ impl<'a> Parts<'a> {
     /// Those that count: what the filter leaves, or all. `None` while values that it needs are on their way.
     fn streamlines(&mut self) -> Option<Recipe> {
         let (state, layer) = (self.state, self.layer);
-        let recipe = layer.recipe.clone();
+        let recipe = state.document.recipe(layer);
         let sieve = state.document.bundle.sieve.as_ref();
         let Some(sieve) = sieve.filter(|s| s.layer == layer.id) else {
             return Some(recipe);

@@ -6,7 +6,7 @@ use crate::solvers::tractogram::selection::{Edit, Runs};
 use crate::state::core::words::streamlines;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::filter::WEIGHT;
-use crate::state::recipes::{edited, selection_options};
+use crate::state::recipes::selection_options;
 use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::{follow, submit};
@@ -27,7 +27,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(rules) = follow::rules(state, &sieve, &lines) else {
         return;
     };
-    let moved = state.document.moved.contains_key(&sieve.layer);
+    let moved = state.document.moved(sieve.layer).is_some();
     // Weights that were fitted here are in no file that another session would read.
     let weighed = state.document.weighed.contains_key(&sieve.layer);
     let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
@@ -130,12 +130,6 @@ pub fn done(
         return state.session.say(Severity::Information, sentence);
     }
     let document = &state.document;
-    let known = document.edits.get(&id).map(|e| e.to_vec());
-    let mut steps = known.unwrap_or_default();
-    steps.push(step);
-    let base = old.recipe.base().clone();
-    let recipe = edited(document, base, &steps);
-    let made = document.made.get(&id).cloned();
     let label = if fresh {
         "Keep streamlines"
     } else {
@@ -151,25 +145,18 @@ pub fn done(
     let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
     let mut shown = id;
     edit(state, label, false, |document| {
+        let origin = document.origins.edited(old.origin, &[step]);
         if !fresh {
-            document.edits.insert(id, Arc::new(steps));
             if let Some(weighed) = weighed {
                 document.weighed.insert(id, weighed);
             }
             document.edit_layer(id, |layer| {
                 layer.content = Content::Tractogram(tractogram);
-                layer.recipe = recipe;
+                layer.origin = origin;
             });
             return;
         }
         shown = LayerId(document.fresh_id());
-        document.edits.insert(shown, Arc::new(steps));
-        if let Some(made) = made {
-            document.made.insert(shown, made);
-        }
-        if let Some(moved) = document.moved.get(&id).cloned() {
-            document.moved.insert(shown, moved);
-        }
         if let Some(mut weighed) = weighed {
             // What others add was asked of all of them.
             Arc::make_mut(&mut weighed).lesions.clear();
@@ -189,7 +176,7 @@ pub fn done(
                 visible: !stays,
                 ..old.display.clone()
             },
-            recipe,
+            origin,
             ..(*old).clone()
         };
         let at = at.map_or(document.layers.len(), |at| at + 1);

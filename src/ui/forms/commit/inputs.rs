@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::counted;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::streamlines::lines_of;
-use crate::state::{Action, Content, LayerId, Phase, Recipe, State};
+use crate::state::{Action, Content, LayerId, Phase, State};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
@@ -106,7 +106,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let mask = document.filter_mask();
     let head = document
         .explained()
-        .is_some_and(|(layer, ..)| matches!(layer.recipe, Recipe::Phantom { .. }));
+        .is_some_and(|(layer, ..)| document.origin(layer).is_phantom());
     let words = (
         "Mask",
         "Voxels whose signal is explained: the whole brain, or its white matter",
@@ -116,15 +116,8 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
     let none = (!head).then_some(EVERYWHERE);
     // Voxels whose tensor was repaired are marked, too, and are nobody's mask.
-    let mark = |layer: &crate::state::Layer| {
-        matches!(
-            layer.recipe,
-            Recipe::Fit {
-                map: FitMap::Repaired,
-                ..
-            }
-        )
-    };
+    let mark =
+        |layer: &crate::state::Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
     let fits =
         |layer: &crate::state::Layer| matches!(layer.content, Content::Mask(_)) && !mark(layer);
     if let Some(id) = layer_row(ui, state, words, (now, shown), none, fits) {

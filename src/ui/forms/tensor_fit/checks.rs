@@ -8,8 +8,8 @@ use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
 use crate::state::core::words::counted;
-use crate::state::recipe::Source;
-use crate::state::{Action, Content, Display, Layer, Phase, Recipe, State};
+use crate::state::origin::{Computed, Origin};
+use crate::state::{Action, Content, Display, Layer, Phase, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -168,7 +168,10 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .document
         .layers
         .iter()
-        .filter(|l| !matches!(l.recipe, Recipe::Fit { .. } | Recipe::BrainMask(_)))
+        .filter(|l| {
+            let origin = state.document.origin(l);
+            origin.fit_map().is_none() && !origin.is_found_mask()
+        })
         .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
         .collect();
     // What the others are compared with, as in [`compared`].
@@ -248,7 +251,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     // Nothing is wrong about it, but what the files say is not the whole of it.
     let layers = state.document.layers.iter();
     let moved: Vec<_> = layers
-        .filter(|l| state.document.moved.contains_key(&l.id))
+        .filter(|l| state.document.moved(l.id).is_some())
         .collect();
     if !moved.is_empty() && verdict == Verdict::Passed {
         verdict = Verdict::Note;
@@ -310,9 +313,10 @@ pub struct SpaceReport {
 impl SpaceReport {
     fn opened(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
         let made = |l: &Layer| {
+            let origin = state.document.origin(l);
             matches!(
-                l.recipe,
-                Recipe::Fit { .. } | Recipe::Track { .. } | Recipe::Geodesic { .. }
+                origin,
+                Origin::Computed(Computed::FitMap(_) | Computed::Curves(_))
             )
         };
         state.document.layers.iter().filter(move |l| !made(l))
@@ -455,7 +459,8 @@ fn gradient_check(state: &State) -> Option<Check> {
 
 /// How the gradients of the scan's file were turned.
 fn turned(state: &State) -> Option<Turn> {
-    state.document.scan()?.source().untouched().1
+    let document = &state.document;
+    document.origins.turn(document.scan()?.origin)
 }
 
 /// Whether it is known that the axes are right: compared, or made so.
@@ -463,7 +468,7 @@ fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
         let compared = state.session.axes.as_ref().map(|(of, _)| *of);
         let of = layer.content.volume().map(|v| v.id());
-        matches!(layer.source(), Source::Phantom { .. }) || compared.is_some() && compared == of
+        state.document.origin(layer).is_phantom() || compared.is_some() && compared == of
     })
 }
 

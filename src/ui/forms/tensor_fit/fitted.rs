@@ -88,7 +88,7 @@ fn running_fit(state: &State) -> Vec<Check> {
         fact: fact.to_owned(),
         report: Vec::new(),
     };
-    let source = state.document.scan().map(|l| l.source());
+    let source = state.document.scan().map(|l| state.document.source(l));
     let given = matches!(
         source,
         Some(Source::Phantom { .. } | Source::Tensors { .. })

@@ -1,6 +1,7 @@
 //! What the task Filter shows of streamlines is seen there alone; a model that the scan does not determine.
 
 use super::{Window, act, fitted, layer, opened, said};
+use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
 use arcuate::state::streamlines::{Limit, Sieve};
@@ -137,7 +138,7 @@ fn keep() {
     let id = layer(&window).id;
     let (sieve, maps) = {
         let document = &window.state.document;
-        (document.bundle.sieve.clone(), document.weight_maps.clone())
+        (document.bundle.sieve.clone(), weight_maps(document))
     };
     assert!(sieve.is_some() && !maps.is_empty());
     act(&mut window, FilterAction::Keep);
@@ -145,8 +146,8 @@ fn keep() {
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
-        (&document.bundle.sieve, &document.weight_maps),
-        (&sieve, &maps)
+        (&document.bundle.sieve, weight_maps(document)),
+        (&sieve, maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.session.selected_layer.expect("the kept one");

@@ -1,0 +1,421 @@
+//! Where layers come from: one record for each origin, in a table that only grows. A layer names its origin by number,
+//! and so does an origin its inputs, so that what was made of a layer stays described when the layer is gone.
+//!
+//! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
+
+use crate::data::keyed;
+use crate::data::turn::Turn;
+use crate::io::Told as Reading;
+use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tractogram::selection::Edit;
+use crate::state::alignment::How;
+use crate::state::document::{DensityMap, Document, Layer, LayerId, Made};
+use crate::state::filter::{MapOf, WeightFit};
+use crate::state::recipe::{FitRecipe, Recipe, Source};
+use crate::state::segment::Segmented;
+use glam::DAffine3;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Names an origin in the table of a document, and of every document that was copied from that one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct OriginId(usize);
+
+/// An image of the built-in head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PhantomPart {
+    Dwi,
+    T1,
+    BrainMask,
+}
+
+keyed!(PhantomPart, serde {
+    Dwi = "dwi",
+    T1 = "T1",
+    BrainMask = "Brain mask",
+});
+
+/// Where a layer comes from.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Origin {
+    /// Neither a session nor a command can make it again.
+    #[default]
+    Unknown,
+    /// A file, with what the user says where the file is silent.
+    File {
+        file: PathBuf,
+        reading: Reading,
+        /// Gradient files of a scan that do not lie beside it: one `.b`, or bval and bvec.
+        gradients: Vec<PathBuf>,
+    },
+    /// The built-in head.
+    Phantom {
+        seed: u64,
+        part: PhantomPart,
+    },
+    Computed(Computed),
+    /// Streamlines of which a step kept some.
+    Edited {
+        from: OriginId,
+        step: Edit,
+    },
+    /// Moved in the world, mm.
+    Moved {
+        from: OriginId,
+        by: DAffine3,
+        how: How,
+    },
+    /// A scan with axes of its gradients exchanged or flipped.
+    Reoriented {
+        from: OriginId,
+        turn: Turn,
+    },
+}
+
+/// What every kind of result says about itself.
+pub trait Describe {
+    /// The origins that it is made from.
+    fn inputs(&self) -> Vec<OriginId>;
+    /// The command that makes it. The document names the files of masks that are in one.
+    fn recipe(&self, document: &Document) -> Recipe;
+}
+
+/// The kinds of results, each with its record.
+macro_rules! recipes {
+    ($($(#[$doc:meta])* $name:ident: $record:ty;)*) => {
+        /// A result that was computed here.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Computed {
+            $($(#[$doc])* $name(Arc<$record>),)*
+        }
+
+        impl Computed {
+            pub fn describe(&self) -> &dyn Describe {
+                match self {
+                    $(Self::$name(record) => &**record,)*
+                }
+            }
+        }
+
+        $(impl From<$record> for Origin {
+            fn from(record: $record) -> Self {
+                Self::Computed(Computed::$name(Arc::new(record)))
+            }
+        })*
+    };
+}
+
+recipes! {
+    /// A brain mask that was found from a scan.
+    BrainMask: FoundMask;
+    /// A map of a tensor fit.
+    FitMap: MapOfFit;
+    /// Streamlines or rays that were kept.
+    Curves: Made;
+    /// Where streamlines pass.
+    Density: DensityMap;
+    /// A mask by a level set.
+    Segment: Segmented;
+    /// A fit of weights; no layer by itself.
+    Weights: WeightFit;
+    /// A map of such a fit.
+    WeightMap: MapOf;
+}
+
+/// A brain mask that was found from a scan.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FoundMask {
+    pub scan: Source,
+}
+
+/// A map of a tensor fit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapOfFit {
+    pub fit: FitRecipe,
+    pub map: FitMap,
+}
+
+/// An input of a result: the layer that it was, and where that came from then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Input {
+    pub layer: LayerId,
+    pub origin: OriginId,
+}
+
+impl Origin {
+    /// A file about which nothing was said.
+    pub fn file(file: impl Into<PathBuf>) -> Self {
+        Self::opened(file.into(), Reading::default())
+    }
+
+    /// A file, with what the user says of it.
+    pub fn opened(file: PathBuf, reading: Reading) -> Self {
+        Self::File {
+            file,
+            reading,
+            gradients: Vec::new(),
+        }
+    }
+
+    /// An opened scan, with the gradients that do not lie beside it.
+    pub fn with_gradients(self, gradients: Vec<PathBuf>) -> Self {
+        match self {
+            Self::File { file, .. } if !gradients.is_empty() => Self::File {
+                file,
+                reading: Reading::default(),
+                gradients,
+            },
+            origin => origin,
+        }
+    }
+
+    /// Which map of a tensor fit it is.
+    pub fn fit_map(&self) -> Option<FitMap> {
+        match self {
+            Self::Computed(Computed::FitMap(made)) => Some(made.map),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a brain mask that was found here.
+    pub fn is_found_mask(&self) -> bool {
+        matches!(self, Self::Computed(Computed::BrainMask(_)))
+    }
+
+    pub fn is_phantom(&self) -> bool {
+        matches!(self, Self::Phantom { .. })
+    }
+
+    /// Whether it is a file about which nothing had to be said.
+    pub fn is_plain_file(&self) -> bool {
+        matches!(self, Self::File { reading, gradients, .. } if reading.is_nothing() && gradients.is_empty())
+    }
+}
+
+/// Every origin that a document and its copies have named; equal ones are one. Undo steps and snapshots hold the same
+/// memory.
+#[derive(Clone, Debug)]
+pub struct Origins(Arc<Vec<Arc<Origin>>>);
+
+static UNKNOWN: Origin = Origin::Unknown;
+
+impl Default for Origins {
+    fn default() -> Self {
+        Self(Arc::new(vec![Arc::new(Origin::Unknown)]))
+    }
+}
+
+impl Origins {
+    /// Takes in an origin, unless the table has it; returns its number.
+    pub fn add(&mut self, origin: impl Into<Origin>) -> OriginId {
+        let origin = origin.into();
+        let known = self.0.iter().position(|known| **known == origin);
+        OriginId(known.unwrap_or_else(|| {
+            Arc::make_mut(&mut self.0).push(Arc::new(origin));
+            self.0.len() - 1
+        }))
+    }
+
+    /// The origin of this number; one of another document's table may be unknown here.
+    pub fn get(&self, id: OriginId) -> &Origin {
+        self.0.get(id.0).map_or(&UNKNOWN, |origin| &**origin)
+    }
+
+    /// What streamlines were before any step kept some of them.
+    pub fn unedited(&self, id: OriginId) -> OriginId {
+        match self.get(id) {
+            Origin::Edited { from, .. } => self.unedited(*from),
+            _ => id,
+        }
+    }
+
+    /// Where it comes from before it was edited, moved and reoriented.
+    pub fn base(&self, id: OriginId) -> &Origin {
+        match self.get(id) {
+            Origin::Edited { from, .. }
+            | Origin::Moved { from, .. }
+            | Origin::Reoriented { from, .. } => self.base(*from),
+            origin => origin,
+        }
+    }
+
+    /// The steps that kept some of the streamlines, from the first.
+    pub fn steps(&self, id: OriginId) -> Vec<&Edit> {
+        match self.get(id) {
+            Origin::Edited { from, step } => {
+                let mut steps = self.steps(*from);
+                steps.push(step);
+                steps
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// After more steps.
+    pub fn edited(&mut self, id: OriginId, more: &[Edit]) -> OriginId {
+        more.iter().fold(id, |from, step| {
+            let step = step.clone();
+            self.add(Origin::Edited { from, step })
+        })
+    }
+
+    /// How it was moved, edited since or not.
+    pub fn moved(&self, id: OriginId) -> Option<Moved> {
+        match self.get(self.unedited(id)) {
+            Origin::Moved { from, by, how } => Some(Moved {
+                from: *from,
+                by: *by,
+                how: *how,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The axes of a scan's gradients that were exchanged or flipped.
+    pub fn turn(&self, id: OriginId) -> Option<Turn> {
+        match self.get(id) {
+            Origin::Reoriented { turn, .. } => Some(*turn),
+            _ => None,
+        }
+    }
+
+    /// With the axes of a scan's gradients as `turn` has them, whatever they were.
+    pub fn reoriented(&mut self, id: OriginId, turn: Option<Turn>) -> OriginId {
+        let from = match self.get(id) {
+            Origin::Reoriented { from, .. } => *from,
+            _ => id,
+        };
+        match turn {
+            Some(turn) => self.add(Origin::Reoriented { from, turn }),
+            None => from,
+        }
+    }
+
+    /// The file that it was read from, whatever was done to it since.
+    pub fn path(&self, id: OriginId) -> Option<&Path> {
+        match self.base(id) {
+            Origin::File { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The file that has its voxels or points where they are.
+    pub fn path_in_place(&self, id: OriginId) -> Option<&Path> {
+        self.path(id).filter(|_| self.moved(id).is_none())
+    }
+
+    /// A scan, for the recipes of what is made of it.
+    pub fn source(&self, id: OriginId) -> Source {
+        match self.get(id) {
+            Origin::Phantom { seed, .. } => Source::Phantom { seed: *seed },
+            Origin::Reoriented { from, turn } => self.source(*from).with_turn(Some(*turn)),
+            Origin::File {
+                file,
+                reading:
+                    Reading {
+                        tensors: Some(layout),
+                        ..
+                    },
+                ..
+            } => Source::Tensors {
+                file: file.clone(),
+                layout: *layout,
+            },
+            Origin::File {
+                file, gradients, ..
+            } => Source::File {
+                dwi: file.clone(),
+                gradients: gradients.clone(),
+            },
+            _ => Source::File {
+                dwi: self.path(id).map(Path::to_owned).unwrap_or_default(),
+                gradients: Vec::new(),
+            },
+        }
+    }
+}
+
+/// A move in the world.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Moved {
+    pub from: OriginId,
+    /// From the world that the file says, mm.
+    pub by: DAffine3,
+    pub how: How,
+}
+
+impl Document {
+    pub fn origin(&self, layer: &Layer) -> &Origin {
+        self.origins.get(layer.origin)
+    }
+
+    /// A layer as an input of what is made now.
+    pub fn input(&self, layer: LayerId) -> Input {
+        let origin = self.layer(layer).map(|l| l.origin);
+        Input {
+            layer,
+            origin: origin.unwrap_or_default(),
+        }
+    }
+
+    /// Where a scan comes from, for the recipes of what is made of it.
+    pub fn source(&self, layer: &Layer) -> Source {
+        self.origins.source(layer.origin)
+    }
+
+    fn computed(&self, layer: LayerId) -> Option<&Computed> {
+        match self.origins.base(self.layer(layer)?.origin) {
+            Origin::Computed(made) => Some(made),
+            _ => None,
+        }
+    }
+
+    /// How kept streamlines were made.
+    pub fn made(&self, layer: LayerId) -> Option<&Arc<Made>> {
+        match self.computed(layer)? {
+            Computed::Curves(made) => Some(made),
+            _ => None,
+        }
+    }
+
+    /// What a density map is of.
+    pub fn density_map(&self, layer: LayerId) -> Option<&Arc<DensityMap>> {
+        match self.computed(layer)? {
+            Computed::Density(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// How a mask was segmented.
+    pub fn segmented(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
+        match self.computed(layer)? {
+            Computed::Segment(made) => Some(made),
+            _ => None,
+        }
+    }
+
+    /// Which map of a fit of weights a layer is.
+    pub fn map_of(&self, layer: LayerId) -> Option<&Arc<MapOf>> {
+        match self.computed(layer)? {
+            Computed::WeightMap(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// What was done to streamlines after they were made or read, step by step.
+    pub fn edits(&self, layer: LayerId) -> Vec<&Edit> {
+        let layer = self.layer(layer);
+        layer.map_or_else(Vec::new, |l| self.origins.steps(l.origin))
+    }
+
+    /// Whether some of a layer's streamlines were kept, or others deleted.
+    pub fn is_edited(&self, layer: LayerId) -> bool {
+        let origin = self.layer(layer).map(|l| self.origin(l));
+        matches!(origin, Some(Origin::Edited { .. }))
+    }
+
+    /// How a layer was moved in the world.
+    pub fn moved(&self, layer: LayerId) -> Option<Moved> {
+        self.origins.moved(self.layer(layer)?.origin)
+    }
+}

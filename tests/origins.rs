@@ -1,0 +1,34 @@
+//! Layers of a document by where they come from.
+
+use arcuate::state::{Document, LayerId};
+
+fn those(document: &Document, is: impl Fn(LayerId) -> bool) -> Vec<LayerId> {
+    let layers = document.layers.iter().map(|l| l.id);
+    layers.filter(|id| is(*id)).collect()
+}
+
+/// Streamlines and rays that were kept.
+pub fn kept(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.made(id).is_some())
+}
+
+pub fn edited(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.is_edited(id))
+}
+
+pub fn moved(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.moved(id).is_some())
+}
+
+pub fn density_maps(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.density_map(id).is_some())
+}
+
+pub fn weight_maps(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.map_of(id).is_some())
+}
+
+/// Masks by level sets.
+pub fn segments(document: &Document) -> Vec<LayerId> {
+    those(document, |id| document.segmented(id).is_some())
+}
