@@ -1,5 +1,6 @@
 //! Where layers come from: one record for each origin, in a table that only grows. A layer names its origin by number,
-//! and so does an origin its inputs, so that what was made of a layer stays described when the layer is gone.
+//! and so does an origin its inputs: what was made of a layer stays described when the layer is gone, and no record
+//! contains another of its kind.
 //!
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
@@ -15,9 +16,9 @@ use crate::state::recipe::{FitRecipe, Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// Names an origin in the table of a document, and of every document that was copied from that one.
+/// Names an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct OriginId(usize);
 
@@ -192,33 +193,64 @@ impl Origin {
     }
 }
 
-/// Every origin that a document and its copies have named; equal ones are one. Undo steps and snapshots hold the same
-/// memory.
-#[derive(Clone, Debug)]
-pub struct Origins(Arc<Vec<Arc<Origin>>>);
+/// Every origin that a document and its copies have named. Undo steps and snapshots share the table with the document,
+/// so that a number means the same in all of them; nothing in it ever changes or goes.
+#[derive(Clone, Debug, Default)]
+pub struct Origins(Arc<Table>);
+
+/// Each chunk has twice the slots of the one before and is filled from its first slot on.
+#[derive(Debug, Default)]
+struct Table([OnceLock<Box<[OnceLock<Origin>]>>; CHUNKS]);
+
+const CHUNKS: usize = 24;
+/// Slots of the first chunk.
+const FIRST: usize = 32;
 
 static UNKNOWN: Origin = Origin::Unknown;
 
-impl Default for Origins {
-    fn default() -> Self {
-        Self(Arc::new(vec![Arc::new(Origin::Unknown)]))
+impl Table {
+    /// The slots from the first on, in chunks that are made when they are needed.
+    fn slots(&self) -> impl Iterator<Item = &OnceLock<Origin>> {
+        let chunks = self.0.iter().enumerate();
+        chunks.flat_map(|(number, chunk)| {
+            let make = || (0..FIRST << number).map(|_| OnceLock::new()).collect();
+            chunk.get_or_init(make).iter()
+        })
+    }
+
+    fn get(&self, slot: usize) -> Option<&Origin> {
+        let chunk = (slot / FIRST + 1).ilog2();
+        let before = FIRST * ((1 << chunk) - 1);
+        let slots = self.0.get(chunk as usize)?.get()?;
+        slots.get(slot - before)?.get()
     }
 }
 
 impl Origins {
-    /// Takes in an origin, unless the table has it; returns its number.
-    pub fn add(&mut self, origin: impl Into<Origin>) -> OriginId {
-        let origin = origin.into();
-        let known = self.0.iter().position(|known| **known == origin);
-        OriginId(known.unwrap_or_else(|| {
-            Arc::make_mut(&mut self.0).push(Arc::new(origin));
-            self.0.len() - 1
-        }))
+    /// The number of an origin, which is taken into the table unless an equal one is there.
+    pub fn add(&self, origin: impl Into<Origin>) -> OriginId {
+        let mut origin = origin.into();
+        if origin == UNKNOWN {
+            return OriginId::default();
+        }
+        for (slot, place) in (1..).zip(self.0.slots()) {
+            origin = match place.get() {
+                Some(known) if *known == origin => return OriginId(slot),
+                Some(_) => continue,
+                None => match place.set(origin) {
+                    Ok(()) => return OriginId(slot),
+                    Err(origin) => origin,
+                },
+            };
+        }
+        // Hundreds of millions are there.
+        OriginId::default()
     }
 
-    /// The origin of this number; one of another document's table may be unknown here.
+    /// The origin of this number.
     pub fn get(&self, id: OriginId) -> &Origin {
-        self.0.get(id.0).map_or(&UNKNOWN, |origin| &**origin)
+        let slot = id.0.checked_sub(1);
+        slot.and_then(|slot| self.0.get(slot)).unwrap_or(&UNKNOWN)
     }
 
     /// What streamlines were before any step kept some of them.
@@ -252,7 +284,7 @@ impl Origins {
     }
 
     /// After more steps.
-    pub fn edited(&mut self, id: OriginId, more: &[Edit]) -> OriginId {
+    pub fn edited(&self, id: OriginId, more: &[Edit]) -> OriginId {
         more.iter().fold(id, |from, step| {
             let step = step.clone();
             self.add(Origin::Edited { from, step })
@@ -280,7 +312,7 @@ impl Origins {
     }
 
     /// With the axes of a scan's gradients as `turn` has them, whatever they were.
-    pub fn reoriented(&mut self, id: OriginId, turn: Option<Turn>) -> OriginId {
+    pub fn reoriented(&self, id: OriginId, turn: Option<Turn>) -> OriginId {
         let from = match self.get(id) {
             Origin::Reoriented { from, .. } => *from,
             _ => id,

@@ -12,7 +12,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Layer, LayerId};
 use crate::state::files::opening;
-use crate::state::origin::Origin;
+use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
 use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
@@ -473,12 +473,13 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         unknown,
         ..
     } = opening;
-    let told = saved::snapshots(&content, &read, &restored, &absent);
+    let origins = Origins::default();
+    let told = saved::snapshots(&origins, &content, &read, &restored, &absent);
     let (snapshots, lacks, said) = (told.snapshots, told.lacks, told.said);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
-    let built = saved::build(&content.document, &read, restored, absent);
+    let built = saved::build(&origins, &content.document, &read, restored, absent);
     let (document, mut notes) = (built.document, built.notes);
     // What was said of the present document is true of a layer wherever it is.
     for (name, note) in said {

@@ -5,6 +5,7 @@ use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::words::some_of;
 use crate::state::document::{Content as DocumentContent, Layer, LayerId};
+use crate::state::origin::Origins;
 use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
@@ -123,6 +124,7 @@ pub struct Restored {
 
 /// The snapshots of a session, with what is said of them.
 pub fn restore(
+    origins: &Origins,
     content: &Content,
     read: &Arc<ReadSession>,
     restored: &RestoredLayers,
@@ -139,7 +141,7 @@ pub fn restore(
             let why = absent.iter().find(|(key, _)| *key == from);
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }
-        let built = read::build(saved, read, mine, missing);
+        let built = read::build(origins, saved, read, mine, missing);
         let of = &content.snapshots[number - 1];
         let (document, name) = (built.document, of.name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));

@@ -15,6 +15,7 @@ use arcuate::io::{self, Error, Opened, Told, bids, fibres, image};
 use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
 use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
 use arcuate::state::State;
+use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -444,7 +445,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         .into_iter()
         .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned().into())))
         .collect();
-    let mut document = saved::build(&content.document, &read, none, absent).document;
+    let mut document = saved::build(&Origins::default(), &content.document, &read, none, absent).document;
     document.fresh_id();
     document.bounds();
     let mut state = State::new(String::new());

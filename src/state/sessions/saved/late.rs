@@ -69,7 +69,7 @@ pub fn one(
         _ => saved.replaced.clone(),
     };
     let there = saved.there(&restored)?;
-    let (layer, mut notes) = restore(&mut document.origins, saved, restored)?;
+    let (layer, mut notes) = restore(&document.origins, saved, restored)?;
     if let Some(said) = replaced {
         notes.push(said.clone().into());
         document.replaced.insert(id, said);

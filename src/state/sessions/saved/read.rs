@@ -177,8 +177,9 @@ pub struct Built {
     pub left_out: Vec<String>,
 }
 
-/// A document of a session from what was read for it.
+/// A document of a session from what was read for it; documents of one session share the table of origins.
 pub fn build(
+    origins: &Origins,
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
     restored: RestoredLayers,
@@ -186,6 +187,7 @@ pub fn build(
 ) -> Built {
     let mut notes = Vec::new();
     let mut document = Document::default();
+    document.origins = origins.clone();
     fill(&mut document, saved);
     let mask = |number: usize| read.masks.get(number)?.as_ref().ok();
     let files = read.mask_files.iter();
@@ -198,7 +200,7 @@ pub fn build(
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| Ok((of.there(&one)?, restore(&mut document.origins, of, one)?))) {
+        match one.and_then(|one| Ok((of.there(&one)?, restore(&document.origins, of, one)?))) {
             Ok((there, (layer, said))) => {
                 let path = layer.path.as_ref();
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
@@ -365,7 +367,7 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
 }
 
 pub(in crate::state) fn restore(
-    origins: &mut Origins,
+    origins: &Origins,
     saved: &SavedLayer,
     restored: Restored,
 ) -> Result<(Layer, Vec<Remark>), String> {
@@ -442,7 +444,7 @@ pub(in crate::state) fn restore(
 
 /// A scan with axes of its gradients exchanged or flipped.
 fn turned(
-    origins: &mut Origins,
+    origins: &Origins,
     content: DocumentContent,
     origin: OriginId,
     turn: Turn,
