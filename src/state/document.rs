@@ -12,11 +12,10 @@ use crate::jobs::{FitKey, Kept, Resample};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{density, tensor_fit};
-use crate::state::Recipe;
 use crate::state::filter::{Filtering, Weighed};
 use crate::state::origin::{Input, OriginId, Origins};
 use crate::state::pathways::{self, KeptPathway};
-use crate::state::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
+use crate::state::recipe::{MediumRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::Curves;
 use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
@@ -176,7 +175,8 @@ pub struct Tensors {
     /// How reliable the mask is, where it was found from the scan.
     pub mask_found: Option<tensor_fit::MaskReport>,
     pub key: FitKey,
-    pub recipe: Recipe,
+    /// The fit, in the document's table.
+    pub origin: OriginId,
     pub fitted: usize,
     pub repaired: usize,
     pub unfitted: usize,
@@ -240,18 +240,10 @@ pub struct Document {
     next_id: u64,
 }
 
-/// What tensors were fitted from.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Basis {
-    pub source: Source,
-    pub mask: MadeMask,
-    pub fit: tensor_fit::Params,
-}
-
 /// All that kept streamlines or rays were made from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Made {
-    pub basis: Basis,
+    pub fit: OriginId,
     pub regions: Vec<Region>,
     pub curves: Curves,
     pub cut: Cut,

@@ -9,6 +9,7 @@ use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::Said;
 use crate::state::alignment::How;
 use crate::state::core::words::{count, fixed};
+use crate::state::origin::TensorFit;
 use crate::state::recipe::{MediumRecipe, Source};
 use crate::state::session::Curves;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
@@ -66,7 +67,7 @@ pub fn methods(state: &State) -> String {
     if let Some(tensors) = &document.tensors {
         let mask = document.fit_mask.and_then(|id| document.layer(id));
         let mask = mask.map(|layer| format!("the mask \"{}\"", layer.name));
-        let verb = match given(&tensors.recipe) {
+        let verb = match document.origins.is_imported(tensors.origin) {
             true => "have a tensor",
             false => {
                 text += &fit(&document.fit, mask, &mut citations);
@@ -111,15 +112,16 @@ pub fn methods(state: &State) -> String {
             continue;
         };
         let _ = write!(text, " \"{}\": ", layer.name);
-        let fitted = !matches!(made.basis.source, Source::Tensors { .. });
-        let same = !fitted || made.basis.fit == document.fit && document.tensors.is_some();
-        if !same {
-            let mask = match &made.basis.mask {
+        let basis = document.origins.fit(made.fit);
+        let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
+        let other = |of: &TensorFit| of.params != document.fit || document.tensors.is_none();
+        if let Some(basis) = basis.filter(|of| other(of)) {
+            let mask = match &basis.mask {
                 MadeMask::Found => None,
                 MadeMask::File(path) => Some(format!("the mask {}", file_name(path))),
                 MadeMask::Head => Some("the head's own mask".to_owned()),
             };
-            text += fit(&made.basis.fit, mask, &mut citations).trim_start();
+            text += fit(&basis.params, mask, &mut citations).trim_start();
             text += " ";
         }
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
@@ -156,11 +158,6 @@ pub fn methods(state: &State) -> String {
         let _ = write!(all, "[{number}] {work}");
     }
     all + "\n"
-}
-
-/// Whether tensors are another program's.
-fn given(recipe: &Recipe) -> bool {
-    matches!(recipe, Recipe::Fit { fit, .. } if matches!(fit.source, Source::Tensors { .. }))
 }
 
 /// As a sentence begins.

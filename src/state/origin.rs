@@ -7,12 +7,12 @@
 use crate::data::keyed;
 use crate::data::turn::Turn;
 use crate::io::Told as Reading;
-use crate::solvers::tensor_fit::FitMap;
+use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::How;
-use crate::state::document::{DensityMap, Document, Layer, LayerId, Made};
+use crate::state::document::{DensityMap, Document, Layer, LayerId, Made, MadeMask};
 use crate::state::filter::{MapOf, WeightFit};
-use crate::state::recipe::{FitRecipe, Recipe, Source};
+use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
@@ -109,6 +109,8 @@ macro_rules! recipes {
 recipes! {
     /// A brain mask that was found from a scan.
     BrainMask: FoundMask;
+    /// A tensor fit; no layer by itself.
+    Fit: TensorFit;
     /// A map of a tensor fit.
     FitMap: MapOfFit;
     /// Streamlines or rays that were kept.
@@ -126,13 +128,21 @@ recipes! {
 /// A brain mask that was found from a scan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundMask {
-    pub scan: Source,
+    pub scan: OriginId,
+}
+
+/// What tensors were fitted from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorFit {
+    pub scan: OriginId,
+    pub mask: MadeMask,
+    pub params: tensor_fit::Params,
 }
 
 /// A map of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapOfFit {
-    pub fit: FitRecipe,
+    pub fit: OriginId,
     pub map: FitMap,
 }
 
@@ -334,6 +344,41 @@ impl Origins {
     /// The file that has its voxels or points where they are.
     pub fn path_in_place(&self, id: OriginId) -> Option<&Path> {
         self.path(id).filter(|_| self.moved(id).is_none())
+    }
+
+    /// A tensor fit.
+    pub fn fit(&self, id: OriginId) -> Option<&Arc<TensorFit>> {
+        match self.get(id) {
+            Origin::Computed(Computed::Fit(fit)) => Some(fit),
+            _ => None,
+        }
+    }
+
+    /// Whether the tensors of a fit are another program's.
+    pub fn is_imported(&self, fit: OriginId) -> bool {
+        let source = self.fit(fit).map(|fit| self.source(fit.scan));
+        matches!(source, Some(Source::Tensors { .. }))
+    }
+
+    /// The origin of a scan.
+    pub fn scan(&self, source: &Source) -> OriginId {
+        match source {
+            Source::Phantom { seed } => self.add(Origin::Phantom {
+                seed: *seed,
+                part: PhantomPart::Dwi,
+            }),
+            Source::File { dwi, gradients } => {
+                self.add(Origin::file(dwi).with_gradients(gradients.clone()))
+            }
+            Source::Tensors { file, layout } => {
+                let reading = Reading {
+                    tensors: Some(*layout),
+                    ..Reading::default()
+                };
+                self.add(Origin::opened(file.clone(), reading))
+            }
+            Source::Turned { of, turn } => self.reoriented(self.scan(of), Some(*turn)),
+        }
     }
 
     /// A scan, for the recipes of what is made of it.

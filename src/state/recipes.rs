@@ -4,11 +4,14 @@
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Rules, Said};
-use crate::state::document::{Basis, Content, DensityMap, Layer, LayerId, Made, MadeMask, Unfiled};
+use crate::state::document::{Content, DensityMap, Layer, LayerId, Made, MadeMask, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitOf, MapOf, WeightFit};
-use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart};
+use crate::state::origin::{
+    Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart, TensorFit,
+};
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
@@ -25,7 +28,8 @@ impl Document {
         self.recipe_from(layer.origin)
     }
 
-    fn recipe_from(&self, origin: OriginId) -> Recipe {
+    /// The command of what has this origin.
+    pub fn recipe_from(&self, origin: OriginId) -> Recipe {
         match self.origins.get(origin) {
             Origin::Unknown => unknown(),
             Origin::File {
@@ -58,28 +62,41 @@ fn unknown() -> Recipe {
 
 impl Describe for FoundMask {
     fn inputs(&self) -> Vec<OriginId> {
-        Vec::new()
+        vec![self.scan]
     }
 
-    fn recipe(&self, _: &Document) -> Recipe {
-        Recipe::BrainMask(self.scan.clone())
+    fn recipe(&self, document: &Document) -> Recipe {
+        Recipe::BrainMask(document.origins.source(self.scan))
+    }
+}
+
+impl Describe for TensorFit {
+    fn inputs(&self) -> Vec<OriginId> {
+        vec![self.scan]
+    }
+
+    fn recipe(&self, document: &Document) -> Recipe {
+        Recipe::Fit {
+            fit: fit_command(document, self),
+            map: FitMap::Tensor,
+        }
     }
 }
 
 impl Describe for MapOfFit {
     fn inputs(&self) -> Vec<OriginId> {
-        Vec::new()
+        vec![self.fit]
     }
 
-    fn recipe(&self, _: &Document) -> Recipe {
-        let (fit, map) = (self.fit.clone(), self.map);
-        Recipe::Fit { fit, map }
+    fn recipe(&self, document: &Document) -> Recipe {
+        let map = self.map;
+        fit_recipe(document, self.fit).map_or_else(unknown, |fit| Recipe::Fit { fit, map })
     }
 }
 
 impl Describe for Made {
     fn inputs(&self) -> Vec<OriginId> {
-        Vec::new()
+        vec![self.fit]
     }
 
     fn recipe(&self, document: &Document) -> Recipe {
@@ -139,33 +156,30 @@ impl Describe for MapOf {
 }
 
 /// The fit of the document's tensors; `None` if these are other tensors.
-pub fn basis(document: &Document, field: DataId) -> Option<Basis> {
+pub fn fit_of(document: &Document, field: DataId) -> Option<OriginId> {
     let tensors = document.tensors.as_ref();
     let tensors = tensors.filter(|t| t.field.id() == field)?;
-    let Recipe::Fit { fit, .. } = &tensors.recipe else {
-        return None;
+    document.origins.fit(tensors.origin)?;
+    Some(tensors.origin)
+}
+
+/// The mask of a fit, as its key names it.
+pub fn fit_mask(document: &Document, mask: Option<DataId>) -> MadeMask {
+    let Some(id) = mask else {
+        return MadeMask::Found;
     };
-    let mask = match tensors.key.mask {
-        None => MadeMask::Found,
-        Some(id) => {
-            let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
-            match document.layers.iter().find(same)?.path.clone() {
-                Some(path) => MadeMask::File(path),
-                None => MadeMask::Head,
-            }
-        }
-    };
-    Some(Basis {
-        source: fit.source.clone(),
-        mask,
-        fit: fit.params.clone(),
-    })
+    let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
+    let layer = document.layers.iter().find(same);
+    match layer.and_then(|l| l.path.clone()) {
+        Some(path) => MadeMask::File(path),
+        None => MadeMask::Head,
+    }
 }
 
 /// The recipe of curves, for a session; `None` if their tensors are gone.
 pub fn made(document: &Document, asked: &Asked, cut: Cut) -> Option<Made> {
     Some(Made {
-        basis: basis(document, asked.field)?,
+        fit: fit_of(document, asked.field)?,
         regions: asked.regions.clone(),
         curves: asked.curves.clone(),
         cut,
@@ -178,28 +192,31 @@ pub fn live_recipe(document: &Document, live: &Live) -> Option<Made> {
     made(document, &live.asked, cut)
 }
 
-/// The fit that a basis stands for.
-pub fn fit_recipe(basis: &Basis) -> FitRecipe {
+/// What the commands say of a fit; `None` where it is none.
+pub fn fit_recipe(document: &Document, fit: OriginId) -> Option<FitRecipe> {
+    let fit = document.origins.fit(fit)?;
+    Some(fit_command(document, fit))
+}
+
+fn fit_command(document: &Document, fit: &TensorFit) -> FitRecipe {
     FitRecipe {
-        source: basis.source.clone(),
-        mask: match &basis.mask {
+        source: document.origins.source(fit.scan),
+        mask: match &fit.mask {
             MadeMask::File(path) => Some(path.clone()),
             MadeMask::Found | MadeMask::Head => None,
         },
-        params: basis.fit.clone(),
+        params: fit.params.clone(),
     }
 }
 
 /// The recipe of kept streamlines.
 pub fn recipe(document: &Document, made: &Made) -> Recipe {
+    let Some(fit) = fit_recipe(document, made.fit) else {
+        return unknown();
+    };
     match document.specs(&made.regions) {
         Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(
-            fit_recipe(&made.basis),
-            regions,
-            made.curves.clone(),
-            made.cut,
-        ),
+        Ok(regions) => curves_recipe(fit, regions, made.curves.clone(), made.cut),
     }
 }
 

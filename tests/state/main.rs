@@ -7,6 +7,7 @@ use arcuate_tests as support;
 
 mod jobs;
 mod live;
+mod origins;
 mod space;
 mod update;
 
@@ -14,6 +15,7 @@ fn main() {
     support::run([
         jobs::tests(),
         live::tests(),
+        origins::tests(),
         space::tests(),
         update::tests(),
     ])

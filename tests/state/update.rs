@@ -266,6 +266,11 @@ impl Window {
         self.state.document.tensors.as_ref().expect("tensors")
     }
 
+    /// The command of the fit.
+    fn fit(&self) -> arcuate::state::Recipe {
+        self.state.document.recipe_from(self.tensors().origin)
+    }
+
     /// Fits by the plainest method.
     fn ordinary(&mut self) {
         let mut params = self.state.document.fit.clone();
@@ -340,7 +345,8 @@ fn picture(state: &State) -> String {
         })
         .collect();
     let tensors = d.tensors.as_ref();
-    let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, t.recipe));
+    let recipe = |t: &Tensors| d.recipe_from(t.origin);
+    let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, recipe(t)));
     format!(
         "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display

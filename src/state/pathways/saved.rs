@@ -2,7 +2,8 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{Basis, LayerId, MadeMask};
+use crate::state::document::{LayerId, MadeMask};
+use crate::state::origin::{OriginId, Origins, TensorFit};
 use crate::state::pathways::{AmongPairs, KeptPathway, Settings};
 use crate::state::recipe::Source;
 use crate::state::regions::saved::{Lacking, leave_out, region};
@@ -17,24 +18,28 @@ impl Lists<'_> {
         &mut self,
         document: &Document,
         kept: &KeptPathway,
-    ) -> SavedPathway {
+    ) -> Option<SavedPathway> {
         let regions = kept.regions.iter();
-        SavedPathway {
+        Some(SavedPathway {
             id: kept.id.0,
             name: kept.name.clone(),
             colour: kept.colour,
             visible: kept.visible,
             epsilon: kept.epsilon,
             regions: regions.map(|r| self.region(document, r)).collect(),
-            basis: self.basis(&kept.basis),
+            basis: self.basis(document, kept.fit)?,
             params: kept.params,
             compared: kept.compared,
-        }
+        })
     }
 }
 
 /// What tensors were fitted from; an error is half a sentence.
-pub(in crate::state) fn basis(read: &ReadSession, saved: &SavedBasis) -> Result<Basis, String> {
+pub(in crate::state) fn basis(
+    origins: &Origins,
+    read: &ReadSession,
+    saved: &SavedBasis,
+) -> Result<OriginId, String> {
     let place = |number: usize| {
         let found = read.files.get(number).map(|f| f.path.clone());
         found.ok_or_else(|| format!("the session has no file {number}"))
@@ -53,15 +58,15 @@ pub(in crate::state) fn basis(read: &ReadSession, saved: &SavedBasis) -> Result<
                 .collect::<Result<_, _>>()?,
         },
     };
-    Ok(Basis {
-        source: source.with_turn(saved.turn),
+    Ok(origins.add(TensorFit {
+        scan: origins.scan(&source.with_turn(saved.turn)),
         mask: match &saved.mask {
             SavedMask::Found => MadeMask::Found,
             SavedMask::File(number) => MadeMask::File(place(*number)?),
             SavedMask::Head => MadeMask::Head,
         },
-        fit: saved.fit.clone(),
-    })
+        params: saved.fit.clone(),
+    }))
 }
 
 /// Puts them into a document whose layers are there.
@@ -74,9 +79,9 @@ pub(in crate::state) fn put(
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();
-        let made = basis(read, &one.basis).and_then(|basis| Ok((basis, regions?)));
+        let made = basis(&document.origins, read, &one.basis).and_then(|fit| Ok((fit, regions?)));
         let sound = one.params.check().map_err(|e| e.to_string());
-        let (basis, regions) = match made.and_then(|made| sound.map(|()| made)) {
+        let (fit, regions) = match made.and_then(|made| sound.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
                 leave_out(document, read, Lacking::Pathway(Box::new(one.clone())), why);
@@ -93,7 +98,7 @@ pub(in crate::state) fn put(
                 true => epsilon,
                 false => document.pathways.epsilon,
             },
-            basis,
+            fit,
             regions,
             params: one.params,
             found: None,

@@ -9,7 +9,8 @@ use crate::state::Phase;
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::defaults::CATEGORIES;
-use crate::state::document::{Basis, Document, LayerId};
+use crate::state::document::{Document, LayerId};
+use crate::state::origin::OriginId;
 use crate::state::session::Exports;
 use crate::state::volume_look::Cut;
 use glam::DVec3;
@@ -170,7 +171,7 @@ pub struct KeptPathway {
     pub colour: [u8; 3],
     pub visible: bool,
     pub epsilon: f64,
-    pub basis: Basis,
+    pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: Params,
     /// `None` until it was solved again.

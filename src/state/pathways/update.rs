@@ -231,9 +231,9 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon:
 }
 
 fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
-    let basis = recipes::basis(document, found.field)?;
+    let fit = fit_recipe(document, recipes::fit_of(document, found.field)?)?;
     let epsilon = document.pathways.epsilon;
-    Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
+    Some(recipe_of(document, fit, found, epsilon))
 }
 
 /// The command of a pathway: of a kept one, or of the live one with the width as it is.
@@ -246,7 +246,7 @@ pub fn told(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
             let found = kept.found.as_ref()?;
             Some(recipe_of(
                 document,
-                fit_recipe(&kept.basis),
+                fit_recipe(document, kept.fit)?,
                 found,
                 kept.epsilon,
             ))
@@ -264,7 +264,7 @@ fn keep(state: &mut State) {
         };
         return state.session.say(Severity::Information, sentence);
     };
-    let Some(basis) = recipes::basis(&state.document, found.field) else {
+    let Some(fit) = recipes::fit_of(&state.document, found.field) else {
         return;
     };
     let of = |role| {
@@ -281,7 +281,7 @@ fn keep(state: &mut State) {
             id: LayerId(document.fresh_id()),
             visible: true,
             epsilon: document.pathways.epsilon,
-            basis,
+            fit,
             regions: found.regions.clone(),
             params: found.params,
             found: Some(Arc::new(FoundPathway {

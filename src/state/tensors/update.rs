@@ -8,11 +8,11 @@ use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
-use crate::state::origin::{FoundMask, MapOfFit, Origin};
-use crate::state::recipe::FitRecipe;
+use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
+use crate::state::recipes::fit_mask;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
-use crate::state::{Camera, Document, Effect, Recipe, State, defaults, snapshots};
+use crate::state::{Camera, Document, Effect, State, defaults, snapshots};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.
@@ -167,7 +167,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
 /// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
 /// get the ids from `ids` on. `first`: nothing says yet how they are shown.
 fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
-    let Some(source) = document.scan().map(|l| document.source(l)) else {
+    let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
     };
     let Fitted {
@@ -178,15 +178,12 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask_found,
         wall_ms,
     } = result;
-    let recipe = FitRecipe {
-        source: source.clone(),
-        mask: document.chosen_mask().and_then(|(l, _)| l.path.clone()),
+    let origin = document.origins.add(TensorFit {
+        scan,
+        mask: fit_mask(document, key.mask),
         params: key.params.clone(),
-    };
-    let map = |map: FitMap| MapOfFit {
-        fit: recipe.clone(),
-        map,
-    };
+    });
+    let map = |map: FitMap| MapOfFit { fit: origin, map };
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {
@@ -204,7 +201,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         next_id: ids,
     };
     let found = key.mask.is_none();
-    let brain = FoundMask { scan: source };
+    let brain = FoundMask { scan };
     let content = || Content::Mask(mask.clone());
     put.layer(found, "Brain mask", content, defaults::mask_display, brain);
     for (of, name, volume) in [
@@ -256,10 +253,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         mask: mask.clone(),
         mask_found: *mask_found,
         key: key.clone(),
-        recipe: Recipe::Fit {
-            fit: recipe.clone(),
-            map: FitMap::Tensor,
-        },
+        origin,
         fitted: mask.count().saturating_sub(fit.unfitted),
         repaired,
         unfitted: fit.unfitted,

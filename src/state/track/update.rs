@@ -7,7 +7,7 @@ use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::{Method, Unfiled};
-use crate::state::recipes::curves_recipe;
+use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
@@ -30,14 +30,10 @@ fn asked_of(document: &Document) -> impl Iterator<Item = &Arc<Region>> {
 
 /// The recipe of streamlines or rays; `None` where the tensors are not those of the document.
 pub fn recipe(document: &Document, asked: &Asked, cut: Cut) -> Option<Recipe> {
-    let tensors = document.tensors.as_ref();
-    let tensors = tensors.filter(|t| t.field.id() == asked.field)?;
-    let Recipe::Fit { fit, .. } = &tensors.recipe else {
-        return None;
-    };
+    let fit = fit_recipe(document, fit_of(document, asked.field)?)?;
     Some(match document.specs(&asked.regions) {
         Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit.clone(), regions, asked.curves.clone(), cut),
+        Ok(regions) => curves_recipe(fit, regions, asked.curves.clone(), cut),
     })
 }
 

@@ -3,7 +3,8 @@
 use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
-use crate::state::document::{Basis, Content, Layer, Made, MadeMask};
+use crate::state::document::{Content, Layer, Made, MadeMask};
+use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
 use crate::state::session::Curves;
 use std::path::Path;
@@ -36,18 +37,22 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
     }
 }
 
-/// The tensors of a basis: those of the document, or to be fitted again. An error is a sentence about
+/// The tensors of a fit: those of the document, or to be fitted again. An error is a sentence about
 /// what is called `name`.
-pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors, String> {
+pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors, String> {
+    let Some(fit) = document.origins.fit(fit) else {
+        return Err(without(document, name, "its scan", None));
+    };
+    let source = document.origins.source(fit.scan);
     let scans = document.layers.iter();
-    let mut scans = scans.filter(|l| document.source(l) == basis.source);
+    let mut scans = scans.filter(|l| document.source(l) == source);
     let scan = scans.find_map(|l| match &l.content {
         Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some() => {
             Some((dwi, gradients))
         }
         _ => None,
     });
-    let (dwi, gradients) = scan.ok_or_else(|| without_scan(document, name, &basis.source))?;
+    let (dwi, gradients) = scan.ok_or_else(|| without_scan(document, name, &source))?;
     let mask_of = |found: &dyn Fn(&Layer) -> bool| {
         let mut masks = document.layers.iter().filter(|l| found(l));
         masks.find_map(|l| match &l.content {
@@ -55,13 +60,13 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
             _ => None,
         })
     };
-    let mask = match &basis.mask {
+    let mask = match &fit.mask {
         MadeMask::Found => None,
         MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
         MadeMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
     };
-    if mask.is_none() && basis.mask != MadeMask::Found {
-        let path = match &basis.mask {
+    if mask.is_none() && fit.mask != MadeMask::Found {
+        let path = match &fit.mask {
             MadeMask::File(path) => Some(&**path),
             MadeMask::Found | MadeMask::Head => None,
         };
@@ -70,7 +75,7 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
     let here = document.tensors.as_ref().filter(|t| {
         t.key.scan == dwi.id()
             && t.key.mask == mask.as_ref().map(Mask::id)
-            && t.key.params == basis.fit
+            && t.key.params == fit.params
     });
     Ok(match here {
         Some(t) => Tensors::Here {
@@ -82,7 +87,7 @@ pub fn tensors(document: &Document, name: &str, basis: &Basis) -> Result<Tensors
             dwi: dwi.clone(),
             gradients: gradients.clone(),
             mask,
-            params: basis.fit.clone(),
+            params: fit.params.clone(),
         },
     })
 }
@@ -101,7 +106,7 @@ pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Resul
     Ok(Remake {
         layer,
         name: name.to_owned(),
-        tensors: tensors(document, name, &made.basis)?,
+        tensors: tensors(document, name, made.fit)?,
         regions: made.regions.clone(),
         curves,
         edits: Vec::new(),

@@ -12,8 +12,9 @@ use crate::data::Role;
 use crate::solvers::curves::{Params, Seeding};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
+use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
-use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
+use crate::state::{Action, Document, Method, Phase, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
@@ -108,7 +109,7 @@ pub(super) fn inputs(
                 tensor_fit::Method::Wls => "WLS",
                 tensor_fit::Method::Iwls { .. } => "IWLS",
             };
-            let name = format!("{}, {method}", scan_name(&tensors.recipe));
+            let name = format!("{}, {method}", scan_name(&state.document, tensors.origin));
             let spacing = format::spacing(tensors.field.grid.spacing());
             rows::input(ui, icons::IMAGE, "Field", &name, &spacing);
         }
@@ -160,10 +161,10 @@ pub(super) fn remarks(
 }
 
 /// The scan that a fit was made from: its file's name without the ending.
-fn scan_name(recipe: &Recipe) -> String {
-    match recipe {
-        Recipe::Fit { fit, .. } => source_name(&fit.source),
-        _ => "Tensor".to_owned(),
+fn scan_name(document: &Document, fit: OriginId) -> String {
+    match document.origins.fit(fit) {
+        Some(fit) => source_name(&document.origins.source(fit.scan)),
+        None => "Tensor".to_owned(),
     }
 }
 

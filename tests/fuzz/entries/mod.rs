@@ -445,7 +445,8 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         .into_iter()
         .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned().into())))
         .collect();
-    let mut document = saved::build(&Origins::default(), &content.document, &read, none, absent).document;
+    let mut document =
+        saved::build(&Origins::default(), &content.document, &read, none, absent).document;
     document.fresh_id();
     document.bounds();
     let mut state = State::new(String::new());

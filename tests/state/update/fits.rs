@@ -94,7 +94,7 @@ fn chosen() {
     let roi = layer(&window.state, "roi");
     window.act(Action::SetFitMask(Some(roi)));
     assert!(window.tensors().fitted < all * 3 / 4);
-    let command = window.tensors().recipe.command();
+    let command = window.fit().command();
     assert!(command.contains(" --mask /data/roi.nii.gz"), "{command}");
     window.act(Action::Undo);
     assert_eq!((window.fits(), window.tensors().fitted), (2, all));
@@ -103,7 +103,7 @@ fn chosen() {
     // Without its layer the mask is found again.
     window.act(Action::DeleteLayer(roi));
     assert_eq!(window.tensors().fitted, all);
-    assert!(!window.tensors().recipe.command().contains("--mask"));
+    assert!(!window.fit().command().contains("--mask"));
 }
 
 fn elsewhere() {
@@ -291,7 +291,7 @@ fn named_gradients() {
         .expect("live")
         .recipe
         .command();
-    for command in [window.tensors().recipe.command(), live] {
+    for command in [window.fit().command(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
         assert!(command.contains(named), "{command}");
     }

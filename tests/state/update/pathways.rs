@@ -8,6 +8,7 @@ use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
 use arcuate::state::document::MadeMask;
+use arcuate::state::origin::{Origin, OriginId, TensorFit};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Phase, Recipe, Slot, Task};
@@ -475,15 +476,17 @@ fn tried_again() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
     let kept = |window: &Window| window.state.document.kept_pathways[0].clone();
-    let there = kept(&window).basis.source.clone();
-    let change = |window: &mut Window, source: arcuate::state::recipe::Source| {
+    let there = kept(&window).fit;
+    let change = |window: &mut Window, fit: OriginId| {
         let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
-        (kept.found, kept.basis.source) = (None, source);
+        (kept.found, kept.fit) = (None, fit);
     };
-    let elsewhere = arcuate::state::recipe::Source::File {
-        dwi: "/data/other.nii.gz".into(),
-        gradients: Vec::new(),
-    };
+    let origins = &window.state.document.origins;
+    let fit = origins.fit(there).expect("a fit");
+    let elsewhere = origins.add(TensorFit {
+        scan: origins.add(Origin::file("/data/other.nii.gz")),
+        ..(**fit).clone()
+    });
     change(&mut window, elsewhere);
     window.act(Action::MoveCrosshair(DVec3::ONE));
     assert_eq!(window.state.session.pathways.unsolved.len(), 1);
@@ -509,12 +512,18 @@ fn own_mask() {
     window.act(Action::SetFitMask(Some(roi)));
     let now = arcuate::state::core::words::mask::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
-    for (basis, name) in [
+    for (mask, name) in [
         (MadeMask::Found, "the automatic mask"),
         (MadeMask::File(path), "the mask 'roi'"),
     ] {
-        let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
-        (kept.found, kept.basis.mask) = (None, basis);
+        let document = &mut window.state.document;
+        let kept = Arc::make_mut(&mut document.kept_pathways[0]);
+        let fit = document.origins.fit(kept.fit).expect("a fit");
+        let fit = TensorFit {
+            mask,
+            ..(**fit).clone()
+        };
+        (kept.found, kept.fit) = (None, document.origins.add(fit));
         window.state.session.pathways.unsolved_with = Default::default();
         window.act(Action::MoveCrosshair(DVec3::ONE));
         let asked = window.requests.iter().rev().find_map(|r| match r {

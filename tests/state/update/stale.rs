@@ -120,8 +120,8 @@ fn undone_fit() {
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
-    let Recipe::Fit { fit, .. } = &window.tensors().recipe else {
-        panic!("{:?}", window.tensors().recipe)
+    let Recipe::Fit { fit, .. } = window.fit() else {
+        panic!("{:?}", window.fit())
     };
     assert_eq!(fit.params.method, Method::Ols);
 }

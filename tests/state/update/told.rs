@@ -43,7 +43,7 @@ fn turned() {
             gradient_files: Vec::new(),
         },
     )));
-    let command = |window: &Window| window.tensors().recipe.command();
+    let command = |window: &Window| window.fit().command();
     let before = command(&window);
     let first: Turn = "y,x,z".parse().expect("a turn");
     let second: Turn = "x,z,-y".parse().expect("a turn");

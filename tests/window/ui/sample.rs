@@ -7,10 +7,10 @@ use arcuate::data::{
 use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
-use arcuate::state::origin::{MapOfFit, Origin};
-use arcuate::state::recipe::{FitRecipe, Source};
+use arcuate::state::document::MadeMask;
+use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
-use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
+use arcuate::state::{Content, Display, Layer, LayerId, Live, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,18 +71,16 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let mut state = State::new(BACKEND.to_owned());
     let document = &mut state.document;
     document.name = "sub-01".to_owned();
-    let source = Source::File {
-        dwi: PathBuf::from("/data/sub-01/dwi.nii.gz"),
-        gradients: Vec::new(),
-    };
-    let fit = FitRecipe {
-        source,
-        mask: None,
+    let fit = document.origins.add(TensorFit {
+        scan: document
+            .origins
+            .add(Origin::file("/data/sub-01/dwi.nii.gz")),
+        mask: MadeMask::Found,
         params: tensor_fit::Params::defaults(),
-    };
+    });
     let map = |key: &str| {
         Origin::from(MapOfFit {
-            fit: fit.clone(),
+            fit,
             map: tensor_fit::FitMap::from_key(key).expect("a map"),
         })
     };
@@ -174,10 +172,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
             mask: None,
             params: document.fit.clone(),
         },
-        recipe: Recipe::Fit {
-            fit: fit.clone(),
-            map: tensor_fit::FitMap::Tensor,
-        },
+        origin: fit,
         fitted: 202_648,
         repaired: 214,
         unfitted: 0,
@@ -229,7 +224,8 @@ pub fn tracked(mut state: State) -> State {
         half_mm,
     };
     region("Midline", Role::Exclude, cube, false);
-    let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
+    let fit = state.document.tensors.as_ref().unwrap().origin;
+    let recipe = state.document.recipe_from(fit);
     let asked = Asked {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state

@@ -3,14 +3,13 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
-use arcuate::solvers::tensor_fit::FitMap;
 use arcuate::solvers::{curves, tensor_fit};
+use arcuate::state::document::MadeMask;
 use arcuate::state::document::{Content, LayerId};
-use arcuate::state::origin::Origin;
-use arcuate::state::recipe::{FitRecipe, Source};
+use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{Asked, Curves};
 use arcuate::state::{
-    Action, Display, Effect, Layer, Live, Pane, Recipe, State, Task, Tensors, defaults, update,
+    Action, Display, Effect, Layer, Live, Pane, State, Task, Tensors, defaults, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -72,12 +71,13 @@ pub fn state_with(source: AffineSource) -> State {
     let mask = Mask::new(grid.clone(), inside);
     let scan_id = volume.id();
     let along_y = Tensor::new([0.3e-3, 0.0, 0.0, 1.5e-3, 0.0, 0.3e-3]);
-    let source = Source::Phantom { seed: 1 };
-    let fit = FitRecipe {
-        source,
-        mask: None,
+    let (seed, part) = (1, PhantomPart::Dwi);
+    let origins = &state.document.origins;
+    let fit = origins.add(TensorFit {
+        scan: origins.add(Origin::Phantom { seed, part }),
+        mask: MadeMask::Found,
         params: tensor_fit::Params::defaults(),
-    };
+    });
     state.document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), vec![along_y; grid.voxel_count()]),
         fa: volume,
@@ -89,10 +89,7 @@ pub fn state_with(source: AffineSource) -> State {
             mask: None,
             params: state.document.fit.clone(),
         },
-        recipe: Recipe::Fit {
-            fit,
-            map: FitMap::Tensor,
-        },
+        origin: fit,
         fitted: 1,
         repaired: 0,
         unfitted: 0,
@@ -122,7 +119,8 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
 
 /// A live result without any computation.
 pub fn add_live(state: &mut State, output: curves::Output) {
-    let recipe = state.document.tensors.as_ref().unwrap().recipe.clone();
+    let fit = state.document.tensors.as_ref().unwrap().origin;
+    let recipe = state.document.recipe_from(fit);
     let document = &state.document;
     let asked = Asked {
         field: document.tensors.as_ref().unwrap().field.id(),

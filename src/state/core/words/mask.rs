@@ -4,8 +4,8 @@ use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
 use crate::state::core::words::{count, fixed, with_unit};
-use crate::state::document::{Basis, Content, Layer, MadeMask};
-use crate::state::recipe::Source;
+use crate::state::document::{Content, Layer, MadeMask};
+use crate::state::origin::OriginId;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
@@ -30,7 +30,8 @@ pub fn name_of(document: &Document) -> String {
 }
 
 /// The mask of the tensors that a kept result was made from; the document's tensors may have another mask now.
-pub fn name_of_basis(document: &Document, basis: &Basis) -> String {
+pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
+    let origins = &document.origins;
     let named = |found: &dyn Fn(&Layer) -> bool| {
         let mut masks = document.layers.iter().filter(|l| found(l));
         let mask = masks.find(|l| matches!(l.content, Content::Mask(_)));
@@ -38,13 +39,11 @@ pub fn name_of_basis(document: &Document, basis: &Basis) -> String {
             format!("the mask '{}'", layer.name)
         })
     };
-    match &basis.mask {
-        MadeMask::Found => match basis.source.untouched().0 {
-            Source::Tensors { .. } => GIVEN.to_owned(),
-            _ => AUTOMATIC.to_owned(),
-        },
-        MadeMask::File(path) => named(&|l| l.path.as_ref() == Some(path)),
-        MadeMask::Head => named(&|l| document.origin(l).is_phantom()),
+    match origins.fit(fit).map(|fit| &fit.mask) {
+        Some(MadeMask::Found) if origins.is_imported(fit) => GIVEN.to_owned(),
+        None | Some(MadeMask::Found) => AUTOMATIC.to_owned(),
+        Some(MadeMask::File(path)) => named(&|l| l.path.as_ref() == Some(path)),
+        Some(MadeMask::Head) => named(&|l| document.origin(l).is_phantom()),
     }
 }
 

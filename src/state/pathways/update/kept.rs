@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// The request that finds a kept pathway; an error is a sentence.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
     Ok(FindPathway {
-        tensors: basis::tensors(document, &kept.name, &kept.basis)?,
+        tensors: basis::tensors(document, &kept.name, kept.fit)?,
         regions: kept.regions.clone(),
         params: kept.params,
         coarse: false,
         known: None,
         kept: Some(kept.id.0),
-        mask_name: mask::name_of_basis(document, &kept.basis),
+        mask_name: mask::name_of_fit(document, kept.fit),
     })
 }
 

@@ -467,7 +467,7 @@ fn turned(
 pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
     let regions = saved.regions.iter().map(|r| region(document, read, r));
     Ok(Made {
-        basis: basis(read, &saved.basis)?,
+        fit: basis(&document.origins, read, &saved.basis)?,
         regions: regions.collect::<Result<_, _>>()?,
         curves: saved.curves.clone(),
         cut: saved.cut,

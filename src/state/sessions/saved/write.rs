@@ -8,10 +8,8 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::alignment::How;
-use crate::state::document::{
-    Basis, Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask,
-};
-use crate::state::origin::{Computed, Origin};
+use crate::state::document::{Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask};
+use crate::state::origin::{Computed, Origin, OriginId};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
@@ -215,7 +213,8 @@ impl Lists<'_> {
             pathways: d.pathways.clone(),
             kept_pathways: {
                 let kept = d.kept_pathways.iter();
-                kept.map(|k| self.pathway(d, k)).chain(lost).collect()
+                let kept = kept.filter_map(|k| self.pathway(d, k));
+                kept.chain(lost).collect()
             },
             segment: {
                 // A snapshot keeps what it was to become.
@@ -315,7 +314,9 @@ impl Lists<'_> {
         Some(match (made, &layer.content) {
             (Computed::BrainMask(_), _) => SavedOrigin::Made { map: FitMap::Mask },
             (Computed::FitMap(made), _) => SavedOrigin::Made { map: made.map },
-            (Computed::Curves(made), _) => SavedOrigin::Kept(Box::new(self.curves(document, made))),
+            (Computed::Curves(made), _) => {
+                SavedOrigin::Kept(Box::new(self.curves(document, made)?))
+            }
             (Computed::Density(map), _) => {
                 let template = map.template.as_ref().map(|p| self.file(p, false));
                 SavedOrigin::Density(Box::new(density::saved::saved(map, template)))
@@ -328,15 +329,28 @@ impl Lists<'_> {
             (Computed::WeightMap(made), DocumentContent::Image(volume)) => {
                 SavedOrigin::Weights(Box::new(self.weight_map(made, volume)))
             }
-            (Computed::Segment(_) | Computed::WeightMap(_) | Computed::Weights(_), _) => {
+            (
+                Computed::Fit(_)
+                | Computed::Segment(_)
+                | Computed::WeightMap(_)
+                | Computed::Weights(_),
+                _,
+            ) => {
                 return None;
             }
         })
     }
 
-    pub(in crate::state) fn basis(&mut self, basis: &Basis) -> SavedBasis {
-        let (source, turn) = basis.source.untouched();
-        SavedBasis {
+    /// What tensors were fitted from; `None` where that is not known.
+    pub(in crate::state) fn basis(
+        &mut self,
+        document: &Document,
+        fit: OriginId,
+    ) -> Option<SavedBasis> {
+        let fit = document.origins.fit(fit)?;
+        let source = document.origins.source(fit.scan);
+        let (source, turn) = source.untouched();
+        Some(SavedBasis {
             turn,
             source: match source {
                 Source::Phantom { seed } => SavedSource::Head { seed: *seed },
@@ -350,23 +364,23 @@ impl Lists<'_> {
                 },
                 Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
             },
-            mask: match &basis.mask {
+            mask: match &fit.mask {
                 MadeMask::Found => SavedMask::Found,
                 MadeMask::File(path) => SavedMask::File(self.file(path, false)),
                 MadeMask::Head => SavedMask::Head,
             },
-            fit: basis.fit.clone(),
-        }
+            fit: fit.params.clone(),
+        })
     }
 
-    fn curves(&mut self, document: &Document, made: &Made) -> SavedCurves {
+    fn curves(&mut self, document: &Document, made: &Made) -> Option<SavedCurves> {
         let regions = made.regions.iter();
-        SavedCurves {
-            basis: self.basis(&made.basis),
+        Some(SavedCurves {
+            basis: self.basis(document, made.fit)?,
             regions: regions.map(|r| self.region(document, r)).collect(),
             curves: made.curves.clone(),
             cut: made.cut,
-        }
+        })
     }
 
     fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {

@@ -6,7 +6,7 @@ use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
 use crate::state::core::words::{counted, mask};
 use crate::state::recipe::Source;
-use crate::state::{Content, Recipe, Slot, State};
+use crate::state::{Content, Slot, State};
 use crate::ui::format;
 use crate::ui::widgets::rows::Verdict;
 
@@ -33,8 +33,7 @@ pub fn checks(state: &State) -> Vec<Check> {
             "{n} of the mask with too few usable samples: no tensor there"
         ));
     }
-    let given = matches!(&tensors.recipe, Recipe::Fit { fit, .. }
-        if matches!(fit.source, Source::Tensors { .. }));
+    let given = state.document.origins.is_imported(tensors.origin);
     let method = if given { "as in the image" } else { method };
     let fit = Check {
         verdict: Verdict::Passed,

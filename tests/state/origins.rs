@@ -1,0 +1,235 @@
+//! The table that says where layers come from.
+
+use crate::support::test;
+use arcuate::data::turn::Turn;
+use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
+use arcuate::solvers::curves;
+use arcuate::solvers::geodesic::Cut;
+use arcuate::solvers::tensor_fit;
+use arcuate::solvers::tractogram::selection::{Edit, Runs};
+use arcuate::state::alignment::How;
+use arcuate::state::document::{Made, MadeMask};
+use arcuate::state::origin::{
+    Computed, Describe, Origin, OriginId, Origins, PhantomPart, TensorFit,
+};
+use arcuate::state::session::Curves;
+use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, defaults, update};
+use glam::{DAffine3, DVec3};
+use libtest_mimic::Trial;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("origins::equal ones are one", equal),
+        test("origins::a copy shares the table", shared),
+        test("origins::many keep their numbers", many),
+        test("origins::what was done to a layer is found", done_to_it),
+        test("origins::a scan is named as commands take it", sources),
+        test("origins::inputs are named by number", inputs),
+        test("origins::a mask whose layer is gone is still named", masks),
+        test("origins::undo restores where a layer was", undone),
+    ]
+}
+
+fn file(name: &str) -> Origin {
+    Origin::file(format!("/data/{name}"))
+}
+
+fn by(mm: f64) -> DAffine3 {
+    DAffine3::from_translation(DVec3::X * mm)
+}
+
+fn equal() {
+    let origins = Origins::default();
+    let (a, b) = (origins.add(file("a.trk")), origins.add(file("b.trk")));
+    assert_ne!(a, b);
+    assert_eq!(origins.add(file("a.trk")), a);
+    assert_eq!(*origins.get(b), file("b.trk"));
+    // Steps are parts of it.
+    let keep = |marks: &[bool]| [Edit::Keep(Runs::new(marks))];
+    let first = origins.edited(a, &keep(&[true, false]));
+    assert_eq!(origins.edited(a, &keep(&[true, false])), first);
+    assert_ne!(origins.edited(a, &keep(&[false, true])), first);
+    assert_ne!(origins.edited(b, &keep(&[true, false])), first);
+    assert_eq!(origins.edited(a, &[]), a);
+    // A number of another table is unknown here.
+    assert_eq!(*Origins::default().get(a), Origin::Unknown);
+    assert_eq!(origins.add(Origin::Unknown), OriginId::default());
+}
+
+fn shared() {
+    let state = State::new(String::new());
+    let copy = state.document.clone();
+    let a = copy.origins.add(file("a.nii"));
+    let b = state.document.origins.add(file("b.nii"));
+    assert_ne!(a, b);
+    assert_eq!(*state.document.origins.get(a), file("a.nii"));
+    assert_eq!(*copy.origins.get(b), file("b.nii"));
+    assert_eq!(copy.origins.add(file("b.nii")), b);
+}
+
+fn many() {
+    let origins = Origins::default();
+    let name = |i: usize| file(&format!("{i}.nii"));
+    let ids: Vec<OriginId> = (0..500).map(|i| origins.add(name(i))).collect();
+    for (i, id) in ids.iter().enumerate() {
+        assert_eq!(*origins.get(*id), name(i));
+        assert_eq!(origins.add(name(i)), *id);
+    }
+}
+
+fn done_to_it() {
+    let origins = Origins::default();
+    let from = origins.add(file("a.trk"));
+    let how = How::File;
+    let moved = origins.add(Origin::Moved {
+        from,
+        by: by(2.0),
+        how,
+    });
+    let step = |n: usize| Edit::Keep(Runs::new(&vec![true; n]));
+    let edited = origins.edited(moved, &[step(3)]);
+    let twice = origins.edited(edited, &[step(2)]);
+    assert_eq!(origins.steps(twice), [&step(3), &step(2)]);
+    assert_eq!(origins.unedited(twice), moved);
+    let found = origins.moved(twice).expect("moved");
+    assert_eq!((found.from, found.by, found.how), (from, by(2.0), how));
+    assert_eq!(*origins.base(twice), file("a.trk"));
+    let path = Path::new("/data/a.trk");
+    assert_eq!(origins.path(twice), Some(path));
+    assert_eq!(origins.path_in_place(twice), None);
+    assert_eq!(origins.path_in_place(from), Some(path));
+    assert!(origins.moved(from).is_none() && origins.steps(moved).is_empty());
+}
+
+fn sources() {
+    let origins = Origins::default();
+    let turn: Turn = "y,x,z".parse().expect("a turn");
+    let head = Source::Phantom { seed: 3 };
+    let own = Source::File {
+        dwi: "/data/dwi.nii.gz".into(),
+        gradients: vec!["/other/a.bval".into(), "/other/a.bvec".into()],
+    };
+    for source in [head, own] {
+        for turn in [None, Some(turn)] {
+            let source = source.clone().with_turn(turn);
+            let scan = origins.scan(&source);
+            assert_eq!(origins.source(scan), source);
+            assert_eq!(origins.turn(scan), turn);
+            // However often it is turned, one turn is recorded.
+            let straight = origins.reoriented(scan, None);
+            assert_eq!(origins.source(straight), *source.untouched().0);
+        }
+    }
+    let dwi = origins.scan(&Source::Phantom { seed: 3 });
+    let part = PhantomPart::Dwi;
+    assert_eq!(*origins.get(dwi), Origin::Phantom { seed: 3, part });
+}
+
+fn fit(origins: &Origins) -> OriginId {
+    origins.add(TensorFit {
+        scan: origins.add(file("dwi.nii.gz")),
+        mask: MadeMask::Found,
+        params: tensor_fit::Params::defaults(),
+    })
+}
+
+fn inputs() {
+    let origins = Origins::default();
+    let fit = fit(&origins);
+    let made = Made {
+        fit,
+        regions: Vec::new(),
+        curves: Curves::Streamlines(curves::Params::defaults()),
+        cut: Cut::All,
+    };
+    assert_eq!(made.inputs(), [fit]);
+    let Origin::Computed(Computed::Fit(record)) = origins.get(fit) else {
+        panic!("no fit")
+    };
+    assert_eq!(*origins.get(record.inputs()[0]), file("dwi.nii.gz"));
+}
+
+/// With a mask that was opened, and streamlines that were kept inside it.
+fn with_mask() -> (State, LayerId, LayerId) {
+    let mut state = State::new(String::new());
+    let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
+    let mask = Mask::new(Arc::new(grid), vec![1; 64]);
+    let document = &mut state.document;
+    let mut add = |name: &str, content, display, origin, path: Option<&str>| {
+        let id = LayerId(document.fresh_id());
+        let layer = Layer::new(id, name.to_owned(), content, display, origin);
+        let path = path.map(Into::into);
+        document.layers.push(Arc::new(Layer { path, ..layer }));
+        id
+    };
+    let origins = Origins::default();
+    let path = "/data/roi.nii.gz";
+    let origin = origins.add(Origin::file(path));
+    let content = Content::Mask(mask.clone());
+    let roi = add("roi", content, defaults::mask_display(), origin, Some(path));
+    let region = Region {
+        id: arcuate::data::region::RegionId(1),
+        name: "Inside".to_owned(),
+        role: Role::Mask,
+        shape: Arc::new(Shape::Mask(mask)),
+        colour: None,
+        visible: true,
+    };
+    let origin = origins.add(Made {
+        fit: fit(&origins),
+        regions: vec![region],
+        curves: Curves::Streamlines(curves::Params::defaults()),
+        cut: Cut::All,
+    });
+    let content = Content::Tractogram(Tractogram::empty());
+    let tracks = add("Tracks", content, defaults::line_display(), origin, None);
+    state.document.origins = origins;
+    (state, roi, tracks)
+}
+
+fn masks() {
+    let (mut state, roi, tracks) = with_mask();
+    let command = |state: &State| {
+        let layer = state.document.layer(tracks).expect("kept");
+        state.document.recipe(layer)
+    };
+    let before = command(&state);
+    assert!(matches!(before, Recipe::Track { .. }), "{before:?}");
+    assert!(before.command().contains("--within mask:/data/roi.nii.gz"));
+    update(&mut state, Action::DeleteLayer(roi));
+    assert!(state.document.layer(roi).is_none());
+    assert_eq!(command(&state), before);
+}
+
+fn undone() {
+    let (mut state, roi, _) = with_mask();
+    let origin = |state: &State| state.document.layer(roi).expect("the mask").origin;
+    let grid = |state: &State| match &state.document.layer(roi).expect("the mask").content {
+        Content::Mask(mask) => mask.grid.world_from_voxel,
+        _ => panic!("no mask"),
+    };
+    let (first, there) = (origin(&state), grid(&state));
+    let shift = |mm| Action::ShiftLayer {
+        layer: roi,
+        by: by(mm),
+        phase: arcuate::state::Phase::Done,
+    };
+    update(&mut state, shift(3.0));
+    let moved = origin(&state);
+    assert_eq!(
+        state.document.origins.moved(moved).expect("moved").from,
+        first
+    );
+    assert_eq!(grid(&state), by(3.0) * there);
+    update(&mut state, Action::Undo);
+    assert_eq!((origin(&state), grid(&state)), (first, there));
+    update(&mut state, Action::Redo);
+    assert_eq!(origin(&state), moved);
+    // Back by hand, not by undo.
+    update(&mut state, shift(0.0));
+    assert_eq!((origin(&state), grid(&state)), (first, there));
+    let layer = state.document.layer(roi).expect("the mask");
+    assert!(layer.unmoved.is_none());
+}
