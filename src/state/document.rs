@@ -263,7 +263,7 @@ pub struct DensityMap {
 
 /// The mask that tensors were fitted in.
 #[derive(Clone, PartialEq, Debug)]
-pub enum MadeMask {
+pub enum FitMask {
     /// From the scan itself.
     Found,
     File(PathBuf),

@@ -1,6 +1,6 @@
 //! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
 
-use super::document::{Content, Layer, MadeMask, Method};
+use super::document::{Content, FitMask, Layer, Method};
 use crate::data::words::counted;
 use crate::data::{Region, Role, Shape};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
@@ -117,9 +117,9 @@ pub fn methods(state: &State) -> String {
         let other = |of: &TensorFit| of.params != document.fit || document.tensors.is_none();
         if let Some(basis) = basis.filter(|of| other(of)) {
             let mask = match &basis.mask {
-                MadeMask::Found => None,
-                MadeMask::File(path) => Some(format!("the mask {}", file_name(path))),
-                MadeMask::Head => Some("the head's own mask".to_owned()),
+                FitMask::Found => None,
+                FitMask::File(path) => Some(format!("the mask {}", file_name(path))),
+                FitMask::Head => Some("the head's own mask".to_owned()),
             };
             text += fit(&basis.params, mask, &mut citations).trim_start();
             text += " ";

@@ -10,7 +10,7 @@ use crate::io::Told as Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::How;
-use crate::state::document::{DensityMap, Document, Layer, LayerId, Made, MadeMask};
+use crate::state::document::{DensityMap, Document, FitMask, Layer, LayerId, Made};
 use crate::state::filter::{MapOf, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
@@ -135,7 +135,7 @@ pub struct FoundMask {
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorFit {
     pub scan: OriginId,
-    pub mask: MadeMask,
+    pub mask: FitMask,
     pub params: tensor_fit::Params,
 }
 

@@ -6,7 +6,7 @@ use crate::solvers::density::On;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Rules, Said};
-use crate::state::document::{Content, DensityMap, Layer, LayerId, Made, MadeMask, Unfiled};
+use crate::state::document::{Content, DensityMap, FitMask, Layer, LayerId, Made, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitOf, MapOf, WeightFit};
 use crate::state::origin::{
@@ -164,15 +164,15 @@ pub fn fit_of(document: &Document, field: DataId) -> Option<OriginId> {
 }
 
 /// The mask of a fit, as its key names it.
-pub fn fit_mask(document: &Document, mask: Option<DataId>) -> MadeMask {
+pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
-        return MadeMask::Found;
+        return FitMask::Found;
     };
     let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
     let layer = document.layers.iter().find(same);
     match layer.and_then(|l| l.path.clone()) {
-        Some(path) => MadeMask::File(path),
-        None => MadeMask::Head,
+        Some(path) => FitMask::File(path),
+        None => FitMask::Head,
     }
 }
 
@@ -202,8 +202,8 @@ fn fit_command(document: &Document, fit: &TensorFit) -> FitRecipe {
     FitRecipe {
         source: document.origins.source(fit.scan),
         mask: match &fit.mask {
-            MadeMask::File(path) => Some(path.clone()),
-            MadeMask::Found | MadeMask::Head => None,
+            FitMask::File(path) => Some(path.clone()),
+            FitMask::Found | FitMask::Head => None,
         },
         params: fit.params.clone(),
     }

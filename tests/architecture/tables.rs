@@ -401,7 +401,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("LendImage", 25),
     ("LentImage", 8),
     ("Lesioned", 18),
-    ("MadeMask", 33),
+    ("MadeMask", 0),
     ("MediumRecipe", 23),
     ("Met", 23),
     ("OfBundle", 39),

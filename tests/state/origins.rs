@@ -8,7 +8,7 @@ use arcuate::solvers::geodesic::Cut;
 use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::alignment::How;
-use arcuate::state::document::{Made, MadeMask};
+use arcuate::state::document::{FitMask, Made};
 use arcuate::state::origin::{
     Computed, Describe, Origin, OriginId, Origins, PhantomPart, TensorFit,
 };
@@ -130,7 +130,7 @@ fn sources() {
 fn fit(origins: &Origins) -> OriginId {
     origins.add(TensorFit {
         scan: origins.add(file("dwi.nii.gz")),
-        mask: MadeMask::Found,
+        mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),
     })
 }

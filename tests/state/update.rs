@@ -345,8 +345,7 @@ fn picture(state: &State) -> String {
         })
         .collect();
     let tensors = d.tensors.as_ref();
-    let recipe = |t: &Tensors| d.recipe_from(t.origin);
-    let tensors = tensors.map(|t| format!("{:?} {:?} {:?}", t.field.id(), t.key, recipe(t)));
+    let tensors = tensors.map(|t| (t.field.id(), &t.key, d.recipe_from(t.origin)));
     format!(
         "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display

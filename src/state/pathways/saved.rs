@@ -2,7 +2,7 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{LayerId, MadeMask};
+use crate::state::document::{FitMask, LayerId};
 use crate::state::origin::{OriginId, Origins, TensorFit};
 use crate::state::pathways::{AmongPairs, KeptPathway, Settings};
 use crate::state::recipe::Source;
@@ -61,9 +61,9 @@ pub(in crate::state) fn basis(
     Ok(origins.add(TensorFit {
         scan: origins.scan(&source.with_turn(saved.turn)),
         mask: match &saved.mask {
-            SavedMask::Found => MadeMask::Found,
-            SavedMask::File(number) => MadeMask::File(place(*number)?),
-            SavedMask::Head => MadeMask::Head,
+            SavedMask::Found => FitMask::Found,
+            SavedMask::File(number) => FitMask::File(place(*number)?),
+            SavedMask::Head => FitMask::Head,
         },
         params: saved.fit.clone(),
     }))

@@ -3,7 +3,7 @@
 use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
-use crate::state::document::{Content, Layer, Made, MadeMask};
+use crate::state::document::{Content, FitMask, Layer, Made};
 use crate::state::origin::OriginId;
 use crate::state::recipe::Source;
 use crate::state::session::Curves;
@@ -61,14 +61,14 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
         })
     };
     let mask = match &fit.mask {
-        MadeMask::Found => None,
-        MadeMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
-        MadeMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
+        FitMask::Found => None,
+        FitMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
+        FitMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
     };
-    if mask.is_none() && fit.mask != MadeMask::Found {
+    if mask.is_none() && fit.mask != FitMask::Found {
         let path = match &fit.mask {
-            MadeMask::File(path) => Some(&**path),
-            MadeMask::Found | MadeMask::Head => None,
+            FitMask::File(path) => Some(&**path),
+            FitMask::Found | FitMask::Head => None,
         };
         return Err(without(document, name, "the mask of its fit", path));
     }

@@ -7,7 +7,7 @@ use arcuate::data::{Role, Shape};
 use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
-use arcuate::state::document::MadeMask;
+use arcuate::state::document::FitMask;
 use arcuate::state::origin::{Origin, OriginId, TensorFit};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
@@ -513,8 +513,8 @@ fn own_mask() {
     let now = arcuate::state::core::words::mask::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (mask, name) in [
-        (MadeMask::Found, "the automatic mask"),
-        (MadeMask::File(path), "the mask 'roi'"),
+        (FitMask::Found, "the automatic mask"),
+        (FitMask::File(path), "the mask 'roi'"),
     ] {
         let document = &mut window.state.document;
         let kept = Arc::make_mut(&mut document.kept_pathways[0]);

@@ -7,7 +7,7 @@ use arcuate::data::{
 use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
-use arcuate::state::document::MadeMask;
+use arcuate::state::document::FitMask;
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, State, Tensors, defaults};
@@ -75,7 +75,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         scan: document
             .origins
             .add(Origin::file("/data/sub-01/dwi.nii.gz")),
-        mask: MadeMask::Found,
+        mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),
     });
     let map = |key: &str| {

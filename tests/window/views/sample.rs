@@ -4,7 +4,7 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::{curves, tensor_fit};
-use arcuate::state::document::MadeMask;
+use arcuate::state::document::FitMask;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{Asked, Curves};
@@ -75,7 +75,7 @@ pub fn state_with(source: AffineSource) -> State {
     let origins = &state.document.origins;
     let fit = origins.add(TensorFit {
         scan: origins.add(Origin::Phantom { seed, part }),
-        mask: MadeMask::Found,
+        mask: FitMask::Found,
         params: tensor_fit::Params::defaults(),
     });
     state.document.tensors = Some(Arc::new(Tensors {

@@ -4,7 +4,7 @@ use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
 use crate::state::core::words::{count, fixed, with_unit};
-use crate::state::document::{Content, Layer, MadeMask};
+use crate::state::document::{Content, FitMask, Layer};
 use crate::state::origin::OriginId;
 
 /// The mask that a fit finds from its scan.
@@ -40,10 +40,10 @@ pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
         })
     };
     match origins.fit(fit).map(|fit| &fit.mask) {
-        Some(MadeMask::Found) if origins.is_imported(fit) => GIVEN.to_owned(),
-        None | Some(MadeMask::Found) => AUTOMATIC.to_owned(),
-        Some(MadeMask::File(path)) => named(&|l| l.path.as_ref() == Some(path)),
-        Some(MadeMask::Head) => named(&|l| document.origin(l).is_phantom()),
+        Some(FitMask::Found) if origins.is_imported(fit) => GIVEN.to_owned(),
+        None | Some(FitMask::Found) => AUTOMATIC.to_owned(),
+        Some(FitMask::File(path)) => named(&|l| l.path.as_ref() == Some(path)),
+        Some(FitMask::Head) => named(&|l| document.origin(l).is_phantom()),
     }
 }
 

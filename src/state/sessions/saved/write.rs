@@ -8,7 +8,7 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::alignment::How;
-use crate::state::document::{Content as DocumentContent, Display, Layer, LayerId, Made, MadeMask};
+use crate::state::document::{Content as DocumentContent, Display, FitMask, Layer, LayerId, Made};
 use crate::state::origin::{Computed, Origin, OriginId};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
@@ -365,9 +365,9 @@ impl Lists<'_> {
                 Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
             },
             mask: match &fit.mask {
-                MadeMask::Found => SavedMask::Found,
-                MadeMask::File(path) => SavedMask::File(self.file(path, false)),
-                MadeMask::Head => SavedMask::Head,
+                FitMask::Found => SavedMask::Found,
+                FitMask::File(path) => SavedMask::File(self.file(path, false)),
+                FitMask::Head => SavedMask::Head,
             },
             fit: fit.params.clone(),
         })
