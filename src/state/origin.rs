@@ -435,6 +435,15 @@ impl Document {
         }
     }
 
+    /// Where an input came from. A session reads results before its fit has brought the maps that they are made of:
+    /// then the layer says it.
+    pub fn origin_of(&self, input: Input) -> OriginId {
+        match self.origins.get(input.origin) {
+            Origin::Unknown => self.input(input.layer).origin,
+            _ => input.origin,
+        }
+    }
+
     /// Where a scan comes from, for the recipes of what is made of it.
     pub fn source(&self, layer: &Layer) -> Source {
         self.origins.source(layer.origin)

@@ -111,7 +111,7 @@ impl Describe for DensityMap {
 
     fn recipe(&self, document: &Document) -> Recipe {
         Recipe::Density {
-            of: Box::new(document.recipe_from(self.of.origin)),
+            of: Box::new(document.recipe_from(document.origin_of(self.of))),
             template: self.template.clone(),
             voxel_mm: match self.on {
                 On::Grid(_) => None,
@@ -335,31 +335,33 @@ pub fn weight_recipe(
 
 fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     let origins = &document.origins;
+    let scan = document.origin_of(fit.scan);
     let name = |input: Input| document.layer(input.layer).map(|l| l.name.clone());
     let mut unfiled = None;
     let mut path = |input: Option<Input>| -> Option<PathBuf> {
         let input = input?;
+        let origin = document.origin_of(input);
         // The built-in head brings its own.
-        if is_own_mask(origins.get(input.origin), origins.get(fit.scan.origin)) {
+        if is_own_mask(origins.get(origin), origins.get(scan)) {
             return None;
         }
-        let path = origins.path_in_place(input.origin);
+        let path = origins.path_in_place(origin);
         if path.is_none() {
             unfiled = unfiled.take().or_else(|| name(input));
         }
         path.map(Path::to_owned)
     };
     let (mask, peaks) = (path(fit.mask), path(fit.peaks));
-    let head = match origins.base(fit.scan.origin) {
+    let head = match origins.base(scan) {
         Origin::Phantom { part, .. } => *part == PhantomPart::Dwi,
         _ => false,
     };
-    if !head && origins.path(fit.scan.origin).is_none() {
+    if !head && origins.path(scan).is_none() {
         unfiled = unfiled.or_else(|| name(fit.scan));
     }
     Recipe::Commit(Box::new(CommitRecipe {
         of: Box::new(document.recipe_from(fit.tracks)),
-        scan: origins.source(fit.scan.origin),
+        scan: origins.source(scan),
         mask,
         peaks,
         times: fit.times.clone(),
@@ -397,7 +399,8 @@ struct Files<'a> {
 impl Files<'_> {
     fn image(&mut self, input: Input) -> PathBuf {
         let origins = &self.document.origins;
-        let found = match origins.get(input.origin) {
+        let origin = self.document.origin_of(input);
+        let found = match origins.get(origin) {
             Origin::Phantom { seed, part } => {
                 let part = match part {
                     PhantomPart::Dwi => ":dwi",
@@ -405,7 +408,7 @@ impl Files<'_> {
                 };
                 Some(PathBuf::from(format!("phantom:{seed}{part}")))
             }
-            _ => origins.path_in_place(input.origin).map(Path::to_owned),
+            _ => origins.path_in_place(origin).map(Path::to_owned),
         };
         found.unwrap_or_else(|| {
             let layer = self.document.layer(input.layer);

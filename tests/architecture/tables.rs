@@ -159,6 +159,8 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
 
 /// Places, and what of the crate they may not use: it stands above them and uses them.
 pub const BELOW: &[(&str, &[&str])] = &[
+    ("state/origin", &["state", "sessions"]),
+    ("state/origin", &["state", "update"]),
     ("state/recipes", &["state", "sessions", "saved"]),
     ("state/recipes", &["state", "update"]),
     ("state/sessions/saved", &["state", "update"]),
