@@ -3,17 +3,41 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::{Content, Layer, Method, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reading {
+    pub quantity: Quantity,
     pub name: String,
     pub value: String,
 }
 
+/// The quantity that a reading is of, where something depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    Fa,
+    Md,
+    /// Principal direction of the tensor.
+    Direction,
+    /// Cost of the cheapest path through the voxel.
+    Cost,
+    Connectivity,
+    /// Sum of the weights in the voxel.
+    Weights,
+    Speed,
+    SignedDistance,
+    Other,
+}
+
 fn reading(name: impl Into<String>, value: impl Into<String>) -> Reading {
+    reading_of(Quantity::Other, name, value)
+}
+
+fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<String>) -> Reading {
     Reading {
+        quantity,
         name: name.into(),
         value: value.into(),
     }
@@ -27,7 +51,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
         .layers
         .iter()
         .rev()
-        .filter_map(|layer| of_layer(layer, at).map(|r| within_mask(state, layer, r)))
+        .filter_map(|layer| of_layer(state, layer, at).map(|r| within_mask(state, layer, r)))
         .collect();
     if let Some(tensors) = &state.document.tensors {
         let direction = tensors
@@ -38,8 +62,9 @@ pub fn readings(state: &State) -> Vec<Reading> {
         let value = direction.map_or("outside".to_owned(), |d| {
             [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" ")
         });
-        let place = all.iter().position(|r| r.name == "MD").map_or(0, |i| i + 1);
-        all.insert(place, reading("Direction", value));
+        let md = all.iter().position(|r| r.quantity == Quantity::Md);
+        let place = md.map_or(0, |i| i + 1);
+        all.insert(place, reading_of(Quantity::Direction, "Direction", value));
     }
     all.extend(passing(state));
     all.extend(costs(state));
@@ -78,7 +103,10 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
         true => "no tensor",
         false => OUTSIDE_MASK,
     };
-    reading(found.name, words)
+    Reading {
+        value: words.to_owned(),
+        ..found
+    }
 }
 
 /// The connectivity measure of the rays through the voxel.
@@ -94,7 +122,7 @@ fn passing(state: &State) -> Vec<Reading> {
         Method::Rays => "Rays in voxel",
     };
     let measure = passing.measure.map(|m| format::fixed(m, 2));
-    let measure = measure.map(|m| reading(CONNECTIVITY, m));
+    let measure = measure.map(|m| reading_of(Quantity::Connectivity, CONNECTIVITY, m));
     let count = reading(name, format::count(passing.count as u64));
     measure.into_iter().chain([count]).collect()
 }
@@ -105,14 +133,14 @@ fn costs(state: &State) -> Vec<Reading> {
         return Vec::new();
     };
     if state.pathway_is_stale() {
-        return vec![reading(COST, "updating…")];
+        return vec![reading_of(Quantity::Cost, COST, "updating…")];
     }
     let pathway = &found.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(state.view.crosshair);
     let place = voxel.and_then(|v| metric.place_of(v.map(|i| i as i64)));
     let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
-        return vec![reading(COST, "no path")];
+        return vec![reading_of(Quantity::Cost, COST, "no path")];
     };
     let value = |v: f32| format::significant(f64::from(v));
     let name = |side: usize| {
@@ -126,7 +154,7 @@ fn costs(state: &State) -> Vec<Reading> {
     let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.least - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
-    vec![side(0), side(1), reading(COST, total)]
+    vec![side(0), side(1), reading_of(Quantity::Cost, COST, total)]
 }
 
 /// What moves the surface.
@@ -148,7 +176,7 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed
         .filter(|_| state.shows_speed() && !older)
         .and_then(|s| s.nearest(0, at));
-    let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
+    let speed = speed.map(|v| reading_of(Quantity::Speed, SPEED, signed(f64::from(v), 2)));
     let live = crate::scene::segment::live(state);
     // Between two looks at it the distance is that of an earlier step: none is better.
     let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
@@ -156,7 +184,7 @@ fn surface(state: &State) -> Vec<Reading> {
         // At the band's end φ levels off before the clamp, and beyond it only the side is known: neither is a distance.
         (phi.abs() < 0.8 * f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);
-            reading(PHI, format::with_unit(&mm, "mm"))
+            reading_of(Quantity::SignedDistance, PHI, format::with_unit(&mm, "mm"))
         })
     });
     speed.into_iter().chain(phi).collect()
@@ -181,7 +209,7 @@ fn weighed(state: &State) -> Vec<Reading> {
     let sum = format::significant(above.iter().sum());
     vec![
         reading("Weighed streamlines in voxel", count),
-        reading(WEIGHTS, sum),
+        reading_of(Quantity::Weights, WEIGHTS, sum),
     ]
 }
 
@@ -196,23 +224,25 @@ pub const COST: &str = "u₁ + u₂";
 pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
-    if let Some(image) = segmented.and_then(|(layer, _)| of_layer(layer, state.view.crosshair)) {
-        let names = [image.name.as_str(), SPEED, PHI];
-        let named = |name: &str| all.iter().find(|r| r.name == name);
-        return names.into_iter().filter_map(named).collect();
+    if let Some(image) =
+        segmented.and_then(|(layer, _)| of_layer(state, layer, state.view.crosshair))
+    {
+        let first = |is: &dyn Fn(&Reading) -> bool| all.iter().find(|r| is(r));
+        let image = first(&|r| r.name == image.name);
+        let of = [Quantity::Speed, Quantity::SignedDistance];
+        let others = of.map(|quantity| first(&|r| r.quantity == quantity));
+        return image
+            .into_iter()
+            .chain(others.into_iter().flatten())
+            .collect();
     }
-    let measured = all.iter().any(|r| r.name == CONNECTIVITY);
-    let costed = all.iter().any(|r| r.name == COST);
-    let weighed = all.iter().any(|r| r.name == WEIGHTS);
-    let second = match (costed, measured, weighed) {
-        (true, ..) => COST,
-        (_, true, _) => CONNECTIVITY,
-        (.., true) => WEIGHTS,
-        _ => "MD",
-    };
-    let telling = |r: &&Reading| r.name == "FA" || r.name == second;
+    let has = |quantity: Quantity| all.iter().any(|r| r.quantity == quantity);
+    let before_md = [Quantity::Cost, Quantity::Connectivity, Quantity::Weights];
+    let second = before_md.into_iter().find(|q| has(*q));
+    let second = second.unwrap_or(Quantity::Md);
+    let telling = |r: &&Reading| r.quantity == Quantity::Fa || r.quantity == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
-    chosen.sort_by_key(|r| r.name != "FA");
+    chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Once is enough.
     let outside = |r: &Reading| r.value == OUTSIDE_MASK;
     if chosen.first().is_some_and(|r| outside(r)) {
@@ -222,7 +252,7 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     if chosen.is_empty() {
         chosen = all
             .iter()
-            .filter(|r| r.name != "Direction")
+            .filter(|r| r.quantity != Quantity::Direction)
             .take(most)
             .collect();
     }
@@ -245,7 +275,7 @@ pub fn voxel(state: &State) -> Option<[usize; 3]> {
     grid.nearest(state.view.crosshair)
 }
 
-fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
+fn of_layer(state: &State, layer: &Layer, at: DVec3) -> Option<Reading> {
     match &layer.content {
         Content::Scan { dwi, gradients } => {
             let b0 = gradients.as_ref().and_then(|g| mean_b0(dwi, g, at));
@@ -268,7 +298,13 @@ fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
         }
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
-            Some(reading(
+            let quantity = match state.document.origin(layer).fit_map() {
+                Some(FitMap::Fa) => Quantity::Fa,
+                Some(FitMap::Md) => Quantity::Md,
+                _ => Quantity::Other,
+            };
+            Some(reading_of(
+                quantity,
                 layer.name.clone(),
                 scalar(layer, volume.nearest(frame, at)),
             ))
