@@ -2,8 +2,11 @@
 //! waits.
 
 pub mod bundle;
+#[path = "../state/filter/jobs/sums.rs"]
 mod bundle_sums;
+#[path = "../state/filter/jobs/fit.rs"]
 mod commit;
+#[path = "../state/pathways/jobs/compare.rs"]
 mod compare;
 mod disposal;
 mod error;
@@ -15,12 +18,14 @@ mod job;
 mod making;
 mod open;
 mod paths;
+#[path = "../state/pathways/jobs/find.rs"]
 mod pathway;
 mod request;
 mod resample;
 pub mod session;
 mod shoot;
 mod slot;
+#[path = "../state/segment/jobs/run.rs"]
 mod steer;
 mod trace;
 mod worker;

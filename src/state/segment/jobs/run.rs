@@ -4,9 +4,13 @@
 //! those before it. The worker brings the run there, moves the surface in pieces, and shows it whenever
 //! somebody has looked at the last picture.
 
+#[path = "speed_sources.rs"]
 mod beside;
+#[path = "run_worker.rs"]
 mod held;
+#[path = "proximity.rs"]
 mod near;
+#[path = "run_state.rs"]
 mod run;
 
 pub use beside::Beside;
