@@ -7,15 +7,14 @@ use crate::data::region::RegionId;
 use crate::data::words::{agreed, counted, number};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::session::Tensors;
-use crate::jobs::{
-    ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
-};
+use crate::jobs::{FindPathway, FoundPathway, Output, Request, Values};
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MOST_ANISOTROPY};
 use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
 use crate::state::core::words::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::AmongPairs;
+use crate::state::pathways::jobs::{ComparePathway, Compared, RANDOM_PAIRS};
 use crate::state::pathways::recipe::command;
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use serde_json::{Value, json};
@@ -196,16 +195,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);
     if options.null > 0 {
-        let request = Request::Compare(Box::new(ComparePathway {
+        let (compared, _) = runner.run(ComparePathway {
             tensors,
             regions,
             params,
             pairs: options.null,
             known: None,
-        }));
-        let (Output::Compared(compared), _) = runner.run(request)? else {
-            return Err(Failure::new("Nothing was compared"));
-        };
+        })?;
         value["random_pairs"] = random_pairs(&compared);
         text += &compared_with(&compared);
     }

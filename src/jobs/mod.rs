@@ -6,8 +6,6 @@ pub mod bundle;
 mod bundle_sums;
 #[path = "../state/filter/jobs/fit.rs"]
 mod commit;
-#[path = "../state/pathways/jobs/compare.rs"]
-mod compare;
 mod disposal;
 mod error;
 mod export;
@@ -19,7 +17,7 @@ mod making;
 mod open;
 mod paths;
 #[path = "../state/pathways/jobs/find.rs"]
-mod pathway;
+pub(crate) mod pathway;
 mod request;
 mod resample;
 pub mod session;
@@ -38,11 +36,12 @@ pub use bundle_sums::{BundleSums, SumBundles, Summed};
 pub use commit::{
     CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
 };
-pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
-pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
+pub use job::{
+    AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
+};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use open::{Loaded, table};
 pub use paths::{

@@ -8,7 +8,6 @@ use super::Loaded;
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
-use super::compare::{ComparePathway, Compared};
 use super::error::JobError;
 use super::fitting;
 use super::head;
@@ -85,7 +84,6 @@ pub enum Request {
     },
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
-    Compare(Box<ComparePathway>),
     Commit(Box<FitCommit>),
     /// What that would take, or why it cannot be.
     CommitNeeds(Box<FitCommit>),
@@ -163,7 +161,6 @@ pub enum Output {
         least: Option<f32>,
     },
     Pathway(Box<Found>),
-    Compared(Box<Compared>),
     Committed(Box<Committed>),
     CommitNeeds(CommitNeeds),
     BundleSums(BundleSums),
@@ -244,7 +241,6 @@ impl Request {
                 })
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
-            Self::Compare(wanted) => Ok(Output::Compared(Box::new(wanted.run(backend, control)?))),
             Self::Commit(wanted) => {
                 let done = wanted.run(backend, control)?;
                 Ok(Output::Committed(Box::new(done)))

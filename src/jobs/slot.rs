@@ -118,10 +118,6 @@ impl Slot {
     pub const Pathway: Self = Self::latest_wins("pathway");
     /// Pathways that were kept, solved again.
     pub const Pathways: Self = Self::queue("pathways");
-    /// The pathway beside those of random pairs.
-    pub const Compare: Self = Self::latest_wins("compare");
-    /// The best path through the voxel under the pointer.
-    pub const Trace: Self = Self::latest_wins("trace");
     /// A region by computation.
     pub const Region: Self = Self::latest_wins("region");
     /// Label maps, counted and taken apart.

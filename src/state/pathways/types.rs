@@ -3,13 +3,14 @@
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
 pub use crate::jobs::Weakest;
-use crate::jobs::{Compared, FoundPathway, JobHandle, KnownPairs, KnownPathway, Slot, TracedPath};
+use crate::jobs::{FoundPathway, JobHandle, KnownPathway, Slot, TracedPath};
 use crate::solvers::pathway::{Params, Path};
 use crate::state::Phase;
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Basis, Document, LayerId};
+use crate::state::pathways::jobs::{Compared, KnownPairs};
 use crate::state::session::Exports;
 use crate::state::volume_look::Cut;
 use glam::DVec3;

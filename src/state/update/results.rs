@@ -66,8 +66,11 @@ pub fn ended<J: Receive<State>>(
         Slot::Pathways if !done => pathways::update::kept_failed(state),
         _ => None,
     };
+    let end = event.outcome.unfinished();
+    let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
         Outcome::Partial(_) => {}
+        _ if is_reported => {}
         Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Commit => filter::update::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
@@ -76,18 +79,10 @@ pub fn ended<J: Receive<State>>(
         {
             state.session.filter.sums.fail();
         }
-        Outcome::Cancelled if event.slot == Slot::Compare => {
-            pathways::update::not_compared(state, None)
-        }
-        Outcome::Failed(why) if event.slot == Slot::Compare => {
-            pathways::update::not_compared(state, Some(why));
-        }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
-            if matches!(
-                event.slot,
-                Slot::Live | Slot::Recovery | Slot::Trace | Slot::Path
-            ) || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+            if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path)
+                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
@@ -115,9 +110,6 @@ pub fn ended<J: Receive<State>>(
         Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
                 pathways::update::failed(state, failure.found.clone());
-            }
-            if event.slot == Slot::Compare {
-                pathways::update::not_compared(state, Some(failure.found.clone()));
             }
             if event.slot == Slot::Segment {
                 segment::update::failed(state, failure.found.clone());
@@ -221,7 +213,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::update::done(state, *found, wall_ms),
-        Output::Compared(compared) => pathways::update::compared(state, *compared),
         Output::Ranked {
             all,
             cut,

@@ -5,11 +5,12 @@ use super::pathways::{A, change, drag, live, looking};
 use super::rays;
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ComparePathway, Outcome, Output, Request};
+use arcuate::jobs::{Outcome, Request};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::Event;
+use arcuate::state::pathways::jobs::{COMPARE, ComparePathway};
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
 use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
 use glam::{DVec2, DVec3};
@@ -250,13 +251,8 @@ fn dim_rays() {
 }
 
 fn comparisons(window: &Window) -> Vec<&ComparePathway> {
-    let requests = window.requests.iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Compare(wanted) => Some(&**wanted),
-            _ => None,
-        })
-        .collect()
+    let jobs = window.submitted.iter();
+    jobs.filter_map(|job| job.job::<ComparePathway>()).collect()
 }
 
 fn compared() {
@@ -290,20 +286,21 @@ fn interrupted() {
     let mut window = looking();
     let cancelled = |window: &Window| {
         let mut slots = window.cancelled.iter();
-        slots.any(|s| *s == Slot::Compare)
+        slots.any(|s| *s == COMPARE)
     };
     let ends = |window: &mut Window| {
         window.deliver(|events| {
-            let of_compare = |e: &&mut Event| e.slot == Slot::Compare;
+            let of_compare = |e: &&mut Event| e.slot == COMPARE;
             let events = events.iter_mut().filter(of_compare);
-            events
-                .for_each(|e| *e.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled);
+            events.for_each(|e| {
+                *e.outcome_mut::<ComparePathway>().expect("a comparison") = Outcome::Cancelled;
+            });
         });
     };
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     window.deliver(|_| {});
-    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+    while !window.held.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
@@ -318,7 +315,7 @@ fn interrupted() {
         window.deliver(|_| {});
     }
     // Whoever stops it is not shown it again unless they ask.
-    window.act(Action::CancelJob(Slot::Compare));
+    window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
     let why = window.state.session.pathways.not_compared.as_deref();
     assert_eq!(why, Some("Stopped"));
@@ -428,15 +425,14 @@ fn kept_among() {
     let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+    while !window.held.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     keep(&mut window);
     assert_eq!(of(&window, 0), None);
     window.deliver(|events| {
         for event in events {
-            if let Some(Outcome::Done(Output::Compared(compared))) = event.outcome_mut::<Request>()
-            {
+            if let Some(Outcome::Done(compared)) = event.outcome_mut::<ComparePathway>() {
                 let (weakest, mean) = (0.25, 0.5);
                 compared.shares = Some(Rates { mean, weakest });
             }

@@ -32,27 +32,27 @@ pub struct FindPathway {
 }
 
 /// What holds paths or keeps them out.
-pub(super) type Wall = (Role, Arc<Shape>);
+pub(crate) type Wall = (Role, Arc<Shape>);
 
-pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
+pub(crate) fn walls(regions: &[Region]) -> Vec<Wall> {
     let walls = regions
         .iter()
         .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target));
     walls.map(|r| (r.role, r.shape.clone())).collect()
 }
 
-pub(super) fn same_walls(a: &[Wall], b: &[Wall]) -> bool {
+pub(crate) fn same_walls(a: &[Wall], b: &[Wall]) -> bool {
     let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-pub(super) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
+pub(crate) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
     let these = regions.iter().filter(|r| r.role == role);
     these.map(|r| r.shape.clone()).collect()
 }
 
 /// Tensors and domain on voxels of twice the size; where so few voxels make no grid, as they are.
-pub(super) fn coarse(
+pub(crate) fn coarse(
     field: &TensorField,
     domain: &Domain,
     backend: &Backend,
