@@ -379,11 +379,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let name = format!("Weights of {}", layer.name);
         let request = weight_request(&document, lines, &weighed.from);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
-        let again = request.and_then(|r| match window.run(Request::Commit(Box::new(r))) {
-            Ok(Output::Committed(made)) => Ok(made),
-            Ok(_) => Err(format!("{name} were not fitted again")),
-            Err(failure) => Err(failure.sentence),
-        });
+        let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;

@@ -8,7 +8,7 @@ use crate::data::{Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
 
 /// A mask of the scan's voxels in the scan's order; solvers refuse any other.
-pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
+pub(crate) fn in_order(mask: Mask, scan: &Volume) -> Mask {
     match scan.grid.matches(&mask.grid) {
         true => mask,
         false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
@@ -16,7 +16,7 @@ pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
 }
 
 /// Tensors, their maps, and the mask they are in.
-pub(super) struct Fitted {
+pub(crate) struct Fitted {
     pub fit: Output,
     pub maps: Maps,
     pub mask: Mask,
@@ -60,7 +60,7 @@ pub(super) fn fit(
 }
 
 /// Fits within a mask, which is found where none is given.
-pub(super) fn fitted(
+pub(crate) fn fitted(
     dwi: &Volume,
     gradients: Option<&Gradients>,
     mask: Option<Mask>,

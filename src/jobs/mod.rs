@@ -2,15 +2,11 @@
 //! waits.
 
 pub mod bundle;
-#[path = "../state/filter/jobs/sums.rs"]
-mod bundle_sums;
-#[path = "../state/filter/jobs/fit.rs"]
-mod commit;
 mod disposal;
 mod error;
 mod export;
 pub mod film;
-mod fitting;
+pub(crate) mod fitting;
 mod head;
 mod job;
 mod making;
@@ -32,10 +28,6 @@ mod worker;
 pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
-pub use bundle_sums::{BundleSums, SumBundles, Summed};
-pub use commit::{
-    CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
-};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};

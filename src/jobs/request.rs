@@ -6,8 +6,6 @@ mod saving;
 
 use super::Loaded;
 use super::bundle::{ForBundle, OfBundle};
-use super::bundle_sums::{BundleSums, SumBundles};
-use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::error::JobError;
 use super::fitting;
 use super::head;
@@ -84,11 +82,6 @@ pub enum Request {
     },
     /// Finds a pathway between regions.
     Pathway(Box<FindPathway>),
-    Commit(Box<FitCommit>),
-    /// What that would take, or why it cannot be.
-    CommitNeeds(Box<FitCommit>),
-    SumBundles(Box<SumBundles>),
-    ReadScheme(ReadScheme),
     /// The surface that a hand steers.
     Steer(Box<Steer>),
     /// Applies rules to streamlines.
@@ -161,10 +154,6 @@ pub enum Output {
         least: Option<f32>,
     },
     Pathway(Box<Found>),
-    Committed(Box<Committed>),
-    CommitNeeds(CommitNeeds),
-    BundleSums(BundleSums),
-    Scheme(Scheme),
     Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
@@ -241,13 +230,6 @@ impl Request {
                 })
             }
             Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
-            Self::Commit(wanted) => {
-                let done = wanted.run(backend, control)?;
-                Ok(Output::Committed(Box::new(done)))
-            }
-            Self::CommitNeeds(wanted) => Ok(Output::CommitNeeds(wanted.needs(backend)?)),
-            Self::SumBundles(wanted) => Ok(Output::BundleSums(wanted.run(backend, control)?)),
-            Self::ReadScheme(wanted) => Ok(Output::Scheme(wanted.run()?)),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = selection::copied(&tractogram, &selection.marks, memory_for_curves())?;

@@ -126,12 +126,6 @@ impl Slot {
     pub const Select: Self = Self::latest_wins("select");
     /// A level set.
     pub const Segment: Self = Self::latest_wins("segment");
-    /// Weights of streamlines.
-    pub const Commit: Self = Self::latest_wins("commit").keeping_result();
-    /// What such a fit would take.
-    pub const Needs: Self = Self::latest_wins("needs");
-    /// What bundles of such streamlines explain.
-    pub const Sums: Self = Self::latest_wins("sums");
     /// Values of streamlines.
     pub const Columns: Self = Self::latest_wins("columns");
     /// The rows of a table, sorted.

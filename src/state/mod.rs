@@ -42,10 +42,10 @@ use std::path::PathBuf;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
-    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near,
-    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
-    Surfaced, Values, Visit, Which,
+    BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
+    Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near, NoFfmpeg, PathAnswer,
+    PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced, Values, Visit,
+    Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;

@@ -7,9 +7,7 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
-                Slot::Load
-            }
+            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } => Slot::Load,
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -25,9 +23,6 @@ impl Request {
             },
             Self::Rank { .. } => Slot::Rank,
             Self::Select { .. } => Slot::Select,
-            Self::Commit(_) => Slot::Commit,
-            Self::CommitNeeds(_) => Slot::Needs,
-            Self::SumBundles(_) => Slot::Sums,
             Self::Steer(_) => Slot::Segment,
             Self::Bundle(work) => work.slot(),
             Self::Session(request) => request.slot(),
@@ -54,10 +49,6 @@ impl Request {
             Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
-            Self::Commit(_) => "Fitting weights".to_owned(),
-            Self::CommitNeeds(_) => "Counting segments".to_owned(),
-            Self::SumBundles(_) => "Summing weights".to_owned(),
-            Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Steer(_) => "Segmenting".to_owned(),
             Self::Bundle(work) => work.label(),
             Self::Regions(work) => work.label(),

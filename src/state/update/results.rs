@@ -6,8 +6,7 @@ use crate::state::files::{self, opening};
 use crate::state::session::{Asked, Curves, Severity};
 use crate::state::track::{self, kept, rays};
 use crate::state::{
-    Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
-    tensors,
+    Effect, State, device, pathways, pictures, regions, segment, sessions, streamlines, tensors,
 };
 use std::sync::Arc;
 
@@ -72,13 +71,6 @@ pub fn ended<J: Receive<State>>(
         Outcome::Partial(_) => {}
         _ if is_reported => {}
         Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
-        Outcome::Cancelled if event.slot == Slot::Commit => filter::update::stopped(state),
-        Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
-        Outcome::Cancelled | Outcome::Failed(_) | Outcome::DeviceFailed(_)
-            if event.slot == Slot::Sums =>
-        {
-            state.session.filter.sums.fail();
-        }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
             if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path)
@@ -100,8 +92,6 @@ pub fn ended<J: Receive<State>>(
             );
         }
         Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Commit => filter::update::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Needs => filter::update::refused(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
             state.session.live_error = Some(why);
@@ -113,9 +103,6 @@ pub fn ended<J: Receive<State>>(
             }
             if event.slot == Slot::Segment {
                 segment::update::failed(state, failure.found.clone());
-            }
-            if event.slot == Slot::Commit {
-                filter::update::failed(state, failure.found.clone());
             }
             let job = Box::new(job.clone());
             device::update::card_failed(state, event.slot, failure, job, effects);
@@ -221,12 +208,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
         Output::Steered(steered) => segment::update::done(state, *steered, true),
-        Output::Committed(committed) => filter::update::done(state, *committed),
-        Output::CommitNeeds(needs) => filter::update::needs(state, needs),
-        Output::BundleSums(sums) => {
-            state.session.filter.sums.finish(sums);
-        }
-        Output::Scheme(scheme) => filter::update::scheme(state, scheme),
         Output::Regions(done) => regions::make::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
