@@ -1,10 +1,11 @@
 //! Regions that take time to make: by threshold, flood fill, growing, smoothing, of label maps.
 
 use super::error::JobError;
-use super::{FoundPathway, Output, Saved, Slot};
+use super::{Output, Saved, Slot};
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Grid, Mask, Role, Shape, Volume};
 use crate::solvers::region::{self, Change, Combine, Found, Numbers};
+use crate::state::pathways::PathwayResult;
 use crate::{io, solvers};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub enum ForRegions {
     },
     /// The voxels of a pathway of some width; name and role come back.
     Pathway {
-        found: Arc<FoundPathway>,
+        found: Arc<PathwayResult>,
         epsilon: f64,
         name: String,
         role: Role,

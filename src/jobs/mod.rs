@@ -12,8 +12,6 @@ mod job;
 mod making;
 mod open;
 mod paths;
-#[path = "../state/pathways/jobs/find.rs"]
-pub(crate) mod pathway;
 mod request;
 mod resample;
 pub mod session;
@@ -39,10 +37,6 @@ pub use open::{Loaded, table};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,
-};
-pub use pathway::{
-    FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
-    Traced as TracedPath, Weakest,
 };
 pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
 pub use resample::{Kept, Resample};

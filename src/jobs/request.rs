@@ -11,7 +11,6 @@ use super::fitting;
 use super::head;
 use super::making::{ForRegions, OfRegions};
 use super::open::{open, with_lengths, with_target_names};
-use super::pathway::{FindPathway, Found};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
@@ -80,8 +79,6 @@ pub enum Request {
         all: Tractogram,
         cut: geodesic::Cut,
     },
-    /// Finds a pathway between regions.
-    Pathway(Box<FindPathway>),
     /// The surface that a hand steers.
     Steer(Box<Steer>),
     /// Applies rules to streamlines.
@@ -153,7 +150,6 @@ pub enum Output {
         kept: Tractogram,
         least: Option<f32>,
     },
-    Pathway(Box<Found>),
     Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
@@ -229,7 +225,6 @@ impl Request {
                     least,
                 })
             }
-            Self::Pathway(wanted) => Ok(Output::Pathway(Box::new(wanted.run(backend, control)?))),
             Self::Select { tractogram, rules } => {
                 let selection = selection::select(&tractogram, &rules, backend, control)?;
                 let kept = selection::copied(&tractogram, &selection.marks, memory_for_curves())?;

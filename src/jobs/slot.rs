@@ -114,10 +114,6 @@ impl Slot {
     pub const Track: Self = Self::latest_wins("track");
     /// Rays that a cut leaves, where there are many.
     pub const Rank: Self = Self::latest_wins("rank");
-    /// The pathway between the regions, while they are dragged.
-    pub const Pathway: Self = Self::latest_wins("pathway");
-    /// Pathways that were kept, solved again.
-    pub const Pathways: Self = Self::queue("pathways");
     /// A region by computation.
     pub const Region: Self = Self::latest_wins("region");
     /// Label maps, counted and taken apart.

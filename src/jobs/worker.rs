@@ -49,6 +49,11 @@ impl Worker {
         of_type.unwrap_or_default()
     }
 
+    /// Lends images of the window's graphics card, where there is a window.
+    pub fn image_exporter(&self) -> Option<&LendImage> {
+        self.lends.get()
+    }
+
     pub fn backend(&self) -> Backend {
         let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
         backend.clone()

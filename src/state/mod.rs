@@ -43,9 +43,8 @@ use std::path::PathBuf;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
-    Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near, NoFfmpeg, PathAnswer,
-    PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced, Values, Visit,
-    Which,
+    Figures, Folder, Hand, JobHandle, Leaked, Met, Near, NoFfmpeg, PathAnswer, PathCheck,
+    PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced, Values, Visit, Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;

@@ -343,7 +343,7 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),
-    ("src/state/pathways/jobs/find.rs run", 135),
+    ("src/state/pathways/jobs/find.rs solve", 135),
     ("src/state/update/mod.rs apply", 285),
     ("src/state/update/results.rs ended", 123),
     ("src/ui/files.rs contents", 144),

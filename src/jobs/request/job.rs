@@ -38,13 +38,7 @@ impl Job for Request {
                 };
                 Ok(output(wanted.run(worker, &backend, control, &partial)?))
             }
-            request => {
-                let mut output = request.solve(&backend, control)?;
-                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                Ok(output)
-            }
+            request => request.solve(&backend, control),
         }
     }
 

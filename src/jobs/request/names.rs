@@ -17,10 +17,6 @@ impl Request {
             } => Slot::Track,
             Self::Regions(work) => work.slot(),
             Self::Shoot(_) => Slot::Live,
-            Self::Pathway(wanted) => match wanted.kept {
-                None => Slot::Pathway,
-                Some(_) => Slot::Pathways,
-            },
             Self::Rank { .. } => Slot::Rank,
             Self::Select { .. } => Slot::Select,
             Self::Steer(_) => Slot::Segment,
@@ -46,7 +42,6 @@ impl Request {
             Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
-            Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
             Self::Steer(_) => "Segmenting".to_owned(),

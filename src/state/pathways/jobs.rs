@@ -1,18 +1,19 @@
 //! Jobs of pathways.
 
 mod compare;
+mod find;
 
 pub use compare::{COMPARE, ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
+pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 
 use crate::compute::Control;
 use crate::data::Shape;
 use crate::jobs::{
-    Delivery, FoundPathway, Job, JobError, PartialSender, Receive, Saved, Slot, TracePath,
-    TracedPath, Unfinished, Worker,
+    Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Unfinished, Worker,
 };
 use crate::state::core::live::Detail;
 use crate::state::files::jobs::{WriteFile, save_shape, saved};
-use crate::state::pathways::HoverKey;
+use crate::state::pathways::{HoverKey, PathAtVoxel, PathQuery, PathwayResult};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub const TRACE: Slot = Slot::latest_wins("trace");
 /// Saves the voxels of a pathway of some width.
 #[derive(Clone, Debug)]
 pub struct SavePathway {
-    pub found: Arc<FoundPathway>,
+    pub found: Arc<PathwayResult>,
     pub epsilon: f64,
     pub path: PathBuf,
     pub command: String,
@@ -43,9 +44,9 @@ impl WriteFile for SavePathway {
     }
 }
 
-impl Job for TracePath {
+impl Job for PathQuery {
     /// `None`: no path leads through the voxel.
-    type Output = Option<Box<TracedPath>>;
+    type Output = Option<Box<PathAtVoxel>>;
 
     fn slot(&self) -> Slot {
         TRACE
@@ -65,7 +66,7 @@ impl Job for TracePath {
     }
 }
 
-impl Receive<State> for TracePath {
+impl Receive<State> for PathQuery {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,
@@ -92,7 +93,7 @@ impl Receive<State> for TracePath {
     }
 }
 
-fn key(job: &TracePath) -> HoverKey {
+fn key(job: &PathQuery) -> HoverKey {
     HoverKey {
         of: job.found.excess.id(),
         voxel: job.voxel,

@@ -4,8 +4,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Shape, Surface, Volume};
 use crate::io;
 use crate::jobs::{
-    Beside, Delivery, FoundPathway, Job, JobError, Leaked, PartialSender, Receive, Saved, Slot,
-    Worker,
+    Beside, Delivery, Job, JobError, Leaked, PartialSender, Receive, Saved, Slot, Worker,
 };
 use crate::solvers::Error;
 use crate::solvers::level_set::{
@@ -13,6 +12,7 @@ use crate::solvers::level_set::{
     measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::pathways::PathwayResult;
 use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub struct Segmented {
 pub enum Counted {
     Shape(Arc<Shape>, Arc<Grid>),
     /// Of so much width.
-    Pathway(Arc<FoundPathway>, f64),
+    Pathway(Arc<PathwayResult>, f64),
 }
 
 impl Counted {

@@ -3,10 +3,10 @@
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::files::{self, opening};
-use crate::state::session::{Asked, Curves, Severity};
+use crate::state::session::{Asked, Curves};
 use crate::state::track::{self, kept, rays};
 use crate::state::{
-    Effect, State, device, pathways, pictures, regions, segment, sessions, streamlines, tensors,
+    Effect, State, device, pictures, regions, segment, sessions, streamlines, tensors,
 };
 use std::sync::Arc;
 
@@ -33,16 +33,10 @@ pub fn ended<J: Receive<State>>(
     if matches!(event.outcome, Outcome::Partial(_)) {
         return;
     }
-    let mut jobs = state.session.jobs.iter();
-    let ended = jobs.find(|j| j.ticket == event.ticket);
-    let label = ended.map(|j| j.label.clone());
-    state.session.jobs.retain(|j| j.ticket != event.ticket);
+    let label = remove_job(state, event.ticket);
     // Not where a newer fit has taken its place.
     if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
         state.session.fitting = None;
-    }
-    if pathways::update::was_left(state, event.slot) {
-        return;
     }
     let live = event.slot == Slot::Live;
     if live {
@@ -61,10 +55,6 @@ pub fn ended<J: Receive<State>>(
         streamlines::update::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
-    let kept = match event.slot {
-        Slot::Pathways if !done => pathways::update::kept_failed(state),
-        _ => None,
-    };
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
@@ -72,24 +62,12 @@ pub fn ended<J: Receive<State>>(
         _ if is_reported => {}
         Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
         // Replaced by something else that was asked for.
-        Outcome::Cancelled
-            if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path)
-                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+        Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path) => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
-        }
-        Outcome::Failed(why) if event.slot == Slot::Pathway => {
-            pathways::update::failed(state, why);
-        }
-        Outcome::Failed(why) if event.slot == Slot::Pathways => {
-            let name = kept.unwrap_or_else(|| "A kept pathway".to_owned());
-            state.session.say(
-                Severity::Warning,
-                format!("{name} was not solved again: {why}"),
-            );
         }
         Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
@@ -98,9 +76,6 @@ pub fn ended<J: Receive<State>>(
         }
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
-            if event.slot == Slot::Pathway {
-                pathways::update::failed(state, failure.found.clone());
-            }
             if event.slot == Slot::Segment {
                 segment::update::failed(state, failure.found.clone());
             }
@@ -123,6 +98,15 @@ pub fn ended<J: Receive<State>>(
     if rank && std::mem::take(&mut state.session.cut_moved) {
         rays::cut_again(state, effects);
     }
+}
+
+/// A job is no longer on its way. Its label.
+pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
+    let jobs = &mut state.session.jobs;
+    let job = jobs.iter().find(|j| j.ticket == ticket);
+    let label = job.map(|j| j.label.clone());
+    jobs.retain(|j| j.ticket != ticket);
+    label
 }
 
 /// Reports a failure for which no feature has its own message.
@@ -199,7 +183,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             }
         }
         Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
-        Output::Pathway(found) => pathways::update::done(state, *found, wall_ms),
         Output::Ranked {
             all,
             cut,

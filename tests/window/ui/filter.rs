@@ -296,9 +296,9 @@ fn run() {
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
     // The second click of a double click on Stop runs nothing.
-    let asked = submitted::<Request>(&window).len();
+    let asked = submitted::<FitWeights>(&window).len();
     double_click(&mut window, stop.center());
-    assert_eq!(submitted::<Request>(&window).len(), asked);
+    assert_eq!(submitted::<FitWeights>(&window).len(), asked);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");

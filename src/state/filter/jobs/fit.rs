@@ -5,8 +5,7 @@ use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
 use crate::jobs::fitting::{fitted, in_order};
 use crate::jobs::{
-    Delivery, FoundPathway, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker,
-    memory_for_curves,
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
@@ -15,6 +14,7 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{Rules, select};
+use crate::state::pathways::PathwayResult;
 use crate::state::update::ended;
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub enum Excluded {
     /// All that meet a region.
     Through(Region),
     /// All that meet the voxels of a pathway of some width.
-    Along(Arc<FoundPathway>, f64),
+    Along(Arc<PathwayResult>, f64),
 }
 
 #[derive(Clone, Debug)]

@@ -2,12 +2,12 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
-use crate::jobs::pathway::{Wall, coarse, same_walls, shapes, walls};
 use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
+use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
 use crate::state::update::ended;
 use crate::state::{Effect, State, pathways};
 use std::sync::Arc;
