@@ -17,8 +17,6 @@ mod resample;
 pub mod session;
 mod shoot;
 mod slot;
-#[path = "../state/segment/jobs/run.rs"]
-mod steer;
 mod trace;
 mod worker;
 
@@ -42,10 +40,6 @@ pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
 pub use resample::{Kept, Resample};
 pub use shoot::{Shoot, Shot};
 pub use slot::Slot;
-pub use steer::{
-    Back, Beside, Figures, Hand, Leaked, Met, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
-    Thing,
-};
 pub use trace::Trace;
 pub use worker::{BackendOpened, Worker, sentence};
 

@@ -14,7 +14,6 @@ use super::open::{open, with_lengths, with_target_names};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
-use super::steer::{Steer, Steered};
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::solvers::tractogram::selection;
@@ -79,8 +78,6 @@ pub enum Request {
         all: Tractogram,
         cut: geodesic::Cut,
     },
-    /// The surface that a hand steers.
-    Steer(Box<Steer>),
     /// Applies rules to streamlines.
     Select {
         tractogram: Tractogram,
@@ -150,7 +147,6 @@ pub enum Output {
         kept: Tractogram,
         least: Option<f32>,
     },
-    Steered(Box<Steered>),
     /// What rules keep of streamlines.
     Selected(Tractogram, selection::Selection),
     Bundle(OfBundle),
@@ -162,9 +158,7 @@ pub enum Output {
 impl Request {
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
-            Self::Session(_) | Self::Steer(_) => {
-                Err(JobError::Sentence("This is for no solver".to_owned()))
-            }
+            Self::Session(_) => Err(JobError::Sentence("This is for no solver".to_owned())),
             Self::Open { path, gradients } => {
                 Ok(open(&path, &gradients, &io::Told::default(), control)?)
             }

@@ -120,8 +120,6 @@ impl Slot {
     pub const Labels: Self = Self::queue("labels");
     /// Streamlines that rules leave.
     pub const Select: Self = Self::latest_wins("select");
-    /// A level set.
-    pub const Segment: Self = Self::latest_wins("segment");
     /// Values of streamlines.
     pub const Columns: Self = Self::latest_wins("columns");
     /// The rows of a table, sorted.

@@ -43,8 +43,8 @@ use std::path::PathBuf;
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
-    Figures, Folder, Hand, JobHandle, Leaked, Met, Near, NoFfmpeg, PathAnswer, PathCheck,
-    PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot, Surfaced, Values, Visit, Which,
+    Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, SaveLabels,
+    SaveMasks, Slot, Values, Visit, Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
@@ -59,6 +59,9 @@ pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use segment::SegmentAction;
+pub use segment::jobs::{
+    Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
+};
 pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;

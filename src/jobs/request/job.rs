@@ -22,21 +22,13 @@ impl Job for Request {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Output>,
+        _: &PartialSender<Output>,
     ) -> Result<Output, JobError> {
         let backend = worker.backend();
         match self {
             Self::Session(request) => {
                 let memory = worker.memory::<session::Memory>();
                 Ok(Output::Session(request.run(&memory, &backend, control)?))
-            }
-            Self::Steer(wanted) => {
-                let output = |steered| Output::Steered(Box::new(steered));
-                let partial = PartialSender {
-                    send: &|steered| partial.send(output(steered)),
-                    is_taken: &|| partial.is_taken(),
-                };
-                Ok(output(wanted.run(worker, &backend, control, &partial)?))
             }
             request => request.solve(&backend, control),
         }

@@ -19,7 +19,6 @@ impl Request {
             Self::Shoot(_) => Slot::Live,
             Self::Rank { .. } => Slot::Rank,
             Self::Select { .. } => Slot::Select,
-            Self::Steer(_) => Slot::Segment,
             Self::Bundle(work) => work.slot(),
             Self::Session(request) => request.slot(),
         }
@@ -44,7 +43,6 @@ impl Request {
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
-            Self::Steer(_) => "Segmenting".to_owned(),
             Self::Bundle(work) => work.label(),
             Self::Regions(work) => work.label(),
             Self::Session(request) => request.label(),

@@ -5,19 +5,12 @@ use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::files::{self, opening};
 use crate::state::session::{Asked, Curves};
 use crate::state::track::{self, kept, rays};
-use crate::state::{
-    Effect, State, device, pictures, regions, segment, sessions, streamlines, tensors,
-};
+use crate::state::{Effect, State, device, pictures, regions, sessions, streamlines, tensors};
 use std::sync::Arc;
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
-        match delivery.outcome {
-            Outcome::Partial(Output::Steered(steered)) => {
-                segment::update::done(state, *steered, false)
-            }
-            _ => ended(state, self, delivery, effects, take_in),
-        }
+        ended(state, self, delivery, effects, take_in);
     }
 }
 
@@ -60,7 +53,6 @@ pub fn ended<J: Receive<State>>(
     match event.outcome {
         Outcome::Partial(_) => {}
         _ if is_reported => {}
-        Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
         // Replaced by something else that was asked for.
         Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path) => {}
         Outcome::Cancelled => {
@@ -69,16 +61,12 @@ pub fn ended<J: Receive<State>>(
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
-        Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
         Outcome::Failed(why) if event.slot == Slot::Live => {
             state.session.live = None;
             state.session.live_error = Some(why);
         }
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
-            if event.slot == Slot::Segment {
-                segment::update::failed(state, failure.found.clone());
-            }
             let job = Box::new(job.clone());
             device::update::card_failed(state, event.slot, failure, job, effects);
         }
@@ -190,7 +178,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             least,
         } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
-        Output::Steered(steered) => segment::update::done(state, *steered, true),
         Output::Regions(done) => regions::make::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));

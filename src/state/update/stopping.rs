@@ -2,6 +2,7 @@
 
 use crate::jobs::Slot;
 use crate::state::pathways::jobs::PATHWAY;
+use crate::state::segment::jobs::SEGMENT;
 use crate::state::view::Tool;
 use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 
@@ -32,7 +33,7 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     match slot {
         Slot::Live => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
-        Slot::Segment => segment::update::stopped(state),
+        SEGMENT => segment::update::stopped(state),
         // With it the rest of a turn.
         Slot::Picture => pictures::update::cancelled(state),
         _ => {}
