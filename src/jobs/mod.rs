@@ -47,7 +47,7 @@ pub use worker::{BackendOpened, Worker, sentence};
 pub use crate::compute::{BackendKind, Which};
 
 use crate::compute::{Backend, Control, Progress, thread};
-use crate::data::LendImage;
+use crate::data::ImageExporter;
 use disposal::Reclaim;
 use job::Run;
 use std::collections::VecDeque;
@@ -180,7 +180,7 @@ impl<S: JobState> Jobs<S> {
     }
 
     /// Who lends images of the window's card, for results that it draws.
-    pub fn lend_images(&self, lend: LendImage) {
+    pub fn lend_images(&self, lend: ImageExporter) {
         // There is one window.
         let _ = self.worker.lends.set(lend);
     }

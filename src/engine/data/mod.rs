@@ -32,7 +32,7 @@ pub use crate::keyed;
 pub use crate::compute::{DataId, DeviceCopy};
 pub use brick_image::{BrickImage, Pages};
 pub use drawing::{Outline, Stroke};
-pub use exported_memory::{LendImage, LentBuffer, LentImage};
+pub use exported_memory::{ExportedBuffer, ExportedImage, ImageExporter};
 pub use gradients::Gradients;
 pub use grid::{AffineSource, Grid};
 pub use labels::Labels;

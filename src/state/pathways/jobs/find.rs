@@ -1,7 +1,7 @@
 //! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
 
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Volume};
+use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{CostField, LocalSolver, Prepared, Source, solve};
@@ -91,7 +91,7 @@ impl PreparedCosts {
 
 /// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
 /// else the window uploads it.
-fn upload_shared(result: &mut PathwayResult, lend: &LendImage, backend: &Backend) {
+fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Backend) {
     let Some(device) = backend.devices().first() else {
         return;
     };

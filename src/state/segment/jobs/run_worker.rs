@@ -1,7 +1,7 @@
 //! The run that the worker holds.
 
 use crate::compute::{Backend, Control};
-use crate::data::{LendImage, Mask, Volume};
+use crate::data::{ImageExporter, Mask, Volume};
 use crate::jobs::JobError;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
@@ -64,14 +64,14 @@ struct RunMemory {
     /// Somebody has just said that it is to run.
     played: bool,
     /// Of the window, which draws.
-    lend: Option<LendImage>,
+    lend: Option<ImageExporter>,
 }
 
 impl WorkerMemory {
     pub fn steer(
         &self,
         wanted: RunRequest,
-        lend: Option<&LendImage>,
+        lend: Option<&ImageExporter>,
         backend: &Backend,
         control: &Control,
         partial: &RunSender,
