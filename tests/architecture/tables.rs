@@ -345,7 +345,6 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/state/methods.rs curves", 147),
     ("src/state/pathways/jobs/find.rs solve", 135),
     ("src/state/update/mod.rs apply", 285),
-    ("src/state/update/results.rs ended", 123),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
     ("src/ui/palette.rs entries", 232),

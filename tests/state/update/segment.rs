@@ -1,5 +1,4 @@
-//! The surface in the hand: sampled, placed, run, steered, gone back, undone, kept; what is said where it
-//! cannot be.
+//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the notice where it cannot be.
 
 use super::Window;
 use crate::support::{Random, test};

@@ -29,8 +29,6 @@ const FIGURES_SHARE: u32 = 5;
 const PLOTTED: usize = 400;
 /// Bricks from which on a surface is seen before its figures are known.
 const LARGE: usize = 1000;
-/// Between two looks at whether the last picture was seen.
-const GLANCE: Duration = Duration::from_millis(2);
 
 /// What a picture of the surface comes with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -367,8 +365,8 @@ impl RunMemory {
                 return Err(Error::Cancelled.into());
             }
             let due = run.evolution.step() >= shown.saturating_add(pace);
-            while due && !partial.is_taken() && !control.is_cancelled() {
-                std::thread::sleep(GLANCE);
+            if due {
+                partial.wait_until_taken(control);
             }
             if partial.is_taken() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
