@@ -1,6 +1,7 @@
 //! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
 //! waits.
 
+#[path = "../state/streamlines/jobs.rs"]
 pub mod bundle;
 mod bundle_sums;
 mod commit;
@@ -9,16 +10,22 @@ mod disposal;
 mod error;
 mod export;
 pub mod film;
+#[path = "../state/tensors/jobs/fit.rs"]
 mod fitting;
+#[path = "../state/files/jobs/head.rs"]
 mod head;
 mod job;
+#[path = "../state/regions/jobs/make.rs"]
 mod making;
+#[path = "../state/files/jobs/open.rs"]
 mod open;
 mod paths;
 mod pathway;
 mod request;
+#[path = "../state/track/jobs/bootstrap.rs"]
 mod resample;
 pub mod session;
+#[path = "../state/track/jobs/shoot.rs"]
 mod shoot;
 mod slot;
 mod steer;
