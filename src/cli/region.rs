@@ -5,10 +5,11 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
-use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
+use crate::jobs::{ForRegions, Make, Making, OfRegions, Output, Request, SaveLabels};
 use crate::solvers::region::{Change, Combine};
 use crate::state::defaults::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use crate::state::recipe::ShapeSpec;
 use crate::state::regions::drawing::Drawing;
 use glam::DVec3;
@@ -204,19 +205,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
-    let request = Request::Open {
-        path: path.to_owned(),
-        gradients: Vec::new(),
-    };
-    let (output, _) = runner.run(request)?;
-    let volume = match output {
-        Output::Opened { loaded, .. } => match loaded {
+    let volume = match runner.run(OpenFile::new(path.to_owned()))?.0 {
+        Opened::File(file) => match file.loaded {
             Loaded::Scan { dwi, .. } => Some(dwi),
             Loaded::Image(volume) => Some(volume),
             Loaded::Mask(mask) => Some(mask.image().clone()),
-            _ => None,
+            Loaded::Tractogram(_) => None,
         },
-        _ => None,
+        Opened::Folder(_) => None,
     };
     let refused = |found: &str, expected: &str| {
         Err(Failure::new(format!(

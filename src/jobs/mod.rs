@@ -12,13 +12,9 @@ mod export;
 pub mod film;
 #[path = "../state/tensors/jobs/fit.rs"]
 mod fitting;
-#[path = "../state/files/jobs/head.rs"]
-mod head;
 mod job;
 #[path = "../state/regions/jobs/make.rs"]
 mod making;
-#[path = "../state/files/jobs/open.rs"]
-mod open;
 mod paths;
 mod pathway;
 mod request;
@@ -46,7 +42,6 @@ pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
 pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use open::{Loaded, table};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,

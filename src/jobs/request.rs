@@ -4,16 +4,13 @@ mod job;
 mod names;
 mod saving;
 
-use super::Loaded;
 use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
 use super::error::JobError;
 use super::fitting;
-use super::head;
 use super::making::{ForRegions, OfRegions};
-use super::open::{open, with_lengths, with_target_names};
 use super::pathway::{FindPathway, Found};
 use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
@@ -21,9 +18,10 @@ use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
 use crate::compute::{Backend, Control, DataId};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
-use crate::solvers::tractogram::selection;
-use crate::solvers::{curves, geodesic, tensor_fit, tracking, tractogram};
-use crate::{io, phantom};
+use crate::io;
+use crate::solvers::tractogram::{self, selection};
+use crate::solvers::{curves, geodesic, tensor_fit, tracking};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
 pub use saving::Whole;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,20 +38,6 @@ pub struct FitKey {
 
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Opens one file, with the gradients given, or those beside it.
-    Open {
-        path: PathBuf,
-        gradients: Vec<PathBuf>,
-    },
-    /// Opens one file as the user says it is.
-    OpenTold {
-        path: PathBuf,
-        told: io::Told,
-    },
-    /// Makes the built-in head.
-    Demo {
-        seed: u64,
-    },
     /// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that
     /// holds tensors these are taken.
     Fit {
@@ -119,24 +103,6 @@ pub struct Saved {
 
 #[derive(Clone, Debug)]
 pub enum Output {
-    Opened {
-        path: PathBuf,
-        loaded: Loaded,
-        /// What was taken where the file is silent: it may be asked about.
-        told: io::Told,
-        notes: Vec<io::Remark>,
-        /// A file beside a scan that seems to be its brain mask.
-        mask_beside: Option<PathBuf>,
-        /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of
-        /// a file, which `notes` hold without it.
-        gradients_refused: Option<String>,
-    },
-    /// A folder was looked through instead.
-    Found(io::bids::Folder),
-    Demo {
-        seed: u64,
-        demo: Box<phantom::Demo>,
-    },
     Fitted {
         key: FitKey,
         fit: Box<tensor_fit::Output>,
@@ -182,14 +148,6 @@ impl Request {
         match self {
             Self::Session(_) | Self::Steer(_) => {
                 Err(JobError::Sentence("This is for no solver".to_owned()))
-            }
-            Self::Open { path, gradients } => {
-                Ok(open(&path, &gradients, &io::Told::default(), control)?)
-            }
-            Self::OpenTold { path, told } => Ok(open(&path, &[], &told, control)?),
-            Self::Demo { seed } => {
-                let demo = Box::new(head::make(seed, backend, control)?);
-                Ok(Output::Demo { seed, demo })
             }
             Self::Fit {
                 dwi,

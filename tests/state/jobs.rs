@@ -10,7 +10,7 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, CompletePath, JobHandle, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
+    BackendKind, CompletePath, JobHandle, Jobs, Outcome, Output, PathAnswer, PathCheck,
     PathQuestion, Receive, Request, Slot, Values, Which,
 };
 use arcuate::solvers::curves;
@@ -19,6 +19,7 @@ use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::Rules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -253,10 +254,7 @@ fn tables_stop() {
 fn failures_are_sentences() {
     let mut jobs = jobs();
     let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
-    jobs.submit(Request::Open {
-        path,
-        gradients: Vec::new(),
-    });
+    jobs.submit(OpenFile::new(path));
     let events = poll(&mut jobs, |events| !events.is_empty());
     let Outcome::Failed(sentence) = events[0].ending() else {
         panic!("{:?}", events[0])
@@ -267,10 +265,10 @@ fn failures_are_sentences() {
     );
 }
 
-fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Output> {
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
     let mut jobs = jobs();
     let path = path.to_owned();
-    outcome(&mut jobs, Request::Open { path, gradients })
+    outcome(&mut jobs, OpenFile::with_gradients(path, gradients))
 }
 
 /// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
@@ -299,15 +297,15 @@ fn gradients_beside_and_named() {
         vec![b, v]
     };
     let beside = table("dwi", 3);
-    let Outcome::Done(Output::Opened {
+    let Outcome::Done(Opened::File(file)) = opened(&scan, Vec::new()) else {
+        panic!("a table in the way")
+    };
+    let OpenedFile {
         loaded,
         notes,
         gradients_refused,
         ..
-    }) = opened(&scan, Vec::new())
-    else {
-        panic!("a table in the way")
-    };
+    } = *file;
     // What a command that cannot do without gradients ends with.
     let refused = gradients_refused.expect("the reason");
     assert!(
@@ -335,15 +333,14 @@ fn gradients_beside_and_named() {
         (beside, Vec::new()),
         (elsewhere.clone(), elsewhere),
     ] {
-        let Outcome::Done(Output::Opened {
-            loaded:
-                Loaded::Scan {
-                    gradients: Some(_),
-                    gradient_files,
-                    ..
-                },
+        let Outcome::Done(Opened::File(file)) = opened(&scan, named.clone()) else {
+            panic!("{named:?}")
+        };
+        let Loaded::Scan {
+            gradients: Some(_),
+            gradient_files,
             ..
-        }) = opened(&scan, named.clone())
+        } = file.loaded
         else {
             panic!("{named:?}")
         };

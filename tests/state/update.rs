@@ -22,15 +22,18 @@ mod undone;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, event_of, start_of_new_job, test};
+use crate::support::{Random, start_of_new_job, test};
+use crate::support::{opened_event, opened_file};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::{AnyJob, Delivery, Job, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Request, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -145,20 +148,7 @@ fn opened() -> Event {
 
 /// A file was opened.
 fn file(path: &str, loaded: Loaded) -> Event {
-    let output = Output::Opened {
-        told: Default::default(),
-        path: PathBuf::from(path),
-        loaded,
-        notes: Vec::new(),
-        mask_beside: None,
-        gradients_refused: None,
-    };
-    event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(output),
-    })
+    opened_event(1, opened_file(path, loaded))
 }
 
 /// The job of an only effect.
@@ -553,7 +543,10 @@ fn gradients_join_the_scan() {
     );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
     let effects = update(&mut state, Action::Open(with_scan));
-    let Some(Request::Open { path, gradients }) = only_job(&effects) else {
+    let Some(OpenFile {
+        path, gradients, ..
+    }) = only_job(&effects)
+    else {
         panic!("{effects:?}")
     };
     assert_eq!(path, &PathBuf::from("/d/scan.nii"));

@@ -7,9 +7,7 @@ use std::path::Path;
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
-                Slot::Load
-            }
+            Self::ReadScheme(_) => Slot::Load,
             Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
@@ -42,10 +40,6 @@ impl Request {
                 .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
         };
         match self {
-            Self::Open { path, .. } | Self::OpenTold { path, .. } => {
-                format!("Opening {}", file(path))
-            }
-            Self::Demo { .. } => "Making the demo head".to_owned(),
             Self::Fit {
                 gradients: None, ..
             } => "Reading tensors".to_owned(),

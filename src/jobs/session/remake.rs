@@ -2,7 +2,6 @@
 
 use super::super::error::JobError;
 use super::super::fitting::fitted;
-use super::super::open::{with_lengths, with_target_names};
 use super::super::request::memory_for_curves;
 use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
@@ -11,6 +10,7 @@ use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
 use crate::solvers::tractogram::selection::{Edit, apply};
 use crate::solvers::{curves, geodesic, tensor_fit};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use std::sync::Arc;
 
 /// Tensors that curves are made in: as they are, or from the scan.

@@ -1,4 +1,7 @@
-//! Jobs that write files, and those that convert them. Each file is read back and found equal.
+//! Jobs that open files, write them and convert them. Each written file is read back and found equal.
+
+pub mod head;
+pub mod open;
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};

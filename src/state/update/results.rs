@@ -9,7 +9,6 @@ use crate::state::{
     Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
     tensors,
 };
-use std::sync::Arc;
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
@@ -160,25 +159,6 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
-        Output::Opened {
-            path,
-            loaded,
-            told,
-            notes,
-            mask_beside,
-            gradients_refused: _,
-        } => opening::opened(state, path, loaded, told, notes, mask_beside, effects),
-        Output::Found(folder) => opening::found(state, folder, effects),
-        Output::Demo { seed, demo } => {
-            let head = opening::Head {
-                seed,
-                dwi: demo.dwi,
-                gradients: Arc::new(demo.gradients),
-                t1: demo.t1,
-                mask: demo.mask,
-            };
-            opening::demo(state, head, effects);
-        }
         Output::Fitted {
             key,
             fit,

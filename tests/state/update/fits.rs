@@ -3,9 +3,10 @@
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
-use arcuate::jobs::{Loaded, Outcome, Output, Request};
+use arcuate::jobs::{Outcome, Request};
 use arcuate::solvers::tensor_fit;
 use arcuate::state::core::words;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::{Action, LayerId, Severity, State, update};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
@@ -236,7 +237,7 @@ fn gradients_to_scans() {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
         let effects = update(state, Action::Open(files));
         effects.iter().find_map(|e| match e.job() {
-            Some(Request::Open { path, .. }) => Some(path.clone()),
+            Some(OpenFile { path, .. }) => Some(path.clone()),
             _ => None,
         })
     };
@@ -325,11 +326,10 @@ fn beside() {
     };
     let path = PathBuf::from("/data/scan_brain_mask.nii.gz");
     let mut event = file("/data/scan.nii.gz", loaded);
-    let Some(Outcome::Done(Output::Opened { mask_beside, .. })) = event.outcome_mut::<Request>()
-    else {
+    let Some(Outcome::Done(Opened::File(opened))) = event.outcome_mut::<OpenFile>() else {
         panic!("a file")
     };
-    *mask_beside = Some(path.clone());
+    opened.mask_beside = Some(path.clone());
     let mut window = Window::new();
     window.act(Action::Event(event));
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
@@ -337,7 +337,7 @@ fn beside() {
     let effects = update(&mut window.state, Action::TakeOfferedMask);
     let asked = effects
         .iter()
-        .any(|e| matches!(e.job(), Some(Request::Open { path: asked, .. }) if *asked == path));
+        .any(|e| matches!(e.job(), Some(OpenFile { path: asked, .. }) if *asked == path));
     assert!(asked, "{effects:?}");
     window.act(Action::Event(file(
         "/data/scan_brain_mask.nii.gz",

@@ -4,10 +4,11 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
+use arcuate::jobs::{FindPathway, ForRegions, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
 use arcuate::state::document::MadeMask;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
 use arcuate::state::{Action, Phase, Recipe, Slot, Task};

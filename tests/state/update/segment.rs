@@ -4,9 +4,10 @@
 use super::Window;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::jobs::{ForRegions, Loaded, Request};
+use arcuate::jobs::{ForRegions, Request};
 use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
 use arcuate::state::{Action, Phase, Play, Surfaced, Task};

@@ -3,10 +3,11 @@
 use super::{Window, file, opened, picture, scan};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Request, Slot};
 use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::{
     Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
 };

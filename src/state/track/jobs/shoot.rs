@@ -1,12 +1,12 @@
 //! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
 
 use super::Values;
-use super::error::JobError;
-use super::open::{with_lengths, with_target_names};
-use super::request::{Output, memory_for_curves};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::jobs::error::JobError;
+use crate::jobs::request::{Output, memory_for_curves};
 use crate::solvers::{curves, geodesic, tractogram};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use std::sync::Arc;
 use std::time::Instant;
 
