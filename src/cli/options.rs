@@ -15,12 +15,12 @@ use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Remark, Space, Told, ToldAffine};
-use crate::jobs::{Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::core::words::mask;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::recipe::{FitRecipe, Source};
+use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -480,49 +480,43 @@ impl FitOptions {
             None => scan.true_mask.clone(),
         };
         let recipe = self.recipe(scan.gradients.as_deref())?;
-        let request = Request::Fit {
+        let is_found = given.is_none();
+        let job = FitTensors {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),
             mask: given,
             params: recipe.params.clone(),
         };
-        match runner.run(request)? {
-            (
-                Output::Fitted {
-                    key,
-                    fit,
-                    maps,
-                    mask,
-                    found,
-                },
-                wall_ms,
-            ) => {
-                if let Some(unit) = fit.other_unit {
-                    note!(
-                        "The tensors are read as {unit}, since in mm²/s no tissue has their \
-                         size: {}",
-                        self.scan.scan
-                    );
-                }
-                if let Some(found) = &found {
-                    about_mask(found, scan.mask_beside.as_deref());
-                }
-                let floor = recipe.params.min_eigenvalue_mm2_per_s;
-                for doubt in fit.doubts(mask.count(), floor) {
-                    warning!("{doubt}: {}", self.scan.scan);
-                }
-                Ok(Fitted {
-                    scan,
-                    fit: *fit,
-                    maps: *maps,
-                    mask,
-                    mask_found: key.mask.is_none(),
-                    mask_report: found,
-                    recipe,
-                    wall_ms,
-                })
-            }
-            _ => Err(Failure::new("The fit gave no tensors")),
+        let (fitted, wall_ms) = runner.run(job)?;
+        let TensorFit {
+            fit,
+            maps,
+            mask,
+            found,
+        } = *fitted;
+        if let Some(unit) = fit.other_unit {
+            note!(
+                "The tensors are read as {unit}, since in mm²/s no tissue has their \
+                 size: {}",
+                self.scan.scan
+            );
         }
+        if let Some(found) = &found {
+            about_mask(found, scan.mask_beside.as_deref());
+        }
+        let floor = recipe.params.min_eigenvalue_mm2_per_s;
+        for doubt in fit.doubts(mask.count(), floor) {
+            warning!("{doubt}: {}", self.scan.scan);
+        }
+        Ok(Fitted {
+            scan,
+            fit,
+            maps,
+            mask,
+            mask_found: is_found,
+            mask_report: found,
+            recipe,
+            wall_ms,
+        })
     }
 }

@@ -6,12 +6,13 @@ use super::runner::{Failure, Runner};
 use crate::data::words::{counted, number};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::{Kept, Output, Request, Resample, Values};
+use crate::jobs::{Output, Request, Values};
 use crate::solvers::curves::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -316,12 +317,12 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
                 "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
             ));
         }
-        (Some(_), Some(gradients)) => Some(Box::new(Resample {
+        (Some(_), Some(gradients)) => Some(Box::new(BootstrapInput {
             dwi: fitted.scan.dwi.clone(),
             gradients: gradients.clone(),
             mask: fitted.mask.clone(),
             params: fitted.recipe.params.clone(),
-            kept: Kept::default(),
+            residuals: ResidualCache::default(),
         })),
     };
     let recipe = options.recipe(fitted.scan.gradients.as_deref())?;

@@ -1,7 +1,6 @@
 //! Weights of streamlines by the signal that they explain.
 
 use super::error::JobError;
-use super::fitting::{fitted, in_order};
 use super::pathway::Found;
 use super::request::memory_for_curves;
 use crate::compute::{Backend, Control, DataId};
@@ -15,6 +14,7 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{Rules, select};
+use crate::state::tensors::jobs::fit::{fitted, in_order};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -10,16 +10,12 @@ mod disposal;
 mod error;
 mod export;
 pub mod film;
-#[path = "../state/tensors/jobs/fit.rs"]
-mod fitting;
 mod job;
 #[path = "../state/regions/jobs/make.rs"]
 mod making;
 mod paths;
 mod pathway;
 mod request;
-#[path = "../state/track/jobs/bootstrap.rs"]
-mod resample;
 pub mod session;
 #[path = "../state/track/jobs/shoot.rs"]
 mod shoot;
@@ -50,8 +46,7 @@ pub use pathway::{
     FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
     Traced as TracedPath, Weakest,
 };
-pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
-pub use resample::{Kept, Resample};
+pub use request::{Output, Request, Saved, Whole, memory_for_curves};
 pub use shoot::{Shoot, Shot};
 pub use slot::Slot;
 pub use steer::{

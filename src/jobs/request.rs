@@ -9,44 +9,25 @@ use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
 use super::error::JobError;
-use super::fitting;
 use super::making::{ForRegions, OfRegions};
 use super::pathway::{FindPathway, Found};
-use super::resample::Resample;
 use super::session::{SessionOutput, SessionRequest};
 use super::shoot::{Shoot, Shot, shoot};
 use super::steer::{Steer, Steered};
 use crate::compute::{Backend, Control, DataId};
-use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
+use crate::data::{Region, TensorField, Tractogram, Volume};
 use crate::io;
 use crate::solvers::tractogram::{self, selection};
-use crate::solvers::{curves, geodesic, tensor_fit, tracking};
+use crate::solvers::{curves, geodesic, tracking};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::jobs::bootstrap::residuals;
 pub use saving::Whole;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that a fit depends on: its result is put where just this is wanted.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FitKey {
-    /// The scan's image.
-    pub scan: DataId,
-    /// `None`: the mask is found from the scan itself.
-    pub mask: Option<DataId>,
-    pub params: tensor_fit::Params,
-}
-
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that
-    /// holds tensors these are taken.
-    Fit {
-        dwi: Volume,
-        /// None for an image of tensors.
-        gradients: Option<Arc<Gradients>>,
-        mask: Option<Mask>,
-        params: tensor_fit::Params,
-    },
     /// Tracks; `fa` is sampled along the streamlines.
     Track {
         field: TensorField,
@@ -54,7 +35,7 @@ pub enum Request {
         regions: Vec<Region>,
         params: curves::Params,
         /// For a bootstrap.
-        resample: Option<Box<Resample>>,
+        resample: Option<Box<BootstrapInput>>,
         /// Fewer seeds: something is being dragged.
         coarse: bool,
         /// The whole brain, not the live result of the regions.
@@ -103,14 +84,6 @@ pub struct Saved {
 
 #[derive(Clone, Debug)]
 pub enum Output {
-    Fitted {
-        key: FitKey,
-        fit: Box<tensor_fit::Output>,
-        maps: Box<tensor_fit::Maps>,
-        mask: Mask,
-        /// How reliable the mask is, where it was found from the scan.
-        found: Option<tensor_fit::MaskReport>,
-    },
     Tracked {
         output: Arc<curves::Output>,
         /// What was asked for: tensors, regions, parameters.
@@ -149,12 +122,6 @@ impl Request {
             Self::Session(_) | Self::Steer(_) => {
                 Err(JobError::Sentence("This is for no solver".to_owned()))
             }
-            Self::Fit {
-                dwi,
-                gradients,
-                mask,
-                params,
-            } => fitting::fit(&dwi, gradients.as_deref(), mask, params, backend, control),
             Self::Track {
                 field,
                 fa,
@@ -166,7 +133,7 @@ impl Request {
             } => {
                 let mut output = match resample.filter(|_| params.repetitions.is_some()) {
                     Some(scan) => {
-                        let residuals = scan.residuals(memory_for_curves(), backend, control)?;
+                        let residuals = residuals(&scan, memory_for_curves(), backend, control)?;
                         let memory = memory_for_curves();
                         tracking::track_bootstrap(
                             &field, &residuals, &regions, &params, memory, backend, control,

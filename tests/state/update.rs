@@ -34,6 +34,7 @@ use arcuate::state::document::Content;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::files::jobs::open::OpenFile;
+use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -247,9 +248,13 @@ impl Window {
         }
     }
 
+    /// The jobs of one type that were submitted.
+    fn jobs_of<J: Job>(&self) -> impl DoubleEndedIterator<Item = &J> {
+        self.submitted.iter().filter_map(|job| job.job())
+    }
+
     fn fits(&self) -> usize {
-        let fits = self.requests.iter();
-        fits.filter(|r| matches!(r, Request::Fit { .. })).count()
+        self.jobs_of::<FitTensors>().count()
     }
 
     fn tensors(&self) -> &Tensors {
@@ -290,9 +295,7 @@ fn opening_asks_for_a_fit() {
     let mut state = State::new(String::new());
     let effects = update(&mut state, Action::Event(opened()));
     assert!(
-        effects
-            .iter()
-            .any(|e| matches!(e.job(), Some(Request::Fit { .. }))),
+        effects.iter().any(|e| e.job::<FitTensors>().is_some()),
         "{effects:?}"
     );
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));

@@ -8,7 +8,6 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::ReadScheme(_) => Slot::Load,
-            Self::Fit { .. } => Slot::Fit,
             Self::Track {
                 whole_brain: false, ..
             } => Slot::Live,
@@ -40,10 +39,6 @@ impl Request {
                 .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
         };
         match self {
-            Self::Fit {
-                gradients: None, ..
-            } => "Reading tensors".to_owned(),
-            Self::Fit { .. } => "Fitting tensors".to_owned(),
             Self::Track { .. } => "Tracking".to_owned(),
             Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Pathway(_) => "Solving costs".to_owned(),

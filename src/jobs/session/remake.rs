@@ -1,9 +1,7 @@
 //! Kept streamlines and rays that are made again.
 
 use super::super::error::JobError;
-use super::super::fitting::fitted;
 use super::super::request::memory_for_curves;
-use super::super::resample::{Kept, Resample};
 use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
@@ -11,6 +9,8 @@ use crate::io::session::Sum;
 use crate::solvers::tractogram::selection::{Edit, apply};
 use crate::solvers::{curves, geodesic, tensor_fit};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::tensors::jobs::fit::fitted;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use std::sync::Arc;
 
 /// Tensors that curves are made in: as they are, or from the scan.
@@ -20,7 +20,7 @@ pub enum Tensors {
         field: TensorField,
         fa: Volume,
         /// For a bootstrap.
-        resample: Option<Box<Resample>>,
+        resample: Option<Box<BootstrapInput>>,
     },
     Fit {
         dwi: Volume,
@@ -63,7 +63,7 @@ impl Tensors {
         self,
         backend: &Backend,
         control: &Control,
-    ) -> Result<(TensorField, Volume, Option<Box<Resample>>), JobError> {
+    ) -> Result<(TensorField, Volume, Option<Box<BootstrapInput>>), JobError> {
         Ok(match self {
             Self::Here {
                 field,
@@ -80,12 +80,12 @@ impl Tensors {
                 let fitted = fitted(&dwi, of, mask, &params, backend, control)?;
                 let mask = fitted.mask;
                 let resample = gradients.map(|gradients| {
-                    Box::new(Resample {
+                    Box::new(BootstrapInput {
                         dwi,
                         gradients,
                         mask,
                         params,
-                        kept: Kept::default(),
+                        residuals: ResidualCache::default(),
                     })
                 });
                 (fitted.fit.field, fitted.maps.fa, resample)

@@ -2,13 +2,14 @@
 
 use crate::data::words::counted;
 use crate::data::{Region, Role};
-use crate::jobs::{Request, Resample, Slot};
+use crate::jobs::{Request, Slot};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
+use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
 use std::sync::Arc;
@@ -175,7 +176,7 @@ fn params(document: &Document, coarse: bool) -> curves::Params {
 }
 
 /// What a bootstrap needs, where one is wanted.
-pub fn resample(document: &Document) -> Option<Box<Resample>> {
+pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.track.repetitions?;
     document.resample().map(Box::new)
 }

@@ -7,7 +7,6 @@ use crate::state::session::{Asked, Curves, Severity};
 use crate::state::track::{self, kept, rays};
 use crate::state::{
     Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
-    tensors,
 };
 
 impl Receive<State> for Request {
@@ -37,10 +36,6 @@ pub fn ended<J: Receive<State>>(
     let ended = jobs.find(|j| j.ticket == event.ticket);
     let label = ended.map(|j| j.label.clone());
     state.session.jobs.retain(|j| j.ticket != event.ticket);
-    // Not where a newer fit has taken its place.
-    if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
-        state.session.fitting = None;
-    }
     if pathways::update::was_left(state, event.slot) {
         return;
     }
@@ -159,26 +154,6 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
-        Output::Fitted {
-            key,
-            fit,
-            maps,
-            mask,
-            found,
-        } => {
-            let result = tensors::update::Fitted {
-                key,
-                fit: &fit,
-                maps: &maps,
-                mask,
-                mask_found: found,
-                wall_ms,
-            };
-            if tensors::update::fitted(state, &result) {
-                track::update::retrack(state, false, effects);
-            }
-            tensors::update::fit(state, effects);
-        }
         Output::Tracked {
             output,
             field,

@@ -3,10 +3,11 @@
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
-use arcuate::jobs::{Outcome, Request};
+use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::core::words;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
+use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Action, LayerId, Severity, State, update};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
@@ -72,10 +73,8 @@ fn repaired() {
             .is_some()
     );
     window.ordinary();
-    let Some(Request::Fit { mask, .. }) = window.requests.last() else {
-        panic!("{:?}", window.requests.last())
-    };
-    assert!(mask.is_none(), "found again from the scan");
+    let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
+    assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
     // Nor by asking for it.
     let repaired = layer(&window.state, "Repaired tensors");
@@ -116,10 +115,8 @@ fn elsewhere() {
         window.act(Action::Event(opened()));
         let by = random.direction() * share * 2.0;
         window.act(Action::Event(file("/data/m.nii.gz", half_ball(by))));
-        let Some(Request::Fit { mask, .. }) = window.requests.last() else {
-            panic!("{:?}", window.requests.last())
-        };
-        assert_eq!(mask.is_some(), taken, "moved by {share} of a voxel");
+        let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
+        assert_eq!(fit.mask.is_some(), taken, "moved by {share} of a voxel");
         let messages = &window.state.session.messages;
         let told = messages.iter().any(|m| m.text.contains("another grid"));
         assert_eq!(told, !taken, "{messages:?}");

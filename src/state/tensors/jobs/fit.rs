@@ -1,22 +1,30 @@
 //! Tensors: fitted to a scan, or as an image brings them.
 
-use super::FitKey;
-use super::error::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Volume};
+use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
+use crate::state::tensors::types::FitKey;
+use crate::state::tensors::update;
+use crate::state::update::ended;
+use crate::state::{Effect, State, track};
+use std::sync::Arc;
 
-/// A mask of the scan's voxels in the scan's order; solvers refuse any other.
-pub(super) fn in_order(mask: Mask, scan: &Volume) -> Mask {
-    match scan.grid.matches(&mask.grid) {
-        true => mask,
-        false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
-    }
+/// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that holds tensors these
+/// are taken.
+#[derive(Clone, Debug)]
+pub struct FitTensors {
+    pub dwi: Volume,
+    /// None for an image of tensors.
+    pub gradients: Option<Arc<Gradients>>,
+    pub mask: Option<Mask>,
+    pub params: Params,
 }
 
 /// Tensors, their maps, and the mask they are in.
-pub(super) struct Fitted {
+#[derive(Clone, Debug)]
+pub struct TensorFit {
     pub fit: Output,
     pub maps: Maps,
     pub mask: Mask,
@@ -24,50 +32,102 @@ pub(super) struct Fitted {
     pub found: Option<MaskReport>,
 }
 
-/// The output of a request for a fit.
-pub(super) fn fit(
-    dwi: &Volume,
-    gradients: Option<&Gradients>,
-    mask: Option<Mask>,
-    params: Params,
-    backend: &Backend,
-    control: &Control,
-) -> Result<super::Output, JobError> {
-    let key = FitKey {
-        scan: dwi.id(),
-        mask: mask.as_ref().map(Mask::id),
-        params,
-    };
-    let Fitted {
-        fit,
-        maps,
-        mask,
-        found,
-    } = fitted(dwi, gradients, mask, &key.params, backend, control)?;
-    // Computed here to keep it off the window's thread.
-    for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
-        map.usual_windows();
+impl FitTensors {
+    pub fn key(&self) -> FitKey {
+        FitKey {
+            scan: self.dwi.id(),
+            mask: self.mask.as_ref().map(Mask::id),
+            params: self.params.clone(),
+        }
     }
-    mask.bounds_inside();
-    fit.repaired.bounds_inside();
-    Ok(super::Output::Fitted {
-        key,
-        fit: Box::new(fit),
-        maps: Box::new(maps),
-        mask,
-        found,
-    })
+}
+
+impl Job for FitTensors {
+    type Output = Box<TensorFit>;
+
+    fn slot(&self) -> Slot {
+        Slot::Fit
+    }
+
+    fn label(&self) -> String {
+        match self.gradients {
+            None => "Reading tensors".to_owned(),
+            Some(_) => "Fitting tensors".to_owned(),
+        }
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<TensorFit>>,
+    ) -> Result<Box<TensorFit>, JobError> {
+        let (gradients, params) = (self.gradients.as_deref(), &self.params);
+        let backend = worker.backend();
+        let fitted = fitted(&self.dwi, gradients, self.mask, params, &backend, control)?;
+        // Computed here to keep it off the window's thread.
+        let maps = &fitted.maps;
+        for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
+            map.usual_windows();
+        }
+        fitted.mask.bounds_inside();
+        fitted.fit.repaired.bounds_inside();
+        Ok(Box::new(fitted))
+    }
+}
+
+impl Receive<State> for FitTensors {
+    fn receive(
+        &self,
+        delivery: Delivery<Box<TensorFit>>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Not where a newer fit has taken its place.
+        let is_newer = |j: &JobHandle| j.slot == Slot::Fit && j.ticket != delivery.ticket;
+        if !state.session.jobs.iter().any(is_newer) {
+            state.session.fitting = None;
+        }
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, fitted, wall_ms, effects| {
+                let result = update::Fitted {
+                    key: self.key(),
+                    fit: &fitted.fit,
+                    maps: &fitted.maps,
+                    mask: fitted.mask,
+                    mask_found: fitted.found,
+                    wall_ms,
+                };
+                if update::fitted(state, &result) {
+                    track::update::retrack(state, false, effects);
+                }
+                update::fit(state, effects);
+            },
+        );
+    }
+}
+
+/// A mask of the scan's voxels in the scan's order; solvers refuse any other.
+pub fn in_order(mask: Mask, scan: &Volume) -> Mask {
+    match scan.grid.matches(&mask.grid) {
+        true => mask,
+        false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
+    }
 }
 
 /// Fits within a mask, which is found where none is given.
-pub(super) fn fitted(
+pub fn fitted(
     dwi: &Volume,
     gradients: Option<&Gradients>,
     mask: Option<Mask>,
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<Fitted, JobError> {
+) -> Result<TensorFit, JobError> {
     let mask = mask.map(|mask| in_order(mask, dwi));
     let mut found = None;
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
@@ -112,7 +172,7 @@ pub(super) fn fitted(
         )));
     }
     let maps = tensor_fit::maps(&fit.field, backend, control)?;
-    Ok(Fitted {
+    Ok(TensorFit {
         fit,
         maps,
         mask,

@@ -1,0 +1,3 @@
+//! Jobs of streamlines and rays.
+
+pub mod bootstrap;
