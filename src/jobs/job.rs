@@ -47,6 +47,33 @@ pub trait Receive<S: JobState>: Job {
         state: &mut S,
         effects: &mut Vec<S::Effect>,
     );
+
+    /// Changes the state after an end without an output, and returns whether the job reports that end itself: if not,
+    /// the report that is the same for all jobs follows.
+    fn unfinished(&self, _end: &Unfinished, _state: &mut S) -> bool {
+        false
+    }
+}
+
+/// An end of a job without an output.
+#[derive(Clone, Copy, Debug)]
+pub enum Unfinished<'a> {
+    /// The user stopped it, or a newer job replaced it.
+    Cancelled,
+    /// One sentence.
+    Failed(&'a str),
+    DeviceFailed(&'a DeviceFailure),
+}
+
+impl<'a> Unfinished<'a> {
+    /// The sentence of a failure.
+    pub fn sentence(&self) -> Option<&'a str> {
+        match self {
+            Self::Cancelled => None,
+            Self::Failed(sentence) => Some(sentence),
+            Self::DeviceFailed(failure) => Some(&failure.found),
+        }
+    }
 }
 
 /// The outcome of a job, and the submission that it belongs to.
@@ -81,6 +108,16 @@ impl<T> Outcome<T> {
             Self::Cancelled => Outcome::Cancelled,
             Self::Failed(sentence) => Outcome::Failed(sentence),
             Self::DeviceFailed(failure) => Outcome::DeviceFailed(failure),
+        }
+    }
+
+    /// The end, where it is one without an output.
+    pub fn unfinished(&self) -> Option<Unfinished<'_>> {
+        match self {
+            Self::Partial(_) | Self::Done(_) => None,
+            Self::Cancelled => Some(Unfinished::Cancelled),
+            Self::Failed(sentence) => Some(Unfinished::Failed(sentence)),
+            Self::DeviceFailed(failure) => Some(Unfinished::DeviceFailed(failure)),
         }
     }
 

@@ -17,8 +17,6 @@ mod paths;
 mod pathway;
 mod request;
 pub mod session;
-#[path = "../state/track/jobs/shoot.rs"]
-mod shoot;
 mod slot;
 mod steer;
 mod trace;
@@ -36,7 +34,9 @@ pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
-pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
+pub use job::{
+    AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
+};
 pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
@@ -47,7 +47,6 @@ pub use pathway::{
     Traced as TracedPath, Weakest,
 };
 pub use request::{Output, Request, Saved, Whole, memory_for_curves};
-pub use shoot::{Shoot, Shot};
 pub use slot::Slot;
 pub use steer::{
     Back, Beside, Figures, Hand, Leaked, Met, Near, Origin, Play, Resume, Steer, Steered, Surfaced,

@@ -112,8 +112,6 @@ impl Slot {
     pub const Live: Self = Self::latest_wins("live");
     /// Whole-brain tracking.
     pub const Track: Self = Self::latest_wins("track");
-    /// Rays that a cut leaves, where there are many.
-    pub const Rank: Self = Self::latest_wins("rank");
     /// The pathway between the regions, while they are dragged.
     pub const Pathway: Self = Self::latest_wins("pathway");
     /// Pathways that were kept, solved again.

@@ -10,8 +10,8 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, CompletePath, JobHandle, Jobs, Outcome, Output, PathAnswer, PathCheck,
-    PathQuestion, Receive, Request, Slot, Values, Which,
+    BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
+    Receive, Request, Slot, Values, Which,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
@@ -20,6 +20,7 @@ use arcuate::solvers::tractogram::selection::Rules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -64,7 +65,7 @@ fn jobs() -> Jobs<State> {
 }
 
 /// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
-fn tracking(seeds: usize) -> Request {
+fn tracking(seeds: usize) -> TrackStreamlines {
     let grid =
         Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
     let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
@@ -74,14 +75,13 @@ fn tracking(seeds: usize) -> Request {
         seeding: Seeding::Random { count: seeds },
         ..curves::Params::defaults()
     };
-    Request::Track {
+    TrackStreamlines {
         field,
         fa,
         regions: Vec::new(),
         params,
         resample: None,
         coarse: false,
-        whole_brain: false,
     }
 }
 
@@ -159,7 +159,7 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Some(Outcome::Done(Output::Tracked { output, .. })) = events[0].outcome::<Request>() else {
+    let Some(Outcome::Done(output)) = events[0].outcome::<TrackStreamlines>() else {
         panic!("{:?}", events[0])
     };
     assert_eq!(output.fates.iter().sum::<u64>(), 50);

@@ -35,6 +35,7 @@ use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::tensors::jobs::fit::FitTensors;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -283,11 +284,8 @@ impl Window {
     }
 
     fn coarse_requests(&self) -> Vec<bool> {
-        let coarse = |r: &Request| match r {
-            Request::Track { coarse, .. } => Some(*coarse),
-            _ => None,
-        };
-        self.requests.iter().filter_map(coarse).collect()
+        let jobs = self.jobs_of::<TrackStreamlines>();
+        jobs.map(|job| job.coarse).collect()
     }
 }
 

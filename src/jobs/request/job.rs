@@ -50,9 +50,6 @@ impl Job for Request {
 
     fn curves(output: &Output) -> Vec<&Tractogram> {
         match output {
-            Output::Tracked { output, .. } => vec![&output.kept, &output.missed],
-            Output::Shot(shot) => vec![&shot.all, &shot.output.kept, &shot.output.missed],
-            Output::Ranked { kept, .. } => vec![kept],
             Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
             Output::Bundle(OfBundle::Extracted(some)) => vec![some],
             Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),

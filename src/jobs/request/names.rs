@@ -8,20 +8,12 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::ReadScheme(_) => Slot::Load,
-            Self::Track {
-                whole_brain: false, ..
-            } => Slot::Live,
-            Self::Track {
-                whole_brain: true, ..
-            } => Slot::Track,
             Self::Regions(work) => work.slot(),
-            Self::Shoot(_) => Slot::Live,
             Self::Pathway(wanted) => match wanted.kept {
                 None => Slot::Pathway,
                 Some(_) => Slot::Pathways,
             },
             Self::Compare(_) => Slot::Compare,
-            Self::Rank { .. } => Slot::Rank,
             Self::Select { .. } => Slot::Select,
             Self::Commit(_) => Slot::Commit,
             Self::CommitNeeds(_) => Slot::Needs,
@@ -39,11 +31,8 @@ impl Request {
                 .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
         };
         match self {
-            Self::Track { .. } => "Tracking".to_owned(),
-            Self::Shoot(_) => "Shooting rays".to_owned(),
             Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Compare(_) => "Comparing with random pairs".to_owned(),
-            Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
             Self::Commit(_) => "Fitting weights".to_owned(),
             Self::CommitNeeds(_) => "Counting segments".to_owned(),

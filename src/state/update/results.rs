@@ -3,8 +3,7 @@
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::files::{self, opening};
-use crate::state::session::{Asked, Curves, Severity};
-use crate::state::track::{self, kept, rays};
+use crate::state::session::Severity;
 use crate::state::{
     Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
 };
@@ -32,25 +31,14 @@ pub fn ended<J: Receive<State>>(
     if matches!(event.outcome, Outcome::Partial(_)) {
         return;
     }
-    let mut jobs = state.session.jobs.iter();
-    let ended = jobs.find(|j| j.ticket == event.ticket);
-    let label = ended.map(|j| j.label.clone());
-    state.session.jobs.retain(|j| j.ticket != event.ticket);
+    let label = remove_job(state, event.ticket);
     if pathways::update::was_left(state, event.slot) {
         return;
     }
-    let live = event.slot == Slot::Live;
-    if live {
-        state.session.coarse_running = false;
-    }
-    let again = live && std::mem::take(&mut state.session.coarse_again);
-    let full = live && std::mem::take(&mut state.session.full_next);
     let done = matches!(event.outcome, Outcome::Done(_));
     if event.slot == Slot::Region && !done {
         regions::make::ended(state);
     }
-    let rank = event.slot == Slot::Rank;
-    state.session.cut_running &= !rank;
     if !done {
         sessions::update::failed(state, event.slot);
         streamlines::update::failed(state, event.slot);
@@ -60,8 +48,11 @@ pub fn ended<J: Receive<State>>(
         Slot::Pathways if !done => pathways::update::kept_failed(state),
         _ => None,
     };
+    let end = event.outcome.unfinished();
+    let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
         Outcome::Partial(_) => {}
+        _ if is_reported => {}
         Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Commit => filter::update::stopped(state),
         Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
@@ -78,10 +69,8 @@ pub fn ended<J: Receive<State>>(
         }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
-            if matches!(
-                event.slot,
-                Slot::Live | Slot::Recovery | Slot::Trace | Slot::Path
-            ) || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+            if matches!(event.slot, Slot::Recovery | Slot::Trace | Slot::Path)
+                || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
@@ -101,10 +90,6 @@ pub fn ended<J: Receive<State>>(
         Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
         Outcome::Failed(why) if event.slot == Slot::Commit => filter::update::failed(state, why),
         Outcome::Failed(why) if event.slot == Slot::Needs => filter::update::refused(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Live => {
-            state.session.live = None;
-            state.session.live_error = Some(why);
-        }
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
             if event.slot == Slot::Pathway {
@@ -120,7 +105,7 @@ pub fn ended<J: Receive<State>>(
                 filter::update::failed(state, failure.found.clone());
             }
             let job = Box::new(job.clone());
-            device::update::card_failed(state, event.slot, failure, job, effects);
+            state.session.failed_on_card(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
@@ -130,14 +115,15 @@ pub fn ended<J: Receive<State>>(
             receive(state, output, event.wall_ms, effects);
         }
     }
-    if again && state.session.unsettled {
-        track::update::retrack(state, true, effects);
-    } else if full && done {
-        track::update::full(state, effects);
-    }
-    if rank && std::mem::take(&mut state.session.cut_moved) {
-        rays::cut_again(state, effects);
-    }
+}
+
+/// A job is no longer on its way. Its label.
+pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
+    let jobs = &mut state.session.jobs;
+    let job = jobs.iter().find(|j| j.ticket == ticket);
+    let label = job.map(|j| j.label.clone());
+    jobs.retain(|j| j.ticket != ticket);
+    label
 }
 
 /// Reports a failure for which no feature has its own message.
@@ -154,35 +140,8 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
-        Output::Tracked {
-            output,
-            field,
-            regions,
-            params,
-            coarse,
-            whole_brain,
-        } => {
-            let asked = Asked {
-                field,
-                regions,
-                curves: Curves::Streamlines(params),
-                coarse,
-            };
-            if whole_brain {
-                kept::whole_brain_done(state, output, &asked, wall_ms);
-            } else {
-                track::update::live_done(state, output, asked, wall_ms);
-            }
-        }
-        Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
         Output::Pathway(found) => pathways::update::done(state, *found, wall_ms),
         Output::Compared(compared) => pathways::update::compared(state, *compared),
-        Output::Ranked {
-            all,
-            cut,
-            kept,
-            least,
-        } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
         Output::Steered(steered) => segment::update::done(state, *steered, true),
         Output::Committed(committed) => filter::update::done(state, *committed),

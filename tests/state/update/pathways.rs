@@ -134,8 +134,7 @@ fn coarse() {
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
     // Streamlines are not seen here: none are made for the hand.
-    let tracked = |r: &Request| matches!(r, Request::Track { coarse: true, .. });
-    assert!(!window.requests.iter().any(tracked));
+    assert!(!window.coarse_requests().contains(&true));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
     window.act(Action::Settle);
