@@ -11,8 +11,6 @@ mod error;
 mod export;
 pub mod film;
 mod job;
-#[path = "../state/regions/jobs/make.rs"]
-mod making;
 mod paths;
 mod pathway;
 mod request;
@@ -37,7 +35,6 @@ pub use film::{Ffmpeg, NoFfmpeg};
 pub use job::{
     AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
 };
-pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,

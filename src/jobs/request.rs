@@ -9,7 +9,6 @@ use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
 use super::error::JobError;
-use super::making::{ForRegions, OfRegions};
 use super::pathway::{FindPathway, Found};
 use super::session::{SessionOutput, SessionRequest};
 use super::steer::{Steer, Steered};
@@ -39,8 +38,6 @@ pub enum Request {
     },
     /// Work on the streamlines of one layer.
     Bundle(Box<ForBundle>),
-    /// Regions by computation, and files of all of them.
-    Regions(Box<ForRegions>),
     Session(SessionRequest),
 }
 
@@ -70,7 +67,6 @@ pub enum Output {
     Bundle(OfBundle),
     Saved(Saved),
     Session(SessionOutput),
-    Regions(OfRegions),
 }
 
 impl Request {
@@ -94,7 +90,6 @@ impl Request {
                 Ok(Output::Selected(kept, selection))
             }
             Self::Bundle(work) => work.run(backend, control),
-            Self::Regions(work) => work.run(backend, control),
         }
     }
 }

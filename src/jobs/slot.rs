@@ -120,10 +120,6 @@ impl Slot {
     pub const Compare: Self = Self::latest_wins("compare");
     /// The best path through the voxel under the pointer.
     pub const Trace: Self = Self::latest_wins("trace");
-    /// A region by computation.
-    pub const Region: Self = Self::latest_wins("region");
-    /// Label maps, counted and taken apart.
-    pub const Labels: Self = Self::queue("labels");
     /// Streamlines that rules leave.
     pub const Select: Self = Self::latest_wins("select");
     /// A level set.

@@ -45,12 +45,13 @@ pub use crate::io::{Space, Told};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
     Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near,
-    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
-    Surfaced, Values, Visit, Which,
+    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, Slot, Surfaced, Values, Visit,
+    Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
 pub use crate::state::regions::drawing::Drawing;
+pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 pub use crate::state::sessions::{Leaving, SessionAction};
 pub use crate::state::streamlines::BundleAction;
 pub use crate::state::track::whole_brain::WholeBrain;

@@ -8,7 +8,6 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::ReadScheme(_) => Slot::Load,
-            Self::Regions(work) => work.slot(),
             Self::Pathway(wanted) => match wanted.kept {
                 None => Slot::Pathway,
                 Some(_) => Slot::Pathways,
@@ -40,7 +39,6 @@ impl Request {
             Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Steer(_) => "Segmenting".to_owned(),
             Self::Bundle(work) => work.label(),
-            Self::Regions(work) => work.label(),
             Self::Session(request) => request.label(),
         }
     }

@@ -22,6 +22,12 @@ use std::sync::Arc;
 /// A job that writes one file, as [`Job`] and [`Receive`].
 pub trait WriteFile: Clone + Debug + Send + Sync + 'static {
     fn path(&self) -> &Path;
+
+    /// For the status line: `Saving a.tck`.
+    fn title(&self) -> String {
+        label("Saving", self.path())
+    }
+
     fn write(self, worker: &Worker, control: &Control) -> Result<Saved, JobError>;
 }
 
@@ -33,7 +39,7 @@ impl<W: WriteFile> Job for W {
     }
 
     fn label(&self) -> String {
-        label("Saving", self.path())
+        self.title()
     }
 
     fn run(

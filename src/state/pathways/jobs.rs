@@ -1,5 +1,7 @@
 //! Jobs of pathways.
 
+pub mod region;
+
 use crate::compute::Control;
 use crate::data::Shape;
 use crate::jobs::{

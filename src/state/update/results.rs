@@ -5,7 +5,7 @@ use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::files::{self, opening};
 use crate::state::session::Severity;
 use crate::state::{
-    Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
+    Effect, State, device, filter, pathways, pictures, segment, sessions, streamlines,
 };
 
 impl Receive<State> for Request {
@@ -36,9 +36,6 @@ pub fn ended<J: Receive<State>>(
         return;
     }
     let done = matches!(event.outcome, Outcome::Done(_));
-    if event.slot == Slot::Region && !done {
-        regions::make::ended(state);
-    }
     if !done {
         sessions::update::failed(state, event.slot);
         streamlines::update::failed(state, event.slot);
@@ -150,7 +147,6 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             state.session.filter.sums.finish(sums);
         }
         Output::Scheme(scheme) => filter::update::scheme(state, scheme),
-        Output::Regions(done) => regions::make::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }

@@ -2,10 +2,10 @@
 
 use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::Slot;
 use arcuate::solvers::region::{Change, Combine, Found};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::drawing::measured;
+use arcuate::state::regions::jobs::make::REGION;
 use arcuate::state::regions::making::Source;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, Tool, update};
 use glam::{DVec3, dvec3};
@@ -377,7 +377,7 @@ fn label_map_and_back() {
 
 fn names_of_files() {
     let names = ["A b", "a_B", "Å/1", "a b 2"].map(str::to_owned);
-    let files = arcuate::jobs::SaveMasks::files(Path::new("/x/r.nii.gz"), &names);
+    let files = arcuate::state::SaveMasks::files(Path::new("/x/r.nii.gz"), &names);
     let set: BTreeMap<_, _> = files.iter().map(|f| (f, 1)).collect();
     assert_eq!(set.len(), 4, "no two regions share a file: {files:?}");
     assert_eq!(files[0], Path::new("/x/r_a_b.nii.gz"));
@@ -462,11 +462,7 @@ fn late_results() {
     assert_eq!(asks, 1, "{effects:?}");
     // The tool is put away: what is on its way comes too late.
     let effects = update(&mut window.state, Action::Escape);
-    assert!(
-        effects
-            .iter()
-            .any(|e| matches!(e, Effect::Cancel(Slot::Region)))
-    );
+    assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));
     let before = window.count();
     update(&mut window.state, Action::Event(event));
     assert_eq!(window.count(), before);
