@@ -7,12 +7,12 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{Output, Request};
 use crate::solvers::level_set::{
     LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::jobs::head::MakeHead;
 use crate::state::recipe::ShapeSpec;
 use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
@@ -381,10 +381,8 @@ fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure>
             path.display()
         ))
     })?;
-    let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
-        return Err(Failure::new("No head was made"));
-    };
-    Ok(Some(if scan { demo.dwi } else { demo.t1 }))
+    let (head, _) = runner.run(MakeHead { seed })?;
+    Ok(Some(if scan { head.dwi } else { head.t1 }))
 }
 
 fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {

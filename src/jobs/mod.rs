@@ -1,21 +1,16 @@
 //! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
 //! waits.
 
+#[path = "../state/streamlines/jobs.rs"]
 pub mod bundle;
 mod disposal;
 mod error;
 mod export;
 pub mod film;
-pub(crate) mod fitting;
-mod head;
 mod job;
-mod making;
-mod open;
 mod paths;
 mod request;
-mod resample;
 pub mod session;
-mod shoot;
 mod slot;
 mod trace;
 mod worker;
@@ -30,15 +25,11 @@ pub use film::{Ffmpeg, NoFfmpeg};
 pub use job::{
     AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
 };
-pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use open::{Loaded, table};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,
 };
-pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
-pub use resample::{Kept, Resample};
-pub use shoot::{Shoot, Shot};
+pub use request::{Output, Request, Saved, Whole, memory_for_curves};
 pub use slot::Slot;
 pub use trace::Trace;
 pub use worker::{BackendOpened, Worker, sentence};

@@ -112,12 +112,6 @@ impl Slot {
     pub const Live: Self = Self::latest_wins("live");
     /// Whole-brain tracking.
     pub const Track: Self = Self::latest_wins("track");
-    /// Rays that a cut leaves, where there are many.
-    pub const Rank: Self = Self::latest_wins("rank");
-    /// A region by computation.
-    pub const Region: Self = Self::latest_wins("region");
-    /// Label maps, counted and taken apart.
-    pub const Labels: Self = Self::queue("labels");
     /// Streamlines that rules leave.
     pub const Select: Self = Self::latest_wins("select");
     /// Values of streamlines.

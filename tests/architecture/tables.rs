@@ -339,7 +339,7 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/engine/io/vtp/mod.rs parse", 143),
     ("src/engine/solvers/commit/cuda/buffers.rs new", 127),
     ("src/engine/solvers/geodesic/follow.rs run", 141),
-    ("src/jobs/bundle/mod.rs run", 124),
+    ("src/state/streamlines/jobs.rs run", 124),
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),

@@ -5,7 +5,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::bundle::OfBundle;
 use crate::jobs::session::{self, Restored, SessionOutput};
-use crate::jobs::{Job, JobError, Loaded, PartialSender, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 
 impl Job for Request {
     type Output = Output;
@@ -36,13 +36,6 @@ impl Job for Request {
 
     fn curves(output: &Output) -> Vec<&Tractogram> {
         match output {
-            Output::Opened {
-                loaded: Loaded::Tractogram(opened),
-                ..
-            } => vec![opened],
-            Output::Tracked { output, .. } => vec![&output.kept, &output.missed],
-            Output::Shot(shot) => vec![&shot.all, &shot.output.kept, &shot.output.missed],
-            Output::Ranked { kept, .. } => vec![kept],
             Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
             Output::Bundle(OfBundle::Extracted(some)) => vec![some],
             Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),

@@ -2,6 +2,7 @@
 
 mod compare;
 mod find;
+pub mod region;
 
 pub use compare::{COMPARE, ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};

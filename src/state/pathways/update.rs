@@ -6,13 +6,14 @@ mod kept;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::{ForRegions, Request, Values};
+use crate::jobs::Values;
 use crate::state::core::live::{Live, Order, Pace};
 use crate::state::core::words::{fixed, took, with_unit};
 use crate::state::document::{LayerId, Unfiled};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
+use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::{follow, rest};
 pub use crate::state::pathways::update::kept::{find, kept_failed};
@@ -80,13 +81,12 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::Region { of, role } => {
             if let Some((found, epsilon, name)) = one(state, of) {
-                let work = ForRegions::Pathway {
+                effects.push(Effect::submit(MakePathwayRegion {
                     found,
                     epsilon,
                     name,
                     role,
-                };
-                effects.push(Effect::submit(Request::Regions(Box::new(work))));
+                }));
             }
         }
         PathwayAction::SwapEnds => {

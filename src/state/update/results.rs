@@ -3,10 +3,7 @@
 use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
 use crate::state::files::{self, opening};
-use crate::state::session::{Asked, Curves};
-use crate::state::track::{self, kept, rays};
-use crate::state::{Effect, State, device, pictures, regions, sessions, streamlines, tensors};
-use std::sync::Arc;
+use crate::state::{Effect, State, device, pictures, sessions, streamlines};
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
@@ -27,22 +24,7 @@ pub fn ended<J: Receive<State>>(
         return;
     }
     let label = remove_job(state, event.ticket);
-    // Not where a newer fit has taken its place.
-    if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
-        state.session.fitting = None;
-    }
-    let live = event.slot == Slot::Live;
-    if live {
-        state.session.coarse_running = false;
-    }
-    let again = live && std::mem::take(&mut state.session.coarse_again);
-    let full = live && std::mem::take(&mut state.session.full_next);
     let done = matches!(event.outcome, Outcome::Done(_));
-    if event.slot == Slot::Region && !done {
-        regions::make::ended(state);
-    }
-    let rank = event.slot == Slot::Rank;
-    state.session.cut_running &= !rank;
     if !done {
         sessions::update::failed(state, event.slot);
         streamlines::update::failed(state, event.slot);
@@ -54,21 +36,17 @@ pub fn ended<J: Receive<State>>(
         Outcome::Partial(_) => {}
         _ if is_reported => {}
         // Replaced by something else that was asked for.
-        Outcome::Cancelled if matches!(event.slot, Slot::Live | Slot::Recovery | Slot::Path) => {}
+        Outcome::Cancelled if matches!(event.slot, Slot::Recovery | Slot::Path) => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
-        Outcome::Failed(why) if event.slot == Slot::Live => {
-            state.session.live = None;
-            state.session.live_error = Some(why);
-        }
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
             let job = Box::new(job.clone());
-            device::update::card_failed(state, event.slot, failure, job, effects);
+            state.session.failed_on_card(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
@@ -77,14 +55,6 @@ pub fn ended<J: Receive<State>>(
             }
             receive(state, output, event.wall_ms, effects);
         }
-    }
-    if again && state.session.unsettled {
-        track::update::retrack(state, true, effects);
-    } else if full && done {
-        track::update::full(state, effects);
-    }
-    if rank && std::mem::take(&mut state.session.cut_moved) {
-        rays::cut_again(state, effects);
     }
 }
 
@@ -111,74 +81,7 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
-        Output::Opened {
-            path,
-            loaded,
-            told,
-            notes,
-            mask_beside,
-            gradients_refused: _,
-        } => opening::opened(state, path, loaded, told, notes, mask_beside, effects),
-        Output::Found(folder) => opening::found(state, folder, effects),
-        Output::Demo { seed, demo } => {
-            let head = opening::Head {
-                seed,
-                dwi: demo.dwi,
-                gradients: Arc::new(demo.gradients),
-                t1: demo.t1,
-                mask: demo.mask,
-            };
-            opening::demo(state, head, effects);
-        }
-        Output::Fitted {
-            key,
-            fit,
-            maps,
-            mask,
-            found,
-        } => {
-            let result = tensors::update::Fitted {
-                key,
-                fit: &fit,
-                maps: &maps,
-                mask,
-                mask_found: found,
-                wall_ms,
-            };
-            if tensors::update::fitted(state, &result) {
-                track::update::retrack(state, false, effects);
-            }
-            tensors::update::fit(state, effects);
-        }
-        Output::Tracked {
-            output,
-            field,
-            regions,
-            params,
-            coarse,
-            whole_brain,
-        } => {
-            let asked = Asked {
-                field,
-                regions,
-                curves: Curves::Streamlines(params),
-                coarse,
-            };
-            if whole_brain {
-                kept::whole_brain_done(state, output, &asked, wall_ms);
-            } else {
-                track::update::live_done(state, output, asked, wall_ms);
-            }
-        }
-        Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
-        Output::Ranked {
-            all,
-            cut,
-            kept,
-            least,
-        } => rays::ranked(state, all, cut, kept, least),
         Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
-        Output::Regions(done) => regions::make::done(state, done, effects),
         Output::Selected(kept, _) => {
             state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
         }

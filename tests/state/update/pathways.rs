@@ -4,10 +4,11 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
 use arcuate::state::document::MadeMask;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
@@ -130,8 +131,7 @@ fn coarse() {
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
     // Streamlines are not seen here: none are made for the hand.
-    let tracked = |r: &Request| matches!(r, Request::Track { coarse: true, .. });
-    assert!(!window.requests.iter().any(tracked));
+    assert!(!window.coarse_requests().contains(&true));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
     window.act(Action::Settle);
@@ -336,8 +336,7 @@ fn region() {
     let role = Role::Mask;
     window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
     // Its voxels are counted by a worker.
-    let counted = |r: &Request| matches!(r, Request::Regions(work) if matches!(**work, ForRegions::Pathway { .. }));
-    assert_eq!(window.requests.iter().filter(|r| counted(r)).count(), 1);
+    assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
     // Paths keep to it from now on.

@@ -3,9 +3,10 @@
 use super::Window;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
+use arcuate::state::SaveLabels;
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
@@ -467,12 +468,8 @@ fn kept() {
         let path = "/nowhere/at/all/all.nii.gz".into();
         let what = SegmentFile::Structures;
         act(window, SegmentAction::Save { what, path });
-        let Some(Request::Regions(work)) = window.requests.last() else {
-            panic!("a label map");
-        };
-        let ForRegions::SaveLabels(labels) = &**work else {
-            panic!("a label map");
-        };
+        let labels = window.jobs_of::<SaveLabels>().last();
+        let labels = labels.expect("a label map");
         let names = labels.regions.iter().map(|r| r.0.clone());
         (names.collect::<Vec<_>>(), labels.grid.clone())
     };

@@ -7,7 +7,7 @@ use super::{
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
-use arcuate::jobs::{Jobs, Receive, Request};
+use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
@@ -17,6 +17,7 @@ use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
 use arcuate::state::streamlines::lines_of;
+use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
@@ -189,14 +190,7 @@ fn nothing() {
     let mut small = super::window(small_scan(), [1280.0, 800.0]);
     click(&mut small, "Filter");
     click(&mut small, "Track the whole brain");
-    let tracked = submitted(&small);
-    assert!(tracked.iter().any(|r| matches!(
-        r,
-        Request::Track {
-            whole_brain: true,
-            ..
-        }
-    )));
+    assert!(!submitted::<TrackWholeBrain>(&small).is_empty());
 }
 
 fn choose(window: &mut Window, row: &str, item: &str) {

@@ -1,13 +1,14 @@
 //! The task Segment as a user drives it.
 
 use super::{Window, click, click_with, small_scan, submitted, type_over, window};
-use crate::support::{self, event_of, lines, test};
+use crate::support::{self, lines, opened_event, opened_file, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
-use arcuate::jobs::{Delivery, Jobs, Loaded, Outcome, Output, Slot};
+use arcuate::jobs::Jobs;
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::segment::{Left, Standing};
@@ -20,7 +21,6 @@ use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -237,20 +237,9 @@ pub fn leaked() -> support::Window {
     };
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let mut window = support::Window::new();
-    let opened = Output::Opened {
-        told: Default::default(),
-        path: PathBuf::from("/data/t1.nii.gz"),
-        loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
-        mask_beside: None,
-        gradients_refused: None,
-        notes: Vec::new(),
-    };
-    window.act(Action::Event(event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(opened),
-    })));
+    let image = Loaded::Image(Volume::scalar(Arc::new(grid), values));
+    let opened = opened_event(1, opened_file("/data/t1.nii.gz", image));
+    window.act(Action::Event(opened));
     window.act(Action::SelectTask(Task::Segment));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [

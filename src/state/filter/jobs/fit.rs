@@ -3,7 +3,6 @@
 use crate::compute::{Backend, Control, DataId};
 use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
-use crate::jobs::fitting::{fitted, in_order};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
@@ -15,6 +14,7 @@ use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{Rules, select};
 use crate::state::pathways::PathwayResult;
+use crate::state::tensors::jobs::fit::{fitted, in_order};
 use crate::state::update::ended;
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};

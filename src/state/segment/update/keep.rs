@@ -2,11 +2,11 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
-use crate::jobs::{ForRegions, Request, SaveLabels};
 use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
+use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, anew};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
@@ -134,7 +134,7 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
 }
 
 /// All that was kept, and the surface if it rests, in the order of the layers.
-fn structures(state: &State, path: PathBuf) -> Option<Request> {
+fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     let document = &state.document;
     let (_, image) = document.segmented_image()?;
     let kept = document.layers.iter().filter_map(|layer| {
@@ -150,15 +150,13 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
         (name, colour, Arc::new(Shape::Mask(mask.clone())))
     };
     let regions: Vec<_> = kept.chain(live).map(shape).collect();
-    Some(Request::Regions(Box::new(ForRegions::SaveLabels(
-        SaveLabels {
-            command: format!("{} structures of {}", regions.len(), document.name),
-            regions,
-            own: Vec::new(),
-            grid: image.grid.clone(),
-            path,
-        },
-    ))))
+    Some(SaveLabels {
+        command: format!("{} structures of {}", regions.len(), document.name),
+        regions,
+        own: Vec::new(),
+        grid: image.grid.clone(),
+        path,
+    })
 }
 
 /// The run so far, and the masks that it names.
