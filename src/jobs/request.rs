@@ -4,7 +4,6 @@ mod job;
 mod names;
 mod saving;
 
-use super::bundle::{ForBundle, OfBundle};
 use super::bundle_sums::{BundleSums, SumBundles};
 use super::commit::{CommitNeeds, Committed, FitCommit, ReadScheme, Scheme};
 use super::compare::{ComparePathway, Compared};
@@ -13,9 +12,7 @@ use super::pathway::{FindPathway, Found};
 use super::session::{SessionOutput, SessionRequest};
 use super::steer::{Steer, Steered};
 use crate::compute::{Backend, Control};
-use crate::data::Tractogram;
 use crate::io;
-use crate::solvers::tractogram::selection;
 pub use saving::Whole;
 use std::path::PathBuf;
 
@@ -31,13 +28,6 @@ pub enum Request {
     ReadScheme(ReadScheme),
     /// The surface that a hand steers.
     Steer(Box<Steer>),
-    /// Applies rules to streamlines.
-    Select {
-        tractogram: Tractogram,
-        rules: selection::Rules,
-    },
-    /// Work on the streamlines of one layer.
-    Bundle(Box<ForBundle>),
     Session(SessionRequest),
 }
 
@@ -62,10 +52,6 @@ pub enum Output {
     BundleSums(BundleSums),
     Scheme(Scheme),
     Steered(Box<Steered>),
-    /// What rules keep of streamlines.
-    Selected(Tractogram, selection::Selection),
-    Bundle(OfBundle),
-    Saved(Saved),
     Session(SessionOutput),
 }
 
@@ -84,12 +70,6 @@ impl Request {
             Self::CommitNeeds(wanted) => Ok(Output::CommitNeeds(wanted.needs(backend)?)),
             Self::SumBundles(wanted) => Ok(Output::BundleSums(wanted.run(backend, control)?)),
             Self::ReadScheme(wanted) => Ok(Output::Scheme(wanted.run()?)),
-            Self::Select { tractogram, rules } => {
-                let selection = selection::select(&tractogram, &rules, backend, control)?;
-                let kept = selection::copied(&tractogram, &selection.marks, memory_for_curves())?;
-                Ok(Output::Selected(kept, selection))
-            }
-            Self::Bundle(work) => work.run(backend, control),
         }
     }
 }

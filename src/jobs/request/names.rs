@@ -13,12 +13,10 @@ impl Request {
                 Some(_) => Slot::Pathways,
             },
             Self::Compare(_) => Slot::Compare,
-            Self::Select { .. } => Slot::Select,
             Self::Commit(_) => Slot::Commit,
             Self::CommitNeeds(_) => Slot::Needs,
             Self::SumBundles(_) => Slot::Sums,
             Self::Steer(_) => Slot::Segment,
-            Self::Bundle(work) => work.slot(),
             Self::Session(request) => request.slot(),
         }
     }
@@ -32,13 +30,11 @@ impl Request {
         match self {
             Self::Pathway(_) => "Solving costs".to_owned(),
             Self::Compare(_) => "Comparing with random pairs".to_owned(),
-            Self::Select { .. } => "Selecting streamlines".to_owned(),
             Self::Commit(_) => "Fitting weights".to_owned(),
             Self::CommitNeeds(_) => "Counting segments".to_owned(),
             Self::SumBundles(_) => "Summing weights".to_owned(),
             Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
             Self::Steer(_) => "Segmenting".to_owned(),
-            Self::Bundle(work) => work.label(),
             Self::Session(request) => request.label(),
         }
     }

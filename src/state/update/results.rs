@@ -1,12 +1,9 @@
 //! What the jobs bring back.
 
-use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
-use crate::state::files::{self, opening};
+use crate::state::files::opening;
 use crate::state::session::Severity;
-use crate::state::{
-    Effect, State, device, filter, pathways, pictures, segment, sessions, streamlines,
-};
+use crate::state::{Effect, State, device, filter, pathways, pictures, segment, sessions};
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
@@ -38,7 +35,6 @@ pub fn ended<J: Receive<State>>(
     let done = matches!(event.outcome, Outcome::Done(_));
     if !done {
         sessions::update::failed(state, event.slot);
-        streamlines::update::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     let kept = match event.slot {
@@ -66,7 +62,7 @@ pub fn ended<J: Receive<State>>(
         }
         // Replaced by something else that was asked for.
         Outcome::Cancelled
-            if matches!(event.slot, Slot::Recovery | Slot::Trace | Slot::Path)
+            if matches!(event.slot, Slot::Recovery | Slot::Trace)
                 || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
@@ -147,10 +143,5 @@ fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Ef
             state.session.filter.sums.finish(sums);
         }
         Output::Scheme(scheme) => filter::update::scheme(state, scheme),
-        Output::Selected(kept, _) => {
-            state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
-        }
-        Output::Bundle(done) => streamlines::update::done(state, done),
-        Output::Saved(saved) => files::update::saved(state, saved),
     }
 }
