@@ -317,8 +317,8 @@ pub const DISK_QUESTIONS: &[&str] = &[
 ];
 /// Modules on the window's thread: they submit jobs that ask the disk.
 pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
-/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
-pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it. Jobs run on a worker's thread.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
