@@ -1,6 +1,7 @@
 //! The bar at the bottom: where the crosshair is, what runs, what it runs on.
 
 use super::forms::commit::expected_end;
+use super::probe::Quantity;
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
@@ -140,11 +141,11 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
         parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }
     for reading in probe::brief(state, &readings, 2) {
-        let name = match reading.name.as_str() {
-            probe::CONNECTIVITY => "CM",
-            probe::WEIGHTS => "Σ weight",
-            probe::PHI => "φ",
-            name => name,
+        let name = match reading.quantity {
+            Quantity::Connectivity => "CM",
+            Quantity::Weights => "Σ weight",
+            Quantity::SignedDistance => "φ",
+            _ => &reading.name,
         };
         parts.push(vec![
             (format!("{gap}{name} "), plain.clone(), p.t2),

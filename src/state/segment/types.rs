@@ -465,11 +465,16 @@ impl State {
 
     /// What can be written now.
     pub fn segment_files(&self) -> Vec<SegmentFile> {
-        use SegmentFile::{Labels, Script, Structures, Surface};
         let rests = self.resting_surface().is_some();
-        let own = [Labels, Surface, Script].into_iter().filter(|_| rests);
+        let own = [
+            SegmentFile::Labels,
+            SegmentFile::Surface,
+            SegmentFile::Script,
+        ]
+        .into_iter()
+        .filter(|_| rests);
         let kept = !self.document.segmented.is_empty();
-        own.chain(kept.then_some(Structures)).collect()
+        own.chain(kept.then_some(SegmentFile::Structures)).collect()
     }
 
     /// The surface at rest, with its voxels.
