@@ -10,6 +10,10 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// Between two looks at whether a partial output was taken.
+const TAKEN_POLL: Duration = Duration::from_millis(2);
 
 /// A unit of work for a thread.
 pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
@@ -150,6 +154,13 @@ impl<T> PartialSender<'_, T> {
     /// Whether the last partial output was taken: until then nobody waits for another.
     pub fn is_taken(&self) -> bool {
         (self.is_taken)()
+    }
+
+    /// Waits until the last partial output was taken, unless the job is cancelled.
+    pub fn wait_until_taken(&self, control: &Control) {
+        while !self.is_taken() && !control.is_cancelled() {
+            std::thread::sleep(TAKEN_POLL);
+        }
     }
 
     pub fn send(&self, output: T) {

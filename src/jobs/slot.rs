@@ -112,22 +112,6 @@ impl Slot {
     pub const Live: Self = Self::latest_wins("live");
     /// Whole-brain tracking.
     pub const Track: Self = Self::latest_wins("track");
-    /// The pathway between the regions, while they are dragged.
-    pub const Pathway: Self = Self::latest_wins("pathway");
-    /// Pathways that were kept, solved again.
-    pub const Pathways: Self = Self::queue("pathways");
-    /// The pathway beside those of random pairs.
-    pub const Compare: Self = Self::latest_wins("compare");
-    /// The best path through the voxel under the pointer.
-    pub const Trace: Self = Self::latest_wins("trace");
-    /// A level set.
-    pub const Segment: Self = Self::latest_wins("segment");
-    /// Weights of streamlines.
-    pub const Commit: Self = Self::latest_wins("commit").keeping_result();
-    /// What such a fit would take.
-    pub const Needs: Self = Self::latest_wins("needs");
-    /// What bundles of such streamlines explain.
-    pub const Sums: Self = Self::latest_wins("sums");
     /// Finding and opening graphics cards.
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();

@@ -43,10 +43,9 @@ use std::path::PathBuf;
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
-    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near,
-    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, Slot, Surfaced, Values, Visit,
-    Which,
+    BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
+    Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Slot, Values,
+    Visit, Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
@@ -62,6 +61,9 @@ pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use segment::SegmentAction;
+pub use segment::jobs::{
+    Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
+};
 pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;

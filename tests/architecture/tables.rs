@@ -317,8 +317,8 @@ pub const DISK_QUESTIONS: &[&str] = &[
 ];
 /// Modules on the window's thread: they submit jobs that ask the disk.
 pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
-/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
-pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it. Jobs run on a worker's thread.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
@@ -354,10 +354,10 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/engine/io/vtp/mod.rs parse", 143),
     ("src/engine/solvers/commit/cuda/buffers.rs new", 127),
     ("src/engine/solvers/geodesic/follow.rs run", 141),
-    ("src/jobs/pathway.rs run", 135),
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),
+    ("src/state/pathways/jobs/find.rs solve", 135),
     ("src/state/update/mod.rs apply", 285),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
@@ -388,10 +388,10 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Alarm", 11),
     ("Apart", 30),
     ("Asked", 50),
-    ("Beside", 58),
+    ("Beside", 29),
     ("CardFailure", 0),
-    ("CommitNeeds", 21),
-    ("Committed", 22),
+    ("CommitNeeds", 0),
+    ("Committed", 0),
     ("Derived", 0),
     ("Desk", 9),
     ("Draft", 12),
@@ -401,7 +401,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("ForRegions", 0),
     ("ForSegment", 0),
     ("Gates", 39),
-    ("Hand", 37),
+    ("Hand", 7),
     ("Held", 101),
     ("Journey", 19),
     ("Judged", 3),
@@ -411,12 +411,12 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Leaving", 43),
     ("LeftBehind", 15),
     ("LeftOut", 13),
-    ("LendImage", 25),
-    ("LentImage", 8),
+    ("LendImage", 0),
+    ("LentImage", 0),
     ("Lesioned", 18),
     ("MadeMask", 33),
     ("MediumRecipe", 23),
-    ("Met", 23),
+    ("Met", 4),
     ("OfBundle", 0),
     ("OfRegions", 0),
     ("Place", 152),
@@ -428,11 +428,11 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Shoot", 0),
     ("Sieve", 49),
     ("Sifted", 8),
-    ("Steered", 17),
+    ("Steered", 0),
     ("Stranded", 3),
-    ("Surfaced", 32),
-    ("There", 7),
-    ("Thing", 43),
+    ("Surfaced", 0),
+    ("There", 0),
+    ("Thing", 19),
     ("Through", 49),
     ("Together", 5),
     ("Told", 60),

@@ -21,28 +21,13 @@ impl Job for Request {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Output>,
+        _: &PartialSender<Output>,
     ) -> Result<Output, JobError> {
         let backend = worker.backend();
         match self {
             Self::Session(request) => {
                 let memory = worker.memory::<session::Memory>();
                 Ok(Output::Session(request.run(&memory, &backend, control)?))
-            }
-            Self::Steer(wanted) => {
-                let output = |steered| Output::Steered(Box::new(steered));
-                let partial = PartialSender {
-                    send: &|steered| partial.send(output(steered)),
-                    is_taken: &|| partial.is_taken(),
-                };
-                Ok(output(wanted.run(worker, &backend, control, &partial)?))
-            }
-            request => {
-                let mut output = request.solve(&backend, control)?;
-                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                Ok(output)
             }
         }
     }

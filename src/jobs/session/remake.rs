@@ -60,7 +60,7 @@ pub enum Remade {
 
 impl Tensors {
     /// Tensors and their FA, and what a bootstrap needs.
-    pub(in crate::jobs) fn fitted(
+    pub(crate) fn fitted(
         self,
         backend: &Backend,
         control: &Control,

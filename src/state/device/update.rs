@@ -1,7 +1,8 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
-use crate::jobs::{AnyJob, BackendKind, BackendOpened, Slot};
+use crate::jobs::{BackendKind, BackendOpened, Slot};
 use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
+use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::{Effect, OpenBackend, State, pathways, segment, track};
 
 /// Looks for graphics cards, unless they are known.
@@ -63,7 +64,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         session.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.stranded.requests);
         // Pathways are asked for again as they are wanted now.
-        requests.retain(|r| !matches!(r.slot(), Slot::Pathway | Slot::Pathways));
+        requests.retain(|r| !matches!(r.slot(), PATHWAY | KEPT_PATHWAY));
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.stranded.live {

@@ -40,7 +40,7 @@ use stopping::{escape, stop};
 
 pub(in crate::state) use crate::state::files::opening::exported;
 pub(super) use crate::state::track::update::is_current;
-pub(super) use results::ended;
+pub(super) use results::{ended, remove_job};
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {

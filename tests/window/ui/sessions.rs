@@ -34,12 +34,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn sessions(window: &Window) -> Vec<&SessionRequest> {
     let requests = submitted(window).into_iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Session(request) => Some(request),
-            _ => None,
-        })
-        .collect()
+    requests.map(|Request::Session(request)| request).collect()
 }
 
 /// Whether a note begins so; its cross has its words, too.

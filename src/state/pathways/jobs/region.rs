@@ -2,8 +2,8 @@
 
 use crate::compute::Control;
 use crate::data::{Mask, Role};
-use crate::jobs::{Delivery, FoundPathway, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::state::pathways::update;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::pathways::{PathwayResult, update};
 use crate::state::regions::jobs::labels::LABELS;
 use crate::state::update::ended;
 use crate::state::{Effect, State};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The voxels of a pathway of some width, as a region of this name and role.
 #[derive(Clone, Debug)]
 pub struct MakePathwayRegion {
-    pub found: Arc<FoundPathway>,
+    pub found: Arc<PathwayResult>,
     pub epsilon: f64,
     pub name: String,
     pub role: Role,

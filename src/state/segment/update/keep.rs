@@ -2,13 +2,12 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
-use crate::jobs::{Play, Surfaced};
 use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
-use crate::state::segment::jobs::{SaveField, SaveScript};
+use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, anew};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
@@ -18,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How the surface as it is was made.
-fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
+fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
@@ -65,7 +64,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         let working = &mut state.session.segment;
         if working.live.is_some() {
             // Kept as it is once it rests.
-            (working.keeps, working.play) = (true, Play::Rest);
+            (working.keeps, working.play) = (true, RunControl::Rest);
         } else {
             state.session.say(Severity::Information, NONE_YET);
         }
@@ -105,7 +104,7 @@ pub(in crate::state) fn keep(state: &mut State) {
 }
 
 /// The surface at rest with its voxels; else it is said what is missing.
-fn rests(state: &mut State) -> Option<(Arc<Surfaced>, Mask)> {
+fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
         let sentence = match state.session.segment.live {
@@ -161,7 +160,7 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
 }
 
 /// The run so far, and the masks that it names.
-fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<SaveScript> {
+fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
     let made = made(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
