@@ -3,9 +3,8 @@
 use super::{Output, Request};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::jobs::bundle::OfBundle;
 use crate::jobs::session::{self, Restored, SessionOutput};
-use crate::jobs::{Job, JobError, Loaded, PartialSender, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 
 impl Job for Request {
     type Output = Output;
@@ -22,7 +21,7 @@ impl Job for Request {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Output>,
+        _: &PartialSender<Output>,
     ) -> Result<Output, JobError> {
         let backend = worker.backend();
         match self {
@@ -30,39 +29,11 @@ impl Job for Request {
                 let memory = worker.memory::<session::Memory>();
                 Ok(Output::Session(request.run(&memory, &backend, control)?))
             }
-            Self::Steer(wanted) => {
-                let output = |steered| Output::Steered(Box::new(steered));
-                let partial = PartialSender {
-                    send: &|steered| partial.send(output(steered)),
-                    is_taken: &|| partial.is_taken(),
-                };
-                Ok(output(wanted.run(worker, &backend, control, &partial)?))
-            }
-            request => {
-                let mut output = request.solve(&backend, control)?;
-                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                Ok(output)
-            }
         }
     }
 
     fn curves(output: &Output) -> Vec<&Tractogram> {
         match output {
-            Output::Opened {
-                loaded: Loaded::Tractogram(opened),
-                ..
-            } => vec![opened],
-            Output::Tracked { output, .. } => vec![&output.kept, &output.missed],
-            Output::Shot(shot) => vec![&shot.all, &shot.output.kept, &shot.output.missed],
-            Output::Ranked { kept, .. } => vec![kept],
-            Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
-            Output::Bundle(OfBundle::Extracted(some)) => vec![some],
-            Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),
-            Output::Bundle(
-                OfBundle::Edited { tractogram, .. } | OfBundle::Shifted { tractogram, .. },
-            ) => vec![tractogram],
             Output::Session(SessionOutput::Remade { tractogram, .. }) => vec![tractogram],
             Output::Session(SessionOutput::Loaded(restored)) => {
                 let read = restored.iter().filter_map(|(_, one)| one.as_ref().ok());

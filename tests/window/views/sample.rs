@@ -2,12 +2,12 @@
 
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
-use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::document::FitMask;
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{Asked, Curves};
+use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
     Action, Display, Effect, Layer, Live, Pane, State, Task, Tensors, defaults, update,
 };
@@ -96,7 +96,7 @@ pub fn state_with(source: AffineSource) -> State {
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         wall_ms: 1.0,
-        residuals: Kept::default(),
+        residuals: ResidualCache::default(),
     }));
     state.view.task = Task::Track;
     state.view.crosshair = grid.centre() + dvec3(6.0, -9.0, 4.0);

@@ -1,26 +1,28 @@
 //! A run in the hand, with what a script alone does not say: by which spheres and which speeds it came about.
 
-use super::{Back, Beside, Figures, Hand, Leaked, Steer};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
+use crate::state::segment::jobs::{
+    LeakNotice, PlacedSphere, Rewind, RunRequest, SpeedSources, SurfaceStatistics,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) struct Run {
     pub evolution: Evolution,
     /// Spheres of the start.
-    pub start: Vec<Hand>,
+    pub start: Vec<PlacedSphere>,
     /// Those placed since, and after how many steps.
-    pub placed: Vec<(Hand, u64)>,
+    pub placed: Vec<(PlacedSphere, u64)>,
     /// What gave speeds, by the numbers of the script.
-    pub beside: Vec<Beside>,
+    pub speed_sources: Vec<SpeedSources>,
     /// The last way back that was gone.
     pub back: u64,
     pub ended: Ended,
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
-    pub figures: Option<Figures>,
+    pub figures: Option<SurfaceStatistics>,
     /// Whether `figures` hold the distances to other structures and the agreement with the reference.
     pub compared: bool,
     /// When those were made, and how long that took.
@@ -32,15 +34,15 @@ pub(super) struct Run {
 impl Run {
     pub fn new(
         evolution: Evolution,
-        start: Vec<Hand>,
-        beside: Vec<Beside>,
-        back: Option<Back>,
+        start: Vec<PlacedSphere>,
+        speed_sources: Vec<SpeedSources>,
+        back: Option<Rewind>,
     ) -> Self {
         Self {
             evolution,
             start,
             placed: Vec::new(),
-            beside,
+            speed_sources,
             back: back.map_or(0, |b| b.number),
             ended: Ended::Steps,
             leak: None,
@@ -52,7 +54,7 @@ impl Run {
         }
     }
 
-    pub fn spheres(&self) -> Vec<Hand> {
+    pub fn spheres(&self) -> Vec<PlacedSphere> {
         let placed = self.placed.iter().map(|(hand, _)| hand);
         self.start.iter().chain(placed).copied().collect()
     }
@@ -67,27 +69,30 @@ impl Run {
     }
 
     /// Where it has moved in the same before.
-    pub fn inputs_of(&self, beside: &Beside) -> Option<Inputs> {
-        let number = self.beside.iter().position(|own| own == beside)?;
+    pub fn inputs_of(&self, speed_sources: &SpeedSources) -> Option<Inputs> {
+        let number = self
+            .speed_sources
+            .iter()
+            .position(|own| own == speed_sources)?;
         self.evolution.all_inputs().get(number).cloned()
     }
 
     /// Whether nothing about its speeds is to change; `inputs`: what is wanted.
-    pub fn is_moved_by(&self, wanted: &Steer, inputs: &Inputs) -> bool {
+    pub fn is_moved_by(&self, wanted: &RunRequest, inputs: &Inputs) -> bool {
         *self.evolution.params() == wanted.params && self.evolution.inputs().is(inputs)
     }
 
     /// By the speeds that are wanted, from the next step on.
     pub fn steer(
         &mut self,
-        wanted: &Steer,
+        wanted: &RunRequest,
         inputs: &Inputs,
         backend: &Backend,
     ) -> Result<(), Error> {
         let params = &wanted.params;
         self.evolution.change(inputs, params, backend)?;
-        if self.evolution.all_inputs().len() > self.beside.len() {
-            self.beside.push(wanted.beside.clone());
+        if self.evolution.all_inputs().len() > self.speed_sources.len() {
+            self.speed_sources.push(wanted.speed_sources.clone());
         }
         Ok(())
     }
@@ -96,7 +101,8 @@ impl Run {
     /// all is as it was.
     pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
         self.evolution.rewind(step, backend, control)?;
-        self.beside.truncate(self.evolution.all_inputs().len());
+        self.speed_sources
+            .truncate(self.evolution.all_inputs().len());
         self.placed.retain(|(_, at)| *at < step);
         self.leak = None;
         // The speed was that of the branch that is left.
