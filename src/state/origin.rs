@@ -302,9 +302,9 @@ impl Origins {
     }
 
     /// How it was moved, edited since or not.
-    pub fn moved(&self, id: OriginId) -> Option<Moved> {
+    pub fn moved(&self, id: OriginId) -> Option<Move> {
         match self.get(self.unedited(id)) {
-            Origin::Moved { from, by, how } => Some(Moved {
+            Origin::Moved { from, by, how } => Some(Move {
                 from: *from,
                 by: *by,
                 how: *how,
@@ -414,7 +414,7 @@ impl Origins {
 
 /// A move in the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Moved {
+pub struct Move {
     pub from: OriginId,
     /// From the world that the file says, mm.
     pub by: DAffine3,
@@ -501,7 +501,7 @@ impl Document {
     }
 
     /// How a layer was moved in the world.
-    pub fn moved(&self, layer: LayerId) -> Option<Moved> {
+    pub fn moved(&self, layer: LayerId) -> Option<Move> {
         self.origins.moved(self.layer(layer)?.origin)
     }
 }

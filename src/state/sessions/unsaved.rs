@@ -195,7 +195,9 @@ impl Document {
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
             || layer.path.is_some()
-            || self.made(layer.id).is_some()
+            || self
+                .made(layer.id)
+                .is_some_and(|made| self.origins.fit(made.fit).is_some())
             || self.unread.contains_key(&layer.id)
     }
 

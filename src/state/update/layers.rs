@@ -69,7 +69,9 @@ fn remember_mask(document: &mut Document, id: LayerId) {
     let file = document.origins.path_in_place(layer.origin);
     if let (Content::Mask(mask), Some(file)) = (&layer.content, file) {
         let known = (mask.id(), file.to_owned());
-        document.mask_files.push(known);
+        if !document.mask_files.contains(&known) {
+            document.mask_files.push(known);
+        }
     }
 }
 
