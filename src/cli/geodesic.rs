@@ -5,10 +5,10 @@ use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, Tracked, key};
 use crate::data::Role;
 use crate::data::words::{agreed, counted};
-use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Params, Precision, Sharpening};
 use crate::state::core::words::{self, count};
 use crate::state::recipe::{self, MediumRecipe};
+use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::{Recipe, defaults};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -211,7 +211,7 @@ impl Options {
 }
 
 /// Counts as JSON and as text.
-fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
+fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     let (mut value, text) = track::summary(tracked, "rays");
     let rays = shot.seeds * shot.directions;
     let passed = shot.measures.len();
@@ -279,7 +279,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
-    let request = Request::Shoot(Box::new(Shoot {
+    let shoot = ShootRays {
         field: fitted.fit.field.clone(),
         medium: None,
         sharpening: medium.sharpening,
@@ -289,10 +289,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: options.params(),
         cut: options.cut(),
         coarse: false,
-    }));
-    let (Output::Shot(shot), wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("Shooting gave no rays"));
     };
+    let (shot, wall_ms) = runner.run(shoot)?;
     let tracked = Tracked {
         output: Arc::new(shot.output.clone()),
         regions,

@@ -7,14 +7,14 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{Beside, Output, Request};
 use crate::solvers::level_set::{
     LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::jobs::head::MakeHead;
 use crate::state::recipe::ShapeSpec;
-use crate::state::segment::jobs::{SaveSurface, Segment, Segmented};
+use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::{Document, LayerId};
@@ -317,7 +317,7 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
             None => None,
         };
         let painted = inputs.painted.clone();
-        Ok(Beside { layer, painted })
+        Ok(SpeedSources { layer, painted })
     });
     let beside = beside.collect::<Result<_, String>>()?;
     Ok(Segment {
@@ -381,10 +381,8 @@ fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure>
             path.display()
         ))
     })?;
-    let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
-        return Err(Failure::new("No head was made"));
-    };
-    Ok(Some(if scan { demo.dwi } else { demo.t1 }))
+    let (head, _) = runner.run(MakeHead { seed })?;
+    Ok(Some(if scan { head.dwi } else { head.t1 }))
 }
 
 fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
@@ -418,10 +416,10 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
 /// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
 fn beside(
     inputs: &ScriptInputs,
-    before: Option<(&ScriptInputs, &Beside)>,
+    before: Option<(&ScriptInputs, &SpeedSources)>,
     image: &Volume,
     runner: &mut Runner,
-) -> Result<Beside, Failure> {
+) -> Result<SpeedSources, Failure> {
     let frame = inputs.layer_volume;
     // On the way a hand may have moved regions off the image.
     let begins = before.is_none();
@@ -447,7 +445,7 @@ fn beside(
             .into_iter()
             .collect())
     };
-    Ok(Beside {
+    Ok(SpeedSources {
         layer,
         painted: [shapes(&inputs.grow_here)?, shapes(&inputs.not_here)?],
     })
@@ -469,7 +467,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => options.written(&path, &image, runner)?,
     };
     let inputs = written.inputs();
-    let mut besides: Vec<Beside> = Vec::with_capacity(inputs.len());
+    let mut besides: Vec<SpeedSources> = Vec::with_capacity(inputs.len());
     for (i, own) in inputs.iter().enumerate() {
         let before = i.checked_sub(1).map(|k| (&inputs[k], &besides[k]));
         besides.push(beside(own, before, &image, runner)?);

@@ -6,12 +6,14 @@ use super::runner::{Failure, Runner};
 use crate::data::words::{counted, number};
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::{Kept, Output, Request, Resample, Values};
+use crate::jobs::Values;
 use crate::solvers::curves::{
     self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
 };
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -316,34 +318,31 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
                 "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
             ));
         }
-        (Some(_), Some(gradients)) => Some(Box::new(Resample {
+        (Some(_), Some(gradients)) => Some(Box::new(BootstrapInput {
             dwi: fitted.scan.dwi.clone(),
             gradients: gradients.clone(),
             mask: fitted.mask.clone(),
             params: fitted.recipe.params.clone(),
-            kept: Kept::default(),
+            residuals: ResidualCache::default(),
         })),
     };
     let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
     let regions = options.curves.regions.regions()?;
-    let request = Request::Track {
+    let track = TrackStreamlines {
         field: fitted.fit.field.clone(),
         fa: fitted.maps.fa.clone(),
         regions: regions.clone(),
         params,
         resample,
         coarse: false,
-        whole_brain: false,
     };
-    match runner.run(request)? {
-        (Output::Tracked { output, .. }, wall_ms) => Ok(Tracked {
-            output,
-            regions,
-            recipe,
-            wall_ms,
-        }),
-        _ => Err(Failure::new("Tracking gave no streamlines")),
-    }
+    let (output, wall_ms) = runner.run(track)?;
+    Ok(Tracked {
+        output,
+        regions,
+        recipe,
+        wall_ms,
+    })
 }
 
 /// With a small first letter.

@@ -77,7 +77,7 @@ fn segment(state: &State) -> Value {
         "sampled": working.sample.as_ref().map(|s| s.count()),
         "spheres": segment.spheres.len(),
         "running": working.running,
-        "plays": working.play != crate::jobs::Play::Rest,
+        "plays": working.play != crate::state::RunControl::Rest,
         "failed": working.failed,
         "surface": live,
     })

@@ -5,6 +5,7 @@ use super::probe::Quantity;
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::Turning;
 use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -210,7 +211,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
 fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let mut progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
-    let open = job.slot == Slot::Commit && progress.stage == job.label;
+    let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
         // The panel shows these numbers, too.

@@ -10,8 +10,8 @@ use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, Volum
 use arcuate::io::{self, nifti};
 use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, CompletePath, JobHandle, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
-    PathQuestion, Receive, Request, Slot, Values, Which,
+    BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
+    Receive, Request, Slot, Values, Which,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
@@ -19,6 +19,8 @@ use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::Rules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -63,7 +65,7 @@ fn jobs() -> Jobs<State> {
 }
 
 /// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
-fn tracking(seeds: usize) -> Request {
+fn tracking(seeds: usize) -> TrackStreamlines {
     let grid =
         Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
     let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
@@ -73,14 +75,13 @@ fn tracking(seeds: usize) -> Request {
         seeding: Seeding::Random { count: seeds },
         ..curves::Params::defaults()
     };
-    Request::Track {
+    TrackStreamlines {
         field,
         fa,
         regions: Vec::new(),
         params,
         resample: None,
         coarse: false,
-        whole_brain: false,
     }
 }
 
@@ -158,7 +159,7 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Some(Outcome::Done(Output::Tracked { output, .. })) = events[0].outcome::<Request>() else {
+    let Some(Outcome::Done(output)) = events[0].outcome::<TrackStreamlines>() else {
         panic!("{:?}", events[0])
     };
     assert_eq!(output.fates.iter().sum::<u64>(), 50);
@@ -253,10 +254,7 @@ fn tables_stop() {
 fn failures_are_sentences() {
     let mut jobs = jobs();
     let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
-    jobs.submit(Request::Open {
-        path,
-        gradients: Vec::new(),
-    });
+    jobs.submit(OpenFile::new(path));
     let events = poll(&mut jobs, |events| !events.is_empty());
     let Outcome::Failed(sentence) = events[0].ending() else {
         panic!("{:?}", events[0])
@@ -267,10 +265,10 @@ fn failures_are_sentences() {
     );
 }
 
-fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Output> {
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
     let mut jobs = jobs();
     let path = path.to_owned();
-    outcome(&mut jobs, Request::Open { path, gradients })
+    outcome(&mut jobs, OpenFile::with_gradients(path, gradients))
 }
 
 /// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
@@ -299,15 +297,15 @@ fn gradients_beside_and_named() {
         vec![b, v]
     };
     let beside = table("dwi", 3);
-    let Outcome::Done(Output::Opened {
+    let Outcome::Done(Opened::File(file)) = opened(&scan, Vec::new()) else {
+        panic!("a table in the way")
+    };
+    let OpenedFile {
         loaded,
         notes,
         gradients_refused,
         ..
-    }) = opened(&scan, Vec::new())
-    else {
-        panic!("a table in the way")
-    };
+    } = *file;
     // What a command that cannot do without gradients ends with.
     let refused = gradients_refused.expect("the reason");
     assert!(
@@ -335,15 +333,14 @@ fn gradients_beside_and_named() {
         (beside, Vec::new()),
         (elsewhere.clone(), elsewhere),
     ] {
-        let Outcome::Done(Output::Opened {
-            loaded:
-                Loaded::Scan {
-                    gradients: Some(_),
-                    gradient_files,
-                    ..
-                },
+        let Outcome::Done(Opened::File(file)) = opened(&scan, named.clone()) else {
+            panic!("{named:?}")
+        };
+        let Loaded::Scan {
+            gradients: Some(_),
+            gradient_files,
             ..
-        }) = opened(&scan, named.clone())
+        } = file.loaded
         else {
             panic!("{named:?}")
         };

@@ -5,7 +5,7 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::bundle::OfBundle;
 use crate::jobs::session::{self, Restored, SessionOutput};
-use crate::jobs::{Job, JobError, Loaded, PartialSender, Slot, Worker};
+use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 
 impl Job for Request {
     type Output = Output;
@@ -22,7 +22,7 @@ impl Job for Request {
         self,
         worker: &Worker,
         control: &Control,
-        partial: &PartialSender<Output>,
+        _: &PartialSender<Output>,
     ) -> Result<Output, JobError> {
         let backend = worker.backend();
         match self {
@@ -30,33 +30,12 @@ impl Job for Request {
                 let memory = worker.memory::<session::Memory>();
                 Ok(Output::Session(request.run(&memory, &backend, control)?))
             }
-            Self::Steer(wanted) => {
-                let output = |steered| Output::Steered(Box::new(steered));
-                let partial = PartialSender {
-                    send: &|steered| partial.send(output(steered)),
-                    is_taken: &|| partial.is_taken(),
-                };
-                Ok(output(wanted.run(worker, &backend, control, &partial)?))
-            }
-            request => {
-                let mut output = request.solve(&backend, control)?;
-                if let (Output::Pathway(found), Some(lend)) = (&mut output, worker.lends.get()) {
-                    found.lay_on_card(lend, &backend);
-                }
-                Ok(output)
-            }
+            request => request.solve(&backend, control),
         }
     }
 
     fn curves(output: &Output) -> Vec<&Tractogram> {
         match output {
-            Output::Opened {
-                loaded: Loaded::Tractogram(opened),
-                ..
-            } => vec![opened],
-            Output::Tracked { output, .. } => vec![&output.kept, &output.missed],
-            Output::Shot(shot) => vec![&shot.all, &shot.output.kept, &shot.output.missed],
-            Output::Ranked { kept, .. } => vec![kept],
             Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
             Output::Bundle(OfBundle::Extracted(some)) => vec![some],
             Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),

@@ -2,34 +2,11 @@
 
 use super::Request;
 use crate::jobs::Slot;
-use std::path::Path;
 
 impl Request {
     pub fn slot(&self) -> Slot {
         match self {
-            Self::Open { .. } | Self::OpenTold { .. } | Self::Demo { .. } | Self::ReadScheme(_) => {
-                Slot::Load
-            }
-            Self::Fit { .. } => Slot::Fit,
-            Self::Track {
-                whole_brain: false, ..
-            } => Slot::Live,
-            Self::Track {
-                whole_brain: true, ..
-            } => Slot::Track,
-            Self::Regions(work) => work.slot(),
-            Self::Shoot(_) => Slot::Live,
-            Self::Pathway(wanted) => match wanted.kept {
-                None => Slot::Pathway,
-                Some(_) => Slot::Pathways,
-            },
-            Self::Compare(_) => Slot::Compare,
-            Self::Rank { .. } => Slot::Rank,
             Self::Select { .. } => Slot::Select,
-            Self::Commit(_) => Slot::Commit,
-            Self::CommitNeeds(_) => Slot::Needs,
-            Self::SumBundles(_) => Slot::Sums,
-            Self::Steer(_) => Slot::Segment,
             Self::Bundle(work) => work.slot(),
             Self::Session(request) => request.slot(),
         }
@@ -37,32 +14,9 @@ impl Request {
 
     /// For the status line while it runs.
     pub fn label(&self) -> String {
-        let file = |p: &Path| {
-            p.file_name()
-                .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
-        };
         match self {
-            Self::Open { path, .. } | Self::OpenTold { path, .. } => {
-                format!("Opening {}", file(path))
-            }
-            Self::Demo { .. } => "Making the demo head".to_owned(),
-            Self::Fit {
-                gradients: None, ..
-            } => "Reading tensors".to_owned(),
-            Self::Fit { .. } => "Fitting tensors".to_owned(),
-            Self::Track { .. } => "Tracking".to_owned(),
-            Self::Shoot(_) => "Shooting rays".to_owned(),
-            Self::Pathway(_) => "Solving costs".to_owned(),
-            Self::Compare(_) => "Comparing with random pairs".to_owned(),
-            Self::Rank { .. } => "Cutting rays".to_owned(),
             Self::Select { .. } => "Selecting streamlines".to_owned(),
-            Self::Commit(_) => "Fitting weights".to_owned(),
-            Self::CommitNeeds(_) => "Counting segments".to_owned(),
-            Self::SumBundles(_) => "Summing weights".to_owned(),
-            Self::ReadScheme(wanted) => format!("Opening {}", file(&wanted.path)),
-            Self::Steer(_) => "Segmenting".to_owned(),
             Self::Bundle(work) => work.label(),
-            Self::Regions(work) => work.label(),
             Self::Session(request) => request.label(),
         }
     }

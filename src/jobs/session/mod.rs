@@ -9,13 +9,14 @@ mod work;
 pub(super) use memory::Memory;
 pub use remake::{Remade, Remake, Tensors};
 
-use super::{Loaded, Slot};
+use super::Slot;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
 use crate::io::{Remark, Told, session};
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::tractogram::selection::Edit;
+use crate::state::files::jobs::open::Loaded;
 use glam::DAffine3;
 use serde_json::Value;
 use std::any::Any;

@@ -6,14 +6,14 @@ pub use crate::state::filter::working::{Aim, Apart, FilterKey, Held, Running, Su
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, keyed};
-use crate::jobs::There;
-pub use crate::jobs::{BundleSums, Summed};
 use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tensor_fit;
 use crate::state::Phase;
 use crate::state::document::LayerId;
+use crate::state::filter::jobs::LesionEvidence;
+pub use crate::state::filter::jobs::{BundleSums, FitEstimate, Summed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -218,7 +218,7 @@ pub struct Lesion {
     pub rmse: [f64; 2],
     /// The voxels that they run through.
     #[serde(default)]
-    pub there: Option<There>,
+    pub there: Option<LesionEvidence>,
     pub ended: Ended,
 }
 

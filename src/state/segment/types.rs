@@ -2,12 +2,14 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
-use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WeightMap;
 use crate::state::sampling::Sample;
+use crate::state::segment::jobs::{
+    PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, SurfaceUpdate,
+};
 use crate::state::{Camera, Phase, State, Task};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -102,7 +104,7 @@ pub struct Segmentation {
     pub image: Option<LayerId>,
     pub start: Start,
     /// By numbers that are never used again.
-    pub spheres: Vec<Hand>,
+    pub spheres: Vec<PlacedSphere>,
     /// A mask to compare with.
     pub reference: Option<LayerId>,
     /// An image whose values are a speed.
@@ -110,7 +112,7 @@ pub struct Segmentation {
     /// Regions where to grow, where not to.
     pub painted: [Option<RegionId>; 2],
     /// How far the surface of a session was; gone there as soon as it is looked at.
-    pub resume: Option<Arc<Resume>>,
+    pub resume: Option<Arc<RunCheckpoint>>,
 }
 
 impl Segmentation {
@@ -242,12 +244,12 @@ pub struct Left {
 pub struct Working {
     /// Begins anew with another number.
     pub run: u64,
-    pub play: Play,
-    pub back: Option<Back>,
+    pub play: RunControl,
+    pub back: Option<Rewind>,
     /// What was asked for last; nothing is asked for twice.
-    pub asked: Option<Box<Steer>>,
+    pub asked: Option<Box<RunRequest>>,
     pub running: bool,
-    pub live: Option<Arc<Surfaced>>,
+    pub live: Option<Arc<SurfaceUpdate>>,
     /// Voxels of the image without a value.
     pub missing: usize,
     pub speed: Option<Volume>,
@@ -277,7 +279,7 @@ impl Default for Working {
     fn default() -> Self {
         Self {
             run: 1,
-            play: Play::Rest,
+            play: RunControl::Rest,
             back: None,
             asked: None,
             running: false,
@@ -416,7 +418,7 @@ impl State {
     pub fn segment_standing(&self) -> Option<Standing> {
         let working = &self.session.segment;
         let live = working.live.as_ref()?;
-        let asked = working.running && working.play != Play::Rest;
+        let asked = working.running && working.play != RunControl::Rest;
         // It may be measured still, or looked at in another way.
         let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
         Some(match live.ended {
@@ -437,7 +439,7 @@ impl State {
     }
 
     /// Whether the surface came about by the parameters and spheres that are asked for.
-    fn is_moved_as_asked(&self, live: &Surfaced) -> bool {
+    fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
@@ -476,7 +478,7 @@ impl State {
     }
 
     /// The surface at rest, with its voxels.
-    pub fn resting_surface(&self) -> Option<(&Arc<Surfaced>, &Mask)> {
+    pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| !working.running)?;
         Some((live, live.mask.as_ref()?))

@@ -2,13 +2,15 @@
 
 use crate::data::words::counted;
 use crate::data::{Region, Role};
-use crate::jobs::{Request, Resample, Slot};
+use crate::jobs::Slot;
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
+use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
 use std::sync::Arc;
@@ -175,7 +177,7 @@ fn params(document: &Document, coarse: bool) -> curves::Params {
 }
 
 /// What a bootstrap needs, where one is wanted.
-pub fn resample(document: &Document) -> Option<Box<Resample>> {
+pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.track.repetitions?;
     document.resample().map(Box::new)
 }
@@ -302,29 +304,28 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
         state.session.live = None;
     }
     let few = coarse || first;
-    let (request, fewer) = match document.method {
+    let (job, fewer) = match document.method {
         Method::Streamlines => {
-            let request = Request::Track {
+            let track = TrackStreamlines {
                 field: tensors.field.clone(),
                 fa: tensors.fa.clone(),
                 regions: regions(document),
                 params: params(document, few),
                 resample: resample(document),
                 coarse: few,
-                whole_brain: false,
             };
-            (request, few)
+            (Effect::submit(track), few)
         }
         Method::Rays => {
             let shoot = rays::request(state, &tensors, few);
             let fewer = shoot.coarse;
-            (Request::Shoot(Box::new(shoot)), fewer)
+            (Effect::submit(shoot), fewer)
         }
     };
     state.session.unsettled = fewer && coarse;
     state.session.full_next = fewer && first;
     state.session.coarse_running = fewer;
-    effects.push(Effect::submit(request));
+    effects.push(job);
 }
 
 /// The user stopped it: says what that leaves.

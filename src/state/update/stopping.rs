@@ -1,6 +1,8 @@
 //! What the user stops, and what that leaves.
 
 use crate::jobs::Slot;
+use crate::state::pathways::jobs::PATHWAY;
+use crate::state::segment::jobs::SEGMENT;
 use crate::state::view::Tool;
 use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 
@@ -30,8 +32,8 @@ pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
     match slot {
         Slot::Live => track::update::stopped(state),
-        Slot::Pathway => pathways::update::stopped(state),
-        Slot::Segment => segment::update::stopped(state),
+        PATHWAY => pathways::update::stopped(state),
+        SEGMENT => segment::update::stopped(state),
         // With it the rest of a turn.
         Slot::Picture => pictures::update::cancelled(state),
         _ => {}

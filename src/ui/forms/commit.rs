@@ -6,6 +6,7 @@ mod model;
 mod progress;
 mod results;
 
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, Severity, State};
 use crate::ui::files::{Place, Purpose, suggestion};
@@ -77,7 +78,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             .stranded
             .requests
             .iter()
-            .any(|r| r.slot() == crate::state::Slot::Commit);
+            .any(|r| r.slot() == FIT_WEIGHTS);
         if on_card {
             note = note.action(panels::ON_CPU);
         }

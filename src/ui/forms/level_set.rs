@@ -14,11 +14,12 @@ use super::walk;
 use crate::data::Role;
 use crate::solvers::level_set;
 use crate::state::core::words::counted;
+use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, Settings, Standing, Start, scalar,
 };
 use crate::state::{
-    Action, Content, LayerId, Message, Phase, Play, Severity, Slot, State, Tool, defaults,
+    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, defaults,
 };
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, size, space};
@@ -245,7 +246,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(Settings { params, ..settings }, phase);
     });
     panels::in_sight(ui);
-    let warned = |m: &Message| m.slot == Some(Slot::Segment);
+    let warned = |m: &Message| m.slot == Some(SEGMENT);
     let warned = state.session.messages.iter().any(warned);
     let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
     // The alarm asks for these rows, and so does the sentence that the surface is gone.
@@ -468,5 +469,6 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 /// Whether the surface is asked to move.
 pub fn plays(state: &State) -> bool {
-    state.session.segment.play != Play::Rest && state.segment_standing() == Some(Standing::Running)
+    state.session.segment.play != RunControl::Rest
+        && state.segment_standing() == Some(Standing::Running)
 }

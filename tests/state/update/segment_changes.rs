@@ -6,12 +6,13 @@ use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{Outcome, Request, Slot};
+use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::{Sphere, What};
 use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
+use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
-use arcuate::state::{Action, Effect, Phase, Play};
+use arcuate::state::{Action, Effect, Phase, RunControl};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -141,9 +142,10 @@ fn stopped() {
     sphere(&mut window, false, dvec3(4.0, 0.0, 0.0), 3.0);
     act(&mut window, SegmentAction::Step);
     let spheres = window.state.document.segment.spheres.clone();
-    let asked = |window: &Window| match window.requests.last() {
-        Some(Request::Steer(asked)) => asked.clone(),
-        other => panic!("{other:?}"),
+    let asked = |window: &Window| {
+        let mut jobs = window.submitted.iter().rev();
+        let last = jobs.find_map(|job| job.job::<RunRequest>());
+        last.expect("a run").clone()
     };
     for way in [
         Action::Segment(SegmentAction::Rewind(5)),
@@ -154,10 +156,10 @@ fn stopped() {
         let left = window.state.session.segment.left.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
-        let steers = |e: &Effect| matches!(e.job(), Some(Request::Steer(_)));
+        let steers = |e: &Effect| e.job::<RunRequest>().is_some();
         assert!(effects.iter().any(steers), "{effects:?}");
         assert_eq!(window.state.document.segment.spheres.len(), 1);
-        window.act(Action::CancelJob(Slot::Segment));
+        window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.session.segment.left.len(), left);
         let asked = asked(&window);
@@ -224,7 +226,7 @@ fn leaks() {
         assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
         assert_eq!(
             window.state.session.segment.play,
-            Play::Rest,
+            RunControl::Rest,
             "it is paused"
         );
         let leaked = live(&window).leak.expect("a leak");

@@ -2,7 +2,8 @@
 
 use super::{click, sample, submitted, window};
 use crate::support::test;
-use arcuate::jobs::Request;
+use arcuate::state::files::jobs::head::MakeHead;
+use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{State, Task};
 use egui_kittest::kittest::Queryable as _;
@@ -19,7 +20,7 @@ fn first_page() {
     let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     page.get_by_label("Open a scan, or try the demo head");
     click(&mut page, "Open the demo head");
-    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
+    assert!(matches!(submitted(&page)[..], [MakeHead { .. }]));
     assert_eq!(page.state().state.session.guide, None);
     click(&mut page, "Start the guide");
     assert_eq!(
@@ -36,5 +37,5 @@ fn recent() {
     let mut page = window(state, [1280.0, 800.0]);
     page.get_by_label_contains("Open dwi.nii.gz").click();
     page.run();
-    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
+    assert!(matches!(submitted(&page)[..], [OpenFile { .. }]));
 }

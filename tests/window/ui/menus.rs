@@ -3,8 +3,8 @@
 use super::filter::{weighed, weighing};
 use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
-use arcuate::jobs::Request;
 use arcuate::scene::draw_list::Interpolation;
+use arcuate::state::filter::jobs::FitWeights;
 use arcuate::state::{State, Task, Tool};
 use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
@@ -242,9 +242,5 @@ fn space() {
     window.key_press(Key::Space);
     window.run_steps(3);
     assert!(!open(&window));
-    let fits = |r: &&Request| matches!(r, Request::Commit(_));
-    assert_eq!(
-        super::submitted(&window).into_iter().filter(fits).count(),
-        1
-    );
+    assert_eq!(super::submitted::<FitWeights>(&window).len(), 1);
 }

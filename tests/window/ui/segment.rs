@@ -1,25 +1,26 @@
 //! The task Segment as a user drives it.
 
 use super::{Window, click, click_with, small_scan, submitted, type_over, window};
-use crate::support::{self, event_of, lines, test};
+use crate::support::{self, lines, opened_event, opened_file, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
-use arcuate::jobs::{Delivery, Jobs, Loaded, Outcome, Output, Play, Request, Slot, Steer};
+use arcuate::jobs::Jobs;
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::segment::{Left, Standing};
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Met, Recipe, SegmentAction, Task, Tool, defaults,
-    update,
+    Action, Content, Display, Distance, Layer, LayerId, Recipe, SegmentAction, Task, Tool,
+    defaults, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -57,12 +58,8 @@ pub(super) fn segmenting() -> Window {
     window
 }
 
-fn steered(window: &Window) -> Option<Steer> {
-    let last = submitted(window).into_iter().rev().find_map(|r| match r {
-        Request::Steer(wanted) => Some(wanted),
-        _ => None,
-    });
-    last.map(|wanted| (**wanted).clone())
+fn steered(window: &Window) -> Option<RunRequest> {
+    submitted(window).last().copied().cloned()
 }
 
 fn act(window: &mut Window, action: SegmentAction) {
@@ -102,10 +99,10 @@ fn run() {
     assert!(steered(&window).is_none(), "nothing to begin with");
     place(&mut window);
     let asked = steered(&window).expect("asked for");
-    assert_eq!((asked.play, asked.spheres.len()), (Play::Rest, 1));
+    assert_eq!((asked.play, asked.spheres.len()), (RunControl::Rest, 1));
     window.key_press(egui::Key::Space);
     window.run();
-    assert_eq!(steered(&window).expect("asked for").play, Play::Run);
+    assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
     click(&mut window, "Clear: no spheres, no surface");
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
@@ -179,7 +176,7 @@ pub(super) fn answer(window: &mut Window) {
     let wanted = steered(window).expect("asked for");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let job = jobs.submit(Request::Steer(Box::new(wanted)));
+    let job = jobs.submit(wanted);
     let event = jobs.wait(&job, |_| {});
     update(&mut window.state_mut().state, Action::Event(event));
     window.run();
@@ -207,7 +204,7 @@ fn near() {
     let live = window.state().state.session.segment.live.clone();
     let figures = live.as_ref().and_then(|l| l.figures.clone());
     let figures = figures.expect("figures");
-    let Met::Away { mm, at } = figures.near[0].met else {
+    let Distance::Away { mm, at } = figures.near[0].met else {
         panic!("{:?}", figures.near);
     };
     // As exact as the search itself; rounding up would be too far.
@@ -240,20 +237,9 @@ pub fn leaked() -> support::Window {
     };
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let mut window = support::Window::new();
-    let opened = Output::Opened {
-        told: Default::default(),
-        path: PathBuf::from("/data/t1.nii.gz"),
-        loaded: Loaded::Image(Volume::scalar(Arc::new(grid), values)),
-        mask_beside: None,
-        gradients_refused: None,
-        notes: Vec::new(),
-    };
-    window.act(Action::Event(event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(opened),
-    })));
+    let image = Loaded::Image(Volume::scalar(Arc::new(grid), values));
+    let opened = opened_event(1, opened_file("/data/t1.nii.gz", image));
+    window.act(Action::Event(opened));
     window.act(Action::SelectTask(Task::Segment));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [
@@ -360,7 +346,7 @@ fn rests() {
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
     let working = &mut state.session.segment;
-    (working.live, working.running, working.play) = (Some(Arc::new(live)), true, Play::Run);
+    (working.live, working.running, working.play) = (Some(Arc::new(live)), true, RunControl::Run);
     assert_eq!(state.segment_standing(), Some(Standing::Converged));
     let shown = window(state.clone(), [1280.0, 770.0]);
     assert!(shown.get_all_by_label_contains("At rest").next().is_some());
@@ -374,7 +360,7 @@ fn starting() {
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
     (live.leak, live.ended, live.step) = (None, Ended::Steps, 0);
     let working = &mut state.session.segment;
-    (working.running, working.play) = (true, Play::Run);
+    (working.running, working.play) = (true, RunControl::Run);
     for (rate, words) in [
         (0.0, "Starting"),
         (0.31, "Step 0, 0.310\u{202F}steps/s"),

@@ -1,12 +1,12 @@
 //! Sessions in the window: what is asked, offered and named.
 
 use super::{Window, click, small_scan, submitted, tracking, window};
-use crate::support::{event_of, test};
+use crate::support::{event_of, saved_event, test};
 use arcuate::jobs::session::{
     Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
     SessionRequest, Standing, Store,
 };
-use arcuate::jobs::{Delivery, Outcome, Output, Request, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Output, Request, Slot};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, update};
@@ -94,18 +94,7 @@ fn question() {
 fn named() {
     let mut state = tracking();
     update(&mut state, Action::KeepTracks);
-    let saved = Output::Saved(Saved {
-        path: PathBuf::from("/data/t.tck"),
-        what: "something".to_owned(),
-        whole: None,
-        losses: Vec::new(),
-    });
-    let event = event_of(Delivery {
-        slot: Slot::Save,
-        ticket: 0,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(saved),
-    });
+    let event = saved_event(0, "/data/t.tck", "something");
     update(&mut state, Action::Event(event));
     assert!(arcuate::ui::quit::title(&state).starts_with('•'));
     asked(&mut state);

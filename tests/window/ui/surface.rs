@@ -3,13 +3,14 @@
 
 use super::segment::leaked;
 use super::{Window, click, click_with, small_scan, submitted, window};
-use crate::support::{event_of, test};
+use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
 use arcuate::jobs::session::LeftBehind;
-use arcuate::jobs::{Delivery, Jobs, Outcome, Output, Request, Slot, Steered, Surfaced};
+use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
 use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
 use arcuate::ui::probe;
 use arcuate::ui::widgets::slider::SliderRow;
@@ -51,11 +52,15 @@ fn act(window: &mut Window, action: Action) {
     window.run();
 }
 
-/// The last that was asked of the surface is done.
+/// The last that was asked of the surface.
+fn asked(window: &Window) -> RunRequest {
+    let jobs = submitted::<RunRequest>(window);
+    (*jobs.last().expect("asked for")).clone()
+}
+
+/// It is done.
 fn carry_out(window: &mut Window) {
-    let asked = submitted(window).into_iter().rev();
-    let mut asked = asked.filter(|r| matches!(r, Request::Steer(_)));
-    let request = asked.next().expect("asked for").clone();
+    let request = asked(window);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(request);
@@ -84,26 +89,27 @@ fn begun() -> Window {
     window
 }
 
-fn live(window: &Window) -> Surfaced {
+fn live(window: &Window) -> SurfaceUpdate {
     let live = window.state().state.session.segment.live.as_ref();
     (**live.expect("a surface")).clone()
 }
 
 /// How it stands while it goes on.
-fn partly(window: &mut Window, surface: Surfaced) {
-    let steered = Steered {
+fn partly(window: &mut Window, surface: SurfaceUpdate) {
+    let update = RunUpdate {
         run: surface.run,
         missing: 0,
         speed: None,
         refused: Vec::new(),
         surface: Some(surface),
     };
-    let event = event_of(Delivery {
-        slot: Slot::Segment,
+    let delivery = Delivery {
+        slot: SEGMENT,
         ticket: 0,
         wall_ms: 1.0,
-        outcome: Outcome::Partial(Output::Steered(Box::new(steered))),
-    });
+        outcome: Outcome::Partial(Box::new(update)),
+    };
+    let event = Event::new(asked(window), delivery);
     act(window, Action::Event(event));
 }
 
@@ -135,7 +141,7 @@ fn figures() {
     act(&mut window, Action::MoveCrosshair(on_surface));
     assert!(phi(&window), "the distance of this step");
     // Twice as large, and not measured yet.
-    let moving = Surfaced {
+    let moving = SurfaceUpdate {
         step: 130,
         inside: 2 * first.inside,
         phi: None,
@@ -177,7 +183,7 @@ fn plot() {
     };
     partly(
         &mut window,
-        Surfaced {
+        SurfaceUpdate {
             step: 900,
             growth: grown(900),
             ..first.clone()
@@ -187,7 +193,7 @@ fn plot() {
     assert_eq!(window.state().state.session.segment.left.len(), 1);
     partly(
         &mut window,
-        Surfaced {
+        SurfaceUpdate {
             step: 60,
             growth: grown(60),
             ..first

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::Request;
 use arcuate::solvers::curves::StopReason;
+use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -148,7 +148,7 @@ fn fit_inputs() {
         .click();
     window.run();
     let requests = submitted(&window);
-    let Some(Request::Fit { mask: Some(_), .. }) = requests.last() else {
+    let Some(FitTensors { mask: Some(_), .. }) = requests.last() else {
         panic!("{requests:?}")
     };
 }

@@ -3,9 +3,9 @@
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::words::counted;
-use crate::jobs::Committed;
 use crate::state::core::words::{THIN, count};
 use crate::state::document::{Content, Layer, LayerId, LineColouring};
+use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
     Aim, Figures, FitOf, Held, Lesion, MapOf, Running, Shown, WEIGHT, Weighed, WeightMap, sorted,
 };
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const CHANGED: &str =
     "The streamlines were changed while they were weighed, so the weights were dropped: run again";
 
-fn figures(committed: &Committed, streamlines: usize) -> Figures {
+fn figures(committed: &CommitFit, streamlines: usize) -> Figures {
     let (fit, prepared) = (&committed.fit, &committed.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
@@ -50,7 +50,7 @@ fn figures(committed: &Committed, streamlines: usize) -> Figures {
 }
 
 /// The maps that a fit has: none of a compartment that it had not.
-fn maps(committed: &Committed) -> Vec<(WeightMap, Volume)> {
+fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
     let shape = committed.prepared.operator.shape();
     let maps = &committed.fit.maps;
     let several = shape.extra > 0 || shape.free > 0;
@@ -69,7 +69,7 @@ fn maps(committed: &Committed) -> Vec<(WeightMap, Volume)> {
 pub(in crate::state) fn weights(
     state: &mut State,
     running: Running,
-    committed: Committed,
+    committed: CommitFit,
 ) -> Option<String> {
     let id = running.layer;
     let layer = state.document.layer(id).cloned();
@@ -226,7 +226,7 @@ pub(in crate::state) fn lesion(
     state: &mut State,
     running: &Running,
     name: String,
-    committed: &Committed,
+    committed: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
     let held = state.session.filter.held.as_ref();

@@ -1,9 +1,9 @@
 //! The way back of a surface, with what steered it there.
 
-use crate::jobs::{Back, Play, Steer, Surfaced};
 use crate::state::State;
 use crate::state::core::words::count;
 use crate::state::document::LayerId;
+use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
 use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
@@ -22,10 +22,10 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
         working.left.push(Left { growth, leak });
     }
     let number = working.back.map_or(1, |b| b.number + 1);
-    working.back = Some(Back { number, step });
+    working.back = Some(Rewind { number, step });
     // Changes of the branch that is left are none of the one that goes on.
     working.changes.retain(|change| *change < step);
-    working.play = Play::Rest;
+    working.play = RunControl::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
     let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
@@ -39,7 +39,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
 
 /// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds
 /// beside the image, spheres.
-fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
+fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();
     let gone = |number: u64| {
@@ -67,7 +67,7 @@ fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
 }
 
 /// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
-pub(in crate::state) fn stay(state: &mut State, live: &Surfaced) {
+pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
     if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
@@ -91,7 +91,7 @@ pub(in crate::state) fn stay(state: &mut State, live: &Surfaced) {
 impl Working {
     /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
     /// a drag whose beginning is noted.
-    pub(in crate::state) fn begins_change(&mut self, wanted: &Steer, dragged: bool) -> bool {
+    pub(in crate::state) fn begins_change(&mut self, wanted: &RunRequest, dragged: bool) -> bool {
         let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
             return false;
         };

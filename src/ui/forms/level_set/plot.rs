@@ -2,7 +2,7 @@
 
 use super::results::voxels_ml;
 use crate::state::core::words::counted;
-use crate::state::{State, Surfaced};
+use crate::state::{State, SurfaceUpdate};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::paint;
@@ -17,7 +17,7 @@ const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
 
 /// Returns the step that was clicked.
-pub fn show(ui: &mut Ui, state: &State, live: &Surfaced) -> Option<u64> {
+pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
     let p = theme::palette(ui.style());
     let room = vec2(ui.available_width(), HEIGHT + 18.0);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());

@@ -1,15 +1,20 @@
 //! A pathway beside those of random pairs of the same head, on voxels of twice the size.
 
-use super::error::JobError;
-use super::pathway::{Wall, coarse, same_walls, shapes, walls};
-use super::session::Tensors;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
+use crate::jobs::session::Tensors;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
+use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
+use crate::state::update::ended;
+use crate::state::{Effect, State, pathways};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The pathway beside those of random pairs.
+pub const COMPARE: Slot = Slot::latest_wins("compare");
 
 /// A pathway to be compared.
 #[derive(Clone, Debug)]
@@ -51,8 +56,47 @@ pub struct Compared {
 /// Enough for shares within 3 % (one standard deviation at the median, of independent pairs).
 pub const RANDOM_PAIRS: usize = 200;
 
+impl Job for ComparePathway {
+    type Output = Box<Compared>;
+
+    fn slot(&self) -> Slot {
+        COMPARE
+    }
+
+    fn label(&self) -> String {
+        "Comparing with random pairs".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Box::new(self.compared(&worker.backend(), control)?))
+    }
+}
+
+impl Receive<State> for ComparePathway {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, compared, _, _| {
+            pathways::update::compared(state, *compared);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        pathways::update::not_compared(state, end.sentence());
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
 impl ComparePathway {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Compared, JobError> {
+    fn compared(self, backend: &Backend, control: &Control) -> Result<Compared, JobError> {
         self.params.check().map_err(crate::solvers::Error::from)?;
         let started = Instant::now();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;

@@ -1,13 +1,11 @@
 //! Weights of streamlines by the signal that they explain.
 
-use super::error::JobError;
-use super::fitting::{fitted, in_order};
-use super::pathway::Found;
-use super::request::memory_for_curves;
 use crate::compute::{Backend, Control, DataId};
 use crate::data::region::RegionId;
 use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
-use crate::io;
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::operator::Way;
@@ -15,14 +13,22 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{Rules, select};
+use crate::state::pathways::PathwayResult;
+use crate::state::tensors::jobs::fit::{fitted, in_order};
+use crate::state::update::ended;
+use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub const FIT_WEIGHTS: Slot = Slot::latest_wins("commit").keeping_result();
+/// What a fit takes.
+pub const ESTIMATE: Slot = Slot::latest_wins("needs");
+
+/// Fits the weights of streamlines to a scan.
 #[derive(Clone, Debug)]
-pub struct FitCommit {
+pub struct FitWeights {
     pub tractogram: Tractogram,
     /// A diffusion scan, or for the density model an image without gradients.
     pub scan: Volume,
@@ -37,7 +43,7 @@ pub struct FitCommit {
     /// What an earlier fit of the same streamlines, scan and model built.
     pub prepared: Option<Arc<Prepared>>,
     pub start: StartFrom,
-    pub without: Without,
+    pub without: Excluded,
     /// Those of the tractogram that are left by now, in its order: the others stay at 0 and get no weight.
     pub left: Option<Tractogram>,
     /// What was not explained before: what is worse now is told as an image.
@@ -59,18 +65,18 @@ pub enum StartFrom {
 
 /// Streamlines that stay at 0.
 #[derive(Clone, Debug, Default)]
-pub enum Without {
+pub enum Excluded {
     #[default]
     Nobody,
     Marked(Arc<[bool]>),
     /// All that meet a region.
     Through(Region),
     /// All that meet the voxels of a pathway of some width.
-    Along(Arc<Found>, f64),
+    Along(Arc<PathwayResult>, f64),
 }
 
 #[derive(Clone, Debug)]
-pub struct Committed {
+pub struct CommitFit {
     pub tractogram: DataId,
     pub fit: Fit,
     /// What was prepared is of these.
@@ -80,7 +86,7 @@ pub struct Committed {
     /// How many of the streamlines that are left were to stay at 0.
     pub without: usize,
     /// Their voxels, where what was not explained before is known.
-    pub there: Option<There>,
+    pub there: Option<LesionEvidence>,
     /// The unexplained signal, now and before.
     pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
@@ -95,13 +101,13 @@ pub struct Committed {
 /// The voxels that the streamlines that are left out run through, where alone their signal is missed (the
 /// evidence for a tract: Pestilli et al. 2014, Nat Methods 11:1058).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct There {
+pub struct LesionEvidence {
     pub voxels: u64,
     /// Root mean square of what is not explained, with them and without.
     pub rmse: [f64; 2],
 }
 
-impl There {
+impl LesionEvidence {
     fn new(out: &[bool], dictionary: &Dictionary, [before, now]: [&Volume; 2]) -> Option<Self> {
         let voxels = dictionary.voxels.iter().enumerate();
         let run = |i: usize| dictionary.in_voxel(i).iter().any(|s| out[s.fibre as usize]);
@@ -119,9 +125,15 @@ impl There {
     }
 }
 
-/// What a fit will take, before it starts.
+/// Computes what a fit takes, or why it cannot be.
+#[derive(Clone, Debug)]
+pub struct EstimateFit {
+    pub fit: FitWeights,
+}
+
+/// What a fit takes, before it starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CommitNeeds {
+pub struct FitEstimate {
     pub demand: Demand,
     /// Bytes that it may take.
     pub free: Option<u64>,
@@ -130,12 +142,94 @@ pub struct CommitNeeds {
     pub expected: Expected,
 }
 
-impl FitCommit {
-    pub(super) fn run(
-        mut self,
-        backend: &Backend,
+impl Job for FitWeights {
+    type Output = Box<CommitFit>;
+
+    fn slot(&self) -> Slot {
+        FIT_WEIGHTS
+    }
+
+    fn label(&self) -> String {
+        "Fitting weights".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
         control: &Control,
-    ) -> Result<Committed, JobError> {
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Box::new(self.fit(&worker.backend(), control)?))
+    }
+}
+
+impl Receive<State> for FitWeights {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, fit, _, _| {
+            filter::update::done(state, *fit);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        match end.sentence() {
+            Some(sentence) => filter::update::failed(state, sentence),
+            None => filter::update::stopped(state),
+        }
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
+impl Job for EstimateFit {
+    type Output = FitEstimate;
+
+    fn slot(&self) -> Slot {
+        ESTIMATE
+    }
+
+    fn label(&self) -> String {
+        "Counting segments".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        _: &Control,
+        _: &PartialSender<FitEstimate>,
+    ) -> Result<FitEstimate, JobError> {
+        self.fit.estimate(&worker.backend())
+    }
+}
+
+impl Receive<State> for EstimateFit {
+    fn receive(
+        &self,
+        delivery: Delivery<FitEstimate>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, estimate, _, _| {
+            filter::update::estimated(state, estimate);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        match end {
+            Unfinished::Cancelled => state.session.filter.needs.fail(),
+            Unfinished::Failed(sentence) => filter::update::refused(state, sentence),
+            // The estimate waits until the user lets the CPU do it.
+            Unfinished::DeviceFailed(_) => return false,
+        }
+        true
+    }
+}
+
+impl FitWeights {
+    fn fit(mut self, backend: &Backend, control: &Control) -> Result<CommitFit, JobError> {
         let begun = Instant::now();
         self.mask = self.ordered_mask();
         let left = self
@@ -200,7 +294,7 @@ impl FitCommit {
         let before = self.before.as_ref().filter(|_| !out.is_empty());
         let there = before.and_then(|before| {
             let maps = [before, &fit.maps.rmse];
-            There::new(&out, &prepared.dictionary, maps)
+            LesionEvidence::new(&out, &prepared.dictionary, maps)
         });
         // Looked for here, so that the window does not have to.
         let maps = &fit.maps;
@@ -208,7 +302,7 @@ impl FitCommit {
             map.usual_windows();
         }
         worse.iter().for_each(Volume::usual_windows);
-        Ok(Committed {
+        Ok(CommitFit {
             tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
             whole: self.tractogram,
             weights,
@@ -234,16 +328,16 @@ impl FitCommit {
         let now = self.left.as_ref().unwrap_or(&self.tractogram);
         // Weights of the streamlines that are left.
         let marks: Option<Vec<bool>> = match &self.without {
-            Without::Nobody => None,
-            Without::Marked(marks) => Some(marks.to_vec()),
-            Without::Through(region) => {
+            Excluded::Nobody => None,
+            Excluded::Marked(marks) => Some(marks.to_vec()),
+            Excluded::Through(region) => {
                 let region = Region {
                     role: Role::Include,
                     ..region.clone()
                 };
                 Some(meeting(now, region, backend, control)?)
             }
-            Without::Along(found, epsilon) => {
+            Excluded::Along(found, epsilon) => {
                 let mask = backend.install(|| found.mask(*epsilon));
                 let region = Region {
                     id: RegionId(0),
@@ -270,8 +364,8 @@ impl FitCommit {
         Ok(Some(out.collect()))
     }
 
-    /// What it will take; an error is why it cannot be.
-    pub(super) fn needs(&self, backend: &Backend) -> Result<CommitNeeds, JobError> {
+    /// What it takes; an error is why it cannot be.
+    fn estimate(&self, backend: &Backend) -> Result<FitEstimate, JobError> {
         let mask = self.ordered_mask();
         let inputs = Inputs {
             mask: mask.as_ref(),
@@ -285,7 +379,7 @@ impl FitCommit {
             let by_table = matches!(self.params.way, Some(Way::Dense { .. }));
             let card = backend.devices().first().filter(|_| !by_table);
             let card_free = card.and_then(|device| device.memory().ok());
-            Ok(CommitNeeds {
+            Ok(FitEstimate {
                 demand,
                 free,
                 on_card: card_free.map(|(free, _)| (demand.on_card, free)),
@@ -402,38 +496,4 @@ fn difference(now: &Volume, before: &Volume) -> Volume {
     let (now_values, before) = (now.frame(0), before.frame(0));
     let values: Vec<f32> = now_values.iter().zip(before).map(|(n, b)| n - b).collect();
     Volume::scalar(now.grid.clone(), values)
-}
-
-/// The timing of gradients in a Camino scheme file.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ReadScheme {
-    pub path: PathBuf,
-    /// The scan's, with which the file has to agree.
-    pub gradients: Option<Arc<Gradients>>,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct Scheme {
-    pub path: PathBuf,
-    /// One a volume.
-    pub timing: Vec<Timing>,
-    /// One sentence each.
-    pub notes: Vec<String>,
-}
-
-impl ReadScheme {
-    pub(super) fn run(self) -> Result<Scheme, JobError> {
-        let read = io::scheme::timing(&self.path).map_err(|e| e.to_string())?;
-        let differs = self.gradients.and_then(|g| read.against(&g.b_s_per_mm2));
-        let notes = read.notes.into_iter().chain(differs).collect();
-        let timing = read.rows.into_iter().map(|[pulse_ms, between_ms]| Timing {
-            pulse_ms,
-            between_ms,
-        });
-        Ok(Scheme {
-            timing: timing.collect(),
-            notes,
-            path: self.path,
-        })
-    }
 }

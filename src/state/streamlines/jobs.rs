@@ -1,5 +1,6 @@
 //! Work on the streamlines of one layer: filtering, values, picking, profiles, connections.
 
+#[path = "jobs/csv.rs"]
 mod csv;
 
 pub use csv::{ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable};

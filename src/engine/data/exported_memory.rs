@@ -1,4 +1,4 @@
-//! Memory of a graphics card that is drawn from, lent to who computes on the same card.
+//! Renderer memory exported to solvers on the same device.
 
 use crate::compute::DeviceCopy;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ pub type MemoryHandle = std::os::windows::io::OwnedHandle;
 
 /// A three-dimensional image of one 32-bit float a texel, whose values are not known yet.
 #[derive(Debug)]
-pub struct LentImage {
+pub struct ExportedImage {
     /// The memory that lies behind it, as the graphics driver exports it.
     pub handle: MemoryHandle,
     /// Of that memory.
@@ -23,7 +23,7 @@ pub struct LentImage {
 
 /// A buffer whose bytes are not known yet.
 #[derive(Debug)]
-pub struct LentBuffer {
+pub struct ExportedBuffer {
     /// The memory that lies behind it, as the graphics driver exports it.
     pub handle: MemoryHandle,
     /// Of that memory.
@@ -36,20 +36,20 @@ pub struct LentBuffer {
 
 /// Lends images and buffers of one card.
 #[derive(Clone)]
-pub struct LendImage {
+pub struct ImageExporter {
     /// Which one, as drivers tell it.
     pub card: [u8; 16],
-    image: Arc<Lend<[u32; 3], LentImage>>,
-    buffer: Arc<Lend<u64, LentBuffer>>,
+    image: Arc<Lend<[u32; 3], ExportedImage>>,
+    buffer: Arc<Lend<u64, ExportedBuffer>>,
 }
 
 type Lend<S, T> = dyn Fn(S) -> Option<T> + Send + Sync;
 
-impl LendImage {
+impl ImageExporter {
     pub fn new(
         card: [u8; 16],
-        image: impl Fn([u32; 3]) -> Option<LentImage> + Send + Sync + 'static,
-        buffer: impl Fn(u64) -> Option<LentBuffer> + Send + Sync + 'static,
+        image: impl Fn([u32; 3]) -> Option<ExportedImage> + Send + Sync + 'static,
+        buffer: impl Fn(u64) -> Option<ExportedBuffer> + Send + Sync + 'static,
     ) -> Self {
         Self {
             card,
@@ -60,12 +60,12 @@ impl LendImage {
 
     /// An image with this many texels along x, y, z; `None` where that cannot be. Waits for the card that draws: to be
     /// asked by who computes on the same.
-    pub fn image(&self, size: [u32; 3]) -> Option<LentImage> {
+    pub fn image(&self, size: [u32; 3]) -> Option<ExportedImage> {
         (self.image)(size)
     }
 
     /// A buffer of this many bytes that shaders read; `None` where that cannot be.
-    pub fn buffer(&self, bytes: u64) -> Option<LentBuffer> {
+    pub fn buffer(&self, bytes: u64) -> Option<ExportedBuffer> {
         (self.buffer)(bytes)
     }
 }

@@ -1,18 +1,21 @@
 //! The run that the worker holds.
 
-use super::near::Things;
-use super::run::Run;
-use super::{Beside, Figures, Hand, Leaked, Origin, Play, Resume, Steer, Steered, Surfaced};
 use crate::compute::{Backend, Control};
-use crate::data::{LendImage, Mask, Volume};
-use crate::jobs::error::JobError;
-use crate::jobs::steer::PartialSteered;
+use crate::data::{ImageExporter, Mask, Volume};
+use crate::jobs::JobError;
 use crate::solvers::Error;
 use crate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
     surface,
 };
 use crate::solvers::region;
+use crate::state::segment::jobs::proximity::ProximityCache;
+use crate::state::segment::jobs::run::RunSender;
+use crate::state::segment::jobs::run_state::Run;
+use crate::state::segment::jobs::{
+    InitialSurface, LeakNotice, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate,
+    SpeedSources, SurfaceStatistics, SurfaceUpdate,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,8 +29,6 @@ const FIGURES_SHARE: u32 = 5;
 const PLOTTED: usize = 400;
 /// Bricks from which on a surface is seen before its figures are known.
 const LARGE: usize = 1000;
-/// Between two looks at whether the last picture was seen.
-const GLANCE: Duration = Duration::from_millis(2);
 
 /// What a picture of the surface comes with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,17 +36,17 @@ enum With {
     /// No figures: they follow.
     Nothing,
     /// Figures now and then: it moves on.
-    Figures,
+    SurfaceStatistics,
     /// Figures and voxels: it rests.
     All,
 }
 
 /// Of the one worker that steers; nobody waits for it.
 #[derive(Default)]
-pub(in crate::jobs) struct Memory(Mutex<Option<Held>>);
+pub(super) struct WorkerMemory(Mutex<Option<RunMemory>>);
 
-struct Held {
-    of: Steer,
+struct RunMemory {
+    of: RunRequest,
     /// Where it runs.
     backend: String,
     /// Of the image alone, and with what is wanted beside it.
@@ -55,30 +56,30 @@ struct Held {
     mask: Option<Mask>,
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
-    things: Things,
+    things: ProximityCache,
     /// The same is asked for once more.
     again: bool,
     /// Somebody has just said that it is to run.
     played: bool,
     /// Of the window, which draws.
-    lend: Option<LendImage>,
+    lend: Option<ImageExporter>,
 }
 
-impl Memory {
+impl WorkerMemory {
     pub fn steer(
         &self,
-        wanted: Steer,
-        lend: Option<&LendImage>,
+        wanted: RunRequest,
+        lend: Option<&ImageExporter>,
         backend: &Backend,
         control: &Control,
-        partial: &PartialSteered,
-    ) -> Result<Steered, JobError> {
+        partial: &RunSender,
+    ) -> Result<RunUpdate, JobError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let label = backend.label();
         let held = match memory.take() {
             Some(held) if held.of.same_run(&wanted) && held.backend == label => held,
             // On another backend a run begins anew, or goes to where it was.
-            old => Held::new(&wanted, label, old, backend, control)?,
+            old => RunMemory::new(&wanted, label, old, backend, control)?,
         };
         let held = memory.insert(held);
         let refused = held.follow(wanted, backend, control)?;
@@ -87,9 +88,9 @@ impl Memory {
     }
 }
 
-impl Held {
+impl RunMemory {
     fn new(
-        wanted: &Steer,
+        wanted: &RunRequest,
         label: String,
         old: Option<Self>,
         backend: &Backend,
@@ -109,12 +110,12 @@ impl Held {
             })?,
         };
         let mask = match &wanted.origin {
-            Origin::Nothing => None,
-            Origin::Mask(mask) => Some(mask.clone()),
-            Origin::Values { low, high } => {
+            InitialSurface::Nothing => None,
+            InitialSurface::Mask(mask) => Some(mask.clone()),
+            InitialSurface::Values { low, high } => {
                 Some(backend.install(|| region::threshold(image, frame, (*low, *high), control))?)
             }
-            Origin::Filled { at, within } => {
+            InitialSurface::Filled { at, within } => {
                 Some(region::fill(image, frame, *at, *within, f64::INFINITY, control)?.mask)
             }
         };
@@ -126,7 +127,7 @@ impl Held {
             mask,
             run: None,
             speed: None,
-            things: Things::default(),
+            things: ProximityCache::default(),
             again: true,
             played: true,
             lend: None,
@@ -136,7 +137,7 @@ impl Held {
     /// Brings the run to what is wanted, but for steps; returns the spheres that could not be placed.
     fn follow(
         &mut self,
-        wanted: Steer,
+        wanted: RunRequest,
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<(u64, String)>, JobError> {
@@ -150,7 +151,7 @@ impl Held {
         if before.spheres != self.of.spheres {
             self.speed = None;
         }
-        let reference = |of: &Steer| of.reference.as_ref().map(Mask::id);
+        let reference = |of: &RunRequest| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
         {
@@ -227,7 +228,7 @@ impl Held {
     }
 
     /// What is wanted beside the image now; what was wanted last is known.
-    fn beside(&self, before: &Beside, backend: &Backend) -> Inputs {
+    fn beside(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
         let wanted = &self.of.beside;
         let run = self.run.as_ref();
         let known = run.and_then(|run| run.inputs_of(wanted));
@@ -237,7 +238,7 @@ impl Held {
         })
     }
 
-    fn start(&self, spheres: &[Hand]) -> Start {
+    fn start(&self, spheres: &[PlacedSphere]) -> Start {
         Start {
             mask: self.mask.clone(),
             spheres: spheres.iter().map(|(_, sphere)| *sphere).collect(),
@@ -246,7 +247,7 @@ impl Held {
 
     fn begin(
         &self,
-        spheres: Vec<Hand>,
+        spheres: Vec<PlacedSphere>,
         backend: &Backend,
         control: &Control,
     ) -> Result<Run, Error> {
@@ -260,20 +261,20 @@ impl Held {
     /// Goes to where a run was.
     fn resumed(
         &self,
-        resume: &Resume,
-        spheres: &[Hand],
+        resume: &RunCheckpoint,
+        spheres: &[PlacedSphere],
         backend: &Backend,
         control: &Control,
     ) -> Result<Run, Error> {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
-        let (placed, start): (Vec<Hand>, Vec<Hand>) =
+        let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
             spheres.iter().partition(|(n, _)| later(*n).is_some());
         let wanted = &self.of.beside;
         let (beside, inputs) = match &*resume.beside {
             [] => (vec![wanted.clone()], vec![self.inputs.clone()]),
             all => (
                 all.to_vec(),
-                backend.install(|| Beside::all(all, &self.image)),
+                backend.install(|| SpeedSources::all(all, &self.image)),
             ),
         };
         let (evolution, ended) = Evolution::replay(
@@ -300,11 +301,11 @@ impl Held {
         refused: Vec<(u64, String)>,
         backend: &Backend,
         control: &Control,
-        partial: &PartialSteered,
-    ) -> Result<Steered, JobError> {
+        partial: &RunSender,
+    ) -> Result<RunUpdate, JobError> {
         self.see_speed(backend)?;
         if let Some(run) = &self.run
-            && self.of.play != Play::Rest
+            && self.of.play != RunControl::Rest
             && run.evolution.step() == 0
             && !run.is_moved_by(&self.of, &self.inputs)
         {
@@ -315,14 +316,14 @@ impl Held {
         // A surface that stands still goes on where its speeds change, or where somebody says so; not where
         // it is only looked at in another way.
         let rests = !self.again
-            && self.of.play == Play::Run
+            && self.of.play == RunControl::Run
             && self.run.as_ref().is_some_and(|run| {
                 run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
             });
         // Who runs it on after a leak has seen it; a request that came meanwhile has not.
         if let Some(run) = &mut self.run
             && self.played
-            && self.of.play != Play::Rest
+            && self.of.play != RunControl::Rest
             && matches!(run.ended, Ended::Leaked(_))
         {
             run.evolution.let_leak(backend)?;
@@ -333,9 +334,9 @@ impl Held {
             let step = run.evolution.step();
             let left = match self.of.play {
                 _ if rests => 0,
-                Play::Rest => 0,
-                Play::Until(end) => end.saturating_sub(step),
-                Play::Run => u64::MAX,
+                RunControl::Rest => 0,
+                RunControl::Until(end) => end.saturating_sub(step),
+                RunControl::Run => u64::MAX,
             };
             if left == 0 {
                 break;
@@ -364,13 +365,13 @@ impl Held {
                 return Err(Error::Cancelled.into());
             }
             let due = run.evolution.step() >= shown.saturating_add(pace);
-            while due && !partial.is_taken() && !control.is_cancelled() {
-                std::thread::sleep(GLANCE);
+            if due {
+                partial.wait_until_taken(control);
             }
             if partial.is_taken() && (due || self.of.pace.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.shown(&refused, With::Figures, backend)?;
-                partial.send(steered);
+                let steered = self.shown(&refused, With::SurfaceStatistics, backend)?;
+                partial.send(Box::new(steered));
             }
         }
         // That it rests is said before it is measured, and a large one is drawn before.
@@ -383,7 +384,7 @@ impl Held {
         };
         if self.run.as_ref().is_some_and(first) && partial.is_taken() {
             let steered = self.shown(&refused, With::Nothing, backend)?;
-            partial.send(steered);
+            partial.send(Box::new(steered));
         }
         self.shown(&refused, With::All, backend)
     }
@@ -413,7 +414,7 @@ impl Held {
         refused: &[(u64, String)],
         with: With,
         backend: &Backend,
-    ) -> Result<Steered, JobError> {
+    ) -> Result<RunUpdate, JobError> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
@@ -425,7 +426,7 @@ impl Held {
         if with == With::All {
             self.see_speed(backend)?;
         }
-        Ok(Steered {
+        Ok(RunUpdate {
             run: self.of.run,
             missing: self.inputs.missing,
             speed: self.speed.as_ref().map(|(.., speed)| speed.clone()),
@@ -439,7 +440,7 @@ impl Held {
         run: &mut Run,
         with: With,
         backend: &Backend,
-    ) -> Result<Surfaced, JobError> {
+    ) -> Result<SurfaceUpdate, JobError> {
         let rests = with == With::All;
         let bricks = run.evolution.image(self.lend.as_ref())?;
         let evolution = &run.evolution;
@@ -474,7 +475,7 @@ impl Held {
                 backend.install(|| agreement(&found, reference))
             });
             let near = backend.install(|| self.things.near(&self.of.things, &field, rests));
-            run.figures = Some(Figures {
+            run.figures = Some(SurfaceStatistics {
                 step,
                 measures,
                 active: measures.active,
@@ -487,7 +488,7 @@ impl Held {
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)
         {
-            run.leak = Leaked::of(evolution, &field, run.ended);
+            run.leak = LeakNotice::of(evolution, &field, run.ended);
         }
         let counts = evolution.growth();
         let every = counts.len().div_ceil(PLOTTED).max(1);
@@ -502,7 +503,7 @@ impl Held {
             growth.push(last);
         }
         let placed = run.placed.iter();
-        Ok(Surfaced {
+        Ok(SurfaceUpdate {
             run: self.of.run,
             back: run.back,
             bricks,

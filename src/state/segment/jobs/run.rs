@@ -4,35 +4,30 @@
 //! those before it. The worker brings the run there, moves the surface in pieces, and shows it whenever
 //! somebody has looked at the last picture.
 
-mod beside;
-mod held;
-mod near;
-mod run;
-
-pub use beside::Beside;
-pub(super) use held::Memory;
-pub use near::{Met, Near, Thing};
-
-use super::PartialSender;
-use super::Worker;
-use super::error::JobError;
-use crate::compute::{Backend, Control};
+use crate::compute::Control;
 use crate::data::{BrickImage, Mask, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+};
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, Script, Size, Sphere,
 };
+use crate::state::segment::jobs::run_worker::WorkerMemory;
+use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};
+use crate::state::update::ended;
+use crate::state::{Effect, State, segment};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-pub(super) type PartialSteered<'a> = PartialSender<'a, Steered>;
+pub(super) type RunSender<'a> = PartialSender<'a, Box<RunUpdate>>;
 
 /// A sphere that a hand placed, by its number.
-pub type Hand = (u64, Sphere);
+pub type PlacedSphere = (u64, Sphere);
 
 /// How far a run is to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Play {
+pub enum RunControl {
     Rest,
     /// Up to so many steps since its start.
     Until(u64),
@@ -42,26 +37,26 @@ pub enum Play {
 
 /// Back to the state after so many steps, once for each number; to more than there were: nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Back {
+pub struct Rewind {
     pub number: u64,
     pub step: u64,
 }
 
 /// How far a run was, in another window or on another backend.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Resume {
+pub struct RunCheckpoint {
     pub script: Script,
     /// Spheres that were placed since the start, and after how many steps.
     pub placed: Vec<(u64, u64)>,
     /// What gave speeds, by the numbers of the script; none: what is wanted now.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SpeedSources>,
     /// The leak at which it was paused.
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
 }
 
 /// What the surface begins with, before spheres.
 #[derive(Clone, Debug)]
-pub enum Origin {
+pub enum InitialSurface {
     Nothing,
     Mask(Mask),
     /// Voxels with values from here to there.
@@ -76,7 +71,7 @@ pub enum Origin {
     },
 }
 
-impl PartialEq for Origin {
+impl PartialEq for InitialSurface {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Nothing, Self::Nothing) => true,
@@ -92,19 +87,19 @@ impl PartialEq for Origin {
 
 /// All that is wanted of a run.
 #[derive(Clone, Debug)]
-pub struct Steer {
+pub struct RunRequest {
     /// Another number begins anew.
     pub run: u64,
     pub image: Volume,
     pub frame: usize,
-    pub origin: Origin,
-    pub beside: Beside,
+    pub origin: InitialSurface,
+    pub beside: SpeedSources,
     pub params: Params,
-    pub spheres: Vec<Hand>,
+    pub spheres: Vec<PlacedSphere>,
     /// Where a run begins that is not there yet.
-    pub resume: Option<Arc<Resume>>,
-    pub back: Option<Back>,
-    pub play: Play,
+    pub resume: Option<Arc<RunCheckpoint>>,
+    pub back: Option<Rewind>,
+    pub play: RunControl,
     /// A leak ends it.
     pub watched: bool,
     /// Steps from picture to picture; none: as many as fit.
@@ -113,21 +108,21 @@ pub struct Steer {
     /// The speeds are looked at, too.
     pub speed: bool,
     /// Distances to these are measured.
-    pub things: Vec<Thing>,
+    pub things: Vec<ProximityTarget>,
 }
 
-impl Steer {
-    fn same_image(&self, other: &Self) -> bool {
+impl RunRequest {
+    pub(super) fn same_image(&self, other: &Self) -> bool {
         self.image.id() == other.image.id() && self.frame == other.frame
     }
 
     /// Whether a run of the one is one of the other.
-    fn same_run(&self, other: &Self) -> bool {
+    pub(super) fn same_run(&self, other: &Self) -> bool {
         self.same_image(other) && self.run == other.run && self.origin == other.origin
     }
 }
 
-impl PartialEq for Steer {
+impl PartialEq for RunRequest {
     fn eq(&self, other: &Self) -> bool {
         let reference = |of: &Self| of.reference.as_ref().map(Mask::id);
         self.same_run(other)
@@ -143,7 +138,7 @@ impl PartialEq for Steer {
 
 /// How it stands.
 #[derive(Clone, Debug)]
-pub struct Steered {
+pub struct RunUpdate {
     pub run: u64,
     /// Voxels of the image without a value.
     pub missing: usize,
@@ -152,12 +147,12 @@ pub struct Steered {
     /// Spheres that were not placed, and why; the surface is as it was.
     pub refused: Vec<(u64, String)>,
     /// None while there is nothing to begin with.
-    pub surface: Option<Surfaced>,
+    pub surface: Option<SurfaceUpdate>,
 }
 
 /// A surface and what is said about it.
 #[derive(Clone, Debug)]
-pub struct Surfaced {
+pub struct SurfaceUpdate {
     /// Of this run.
     pub run: u64,
     /// The last way back that it went.
@@ -176,24 +171,24 @@ pub struct Surfaced {
     /// What was done so far.
     pub script: Script,
     /// What gave speeds, by the numbers of the script.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SpeedSources>,
     /// All spheres that are in it, those of the start first.
-    pub spheres: Vec<Hand>,
+    pub spheres: Vec<PlacedSphere>,
     /// The steps after which spheres were placed since the start.
     pub placed: Vec<(u64, u64)>,
     pub ended: Ended,
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
     /// Voxels inside by steps, thinned out.
     pub growth: Vec<(u64, u64)>,
     pub inside: u64,
     pub size: Size,
     pub steps_per_s: f64,
-    pub figures: Option<Figures>,
+    pub figures: Option<SurfaceStatistics>,
 }
 
 /// A leak, and where.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Leaked {
+pub struct LeakNotice {
     pub leak: Leak,
     /// World mm: where most of what is new came through.
     pub at: Option<DVec3>,
@@ -203,7 +198,7 @@ pub struct Leaked {
     pub grown: f64,
 }
 
-impl Leaked {
+impl LeakNotice {
     /// Where a run leaked, if it ended by that.
     pub fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
@@ -223,26 +218,61 @@ impl Leaked {
 
 /// What takes a while to know.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct SurfaceStatistics {
     /// Of the surface after so many steps.
     pub step: u64,
     pub measures: Measures,
     /// Voxels with |φ| < 3 h.
     pub active: u64,
     pub agreement: Option<Result<Agreement, InputError>>,
-    pub near: Vec<Near>,
+    pub near: Vec<Proximity>,
 }
 
-impl Steer {
-    pub(super) fn run(
+impl Job for RunRequest {
+    type Output = Box<RunUpdate>;
+
+    fn slot(&self) -> Slot {
+        SEGMENT
+    }
+
+    fn label(&self) -> String {
+        "Segmenting".to_owned()
+    }
+
+    fn run(
         self,
         worker: &Worker,
-        backend: &Backend,
         control: &Control,
-        partial: &PartialSteered,
-    ) -> Result<Steered, JobError> {
+        partial: &RunSender,
+    ) -> Result<Self::Output, JobError> {
         control.begin("Steering the surface", 0);
-        let memory = worker.memory::<Memory>();
-        memory.steer(self, worker.lends.get(), backend, control, partial)
+        let memory = worker.memory::<WorkerMemory>();
+        let (lend, backend) = (worker.image_exporter(), worker.backend());
+        let update = memory.steer(self, lend, &backend, control, partial)?;
+        Ok(Box::new(update))
+    }
+}
+
+impl Receive<State> for RunRequest {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        match delivery.outcome {
+            Outcome::Partial(update) => segment::update::done(state, *update, false),
+            _ => ended(state, self, delivery, effects, |state, update, _, _| {
+                segment::update::done(state, *update, true);
+            }),
+        }
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        match end.sentence() {
+            Some(sentence) => segment::update::failed(state, sentence),
+            None => segment::update::stopped(state),
+        }
+        !matches!(end, Unfinished::DeviceFailed(_))
     }
 }

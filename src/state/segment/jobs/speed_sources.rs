@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 /// Another image, regions. Each change of them during a run is one of its script.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct SpeedSources {
     /// An image whose values are a speed, and which volume of it; the first number comes back.
     pub layer: Option<(u64, Volume, usize)>,
     /// Where to grow, where not to.
     pub painted: [Vec<Arc<Shape>>; 2],
 }
 
-impl PartialEq for Beside {
+impl PartialEq for SpeedSources {
     fn eq(&self, other: &Self) -> bool {
         let all = |a: &[Arc<Shape>], b: &[Arc<Shape>]| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Shape::same(a, b))
@@ -24,7 +24,7 @@ impl PartialEq for Beside {
     }
 }
 
-impl Beside {
+impl SpeedSources {
     /// Whether one shape, and no other, is where to grow (0) or where not to (1).
     pub fn paints(&self, which: usize, shape: &Arc<Shape>) -> bool {
         matches!(&*self.painted[which], [own] if Shape::same(own, shape))

@@ -1,10 +1,14 @@
 //! Opening a file: what it holds decides what it becomes.
 
-use super::{Output, Values};
+use super::label;
 use crate::compute::Control;
 use crate::data::tractogram::LENGTH;
 use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
 use crate::io;
+use crate::jobs::{Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, Values, Worker};
+use crate::state::files::opening;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,9 +27,115 @@ pub enum Loaded {
     Tractogram(Tractogram),
 }
 
+/// Opens one file, with the gradients given, or those beside it.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    pub path: PathBuf,
+    pub gradients: Vec<PathBuf>,
+    /// What the user says where the file is silent.
+    pub reading: io::Told,
+}
+
+impl OpenFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self::with_gradients(path, Vec::new())
+    }
+
+    pub fn with_gradients(path: PathBuf, gradients: Vec<PathBuf>) -> Self {
+        let reading = io::Told::default();
+        Self {
+            path,
+            gradients,
+            reading,
+        }
+    }
+
+    /// The file as the user says it is.
+    pub fn with_reading(path: PathBuf, reading: io::Told) -> Self {
+        Self {
+            reading,
+            ..Self::new(path)
+        }
+    }
+}
+
+/// The contents of a path.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    File(Box<OpenedFile>),
+    /// A folder was looked through instead.
+    Folder(Folder),
+}
+
+#[derive(Clone, Debug)]
+pub struct OpenedFile {
+    pub path: PathBuf,
+    pub loaded: Loaded,
+    /// What was taken where the file is silent: it may be asked about.
+    pub reading: io::Told,
+    pub notes: Vec<io::Remark>,
+    /// A file beside a scan that seems to be its brain mask.
+    pub mask_beside: Option<PathBuf>,
+    /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of
+    /// a file, which `notes` hold without it.
+    pub gradients_refused: Option<String>,
+}
+
+impl Job for OpenFile {
+    type Output = Opened;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        label("Opening", &self.path)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Opened>,
+    ) -> Result<Opened, JobError> {
+        Ok(open(&self.path, &self.gradients, &self.reading, control)?)
+    }
+
+    fn curves(opened: &Opened) -> Vec<&Tractogram> {
+        match opened {
+            Opened::File(file) => file.loaded.curves().into_iter().collect(),
+            Opened::Folder(_) => Vec::new(),
+        }
+    }
+}
+
+impl Receive<State> for OpenFile {
+    fn receive(&self, delivery: Delivery<Opened>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, opened, _, effects| match opened {
+                Opened::File(file) => opening::opened(state, *file, effects),
+                Opened::Folder(folder) => opening::found(state, folder, effects),
+            },
+        );
+    }
+}
+
+impl Loaded {
+    fn curves(&self) -> Option<&Tractogram> {
+        match self {
+            Self::Tractogram(tractogram) => Some(tractogram),
+            Self::Scan { .. } | Self::Image(_) | Self::Mask(_) => None,
+        }
+    }
+}
+
 /// With each streamline's whole length, mm: what the window can colour by. Bounds are looked for here, so
 /// that the window does not have to.
-pub(super) fn with_lengths(tractogram: Tractogram) -> Tractogram {
+pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.bounds();
     // A file may have brought its own.
     if tractogram.per_streamline.contains_key(LENGTH) {
@@ -38,7 +148,7 @@ pub(super) fn with_lengths(tractogram: Tractogram) -> Tractogram {
 }
 
 /// With the names of the targets that its numbers stand for.
-pub(super) fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
+pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
     match names.is_empty() {
@@ -47,9 +157,9 @@ pub(super) fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> T
     }
 }
 
-/// What was found of a scan's gradients.
+/// The gradients of a scan.
 #[derive(Default)]
-pub struct Found {
+pub struct ScanGradients {
     pub gradients: Option<Arc<Gradients>>,
     /// Their files where they do not lie beside the scan.
     pub files: Vec<PathBuf>,
@@ -60,33 +170,38 @@ pub struct Found {
 }
 
 /// The gradients of a scan. A table that nobody named and that is wrong must not stand in the way of its scan.
-pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Result<Found, String> {
+pub fn table(
+    path: &Path,
+    named: &[PathBuf],
+    grid: &Grid,
+    volumes: usize,
+) -> Result<ScanGradients, String> {
     let table = match io::gradients::for_scan(path, named, grid, volumes) {
         Err(error) if named.is_empty() && error != io::Error::Cancelled => {
             let words = error.words();
             let sentence = format!("{words}; until then the scan has no gradients");
-            return Ok(Found {
+            return Ok(ScanGradients {
                 notes: vec![sentence.into()],
                 refused: Some(error.to_string()),
-                ..Found::default()
+                ..ScanGradients::default()
             });
         }
         table => table.map_err(|e| e.to_string())?,
     };
     let Some(table) = table else {
         let half = io::gradients::alone_beside(path);
-        return Ok(Found {
+        return Ok(ScanGradients {
             refused: half
                 .as_ref()
                 .map(|half| format!("{half}: {}", path.display())),
             notes: half.into_iter().map(io::Remark::from).collect(),
-            ..Found::default()
+            ..ScanGradients::default()
         });
     };
     let notes = io::Remark::all(&table.warnings, &table.notes);
     let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
     let elsewhere = Some(table.files).filter(|files| *files != beside);
-    Ok(Found {
+    Ok(ScanGradients {
         gradients: Some(Arc::new(table.gradients)),
         files: elsewhere.unwrap_or_default(),
         notes,
@@ -95,26 +210,26 @@ pub fn table(path: &Path, named: &[PathBuf], grid: &Grid, volumes: usize) -> Res
 }
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
-pub(super) fn open(
+pub fn open(
     path: &Path,
     gradients: &[PathBuf],
-    told: &io::Told,
+    reading: &io::Told,
     control: &Control,
-) -> Result<Output, String> {
+) -> Result<Opened, String> {
     let sentence = |e: io::Error| e.to_string();
     if io::bids::is_folder(path) {
-        return io::bids::find(path).map(Output::Found).map_err(sentence);
+        return io::bids::find(path).map(Opened::Folder).map_err(sentence);
     }
     if path.is_dir() && !io::trx::is_folder(path) {
         return Err(io::bids::refuse(path).to_string());
     }
-    let opened = io::open_told(path, told, control).map_err(sentence)?;
-    let mut told = told.clone();
+    let opened = io::open_told(path, reading, control).map_err(sentence)?;
+    let mut reading = reading.clone();
     let mut notes = opened.remarks();
     let mut refused = None;
     let loaded = match opened {
         io::Opened::Tractogram(tractogram, info) => {
-            told.vtk_space = info.taken;
+            reading.vtk_space = info.taken;
             notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
             let tractogram = Values::shown(with_lengths(tractogram));
             // Looked for here, so that the window does not have to.
@@ -144,7 +259,7 @@ pub(super) fn open(
                 gradient_files: found.files,
             }
         }
-        io::Opened::Volume(volume, _) if told.colours.is_some() => {
+        io::Opened::Volume(volume, _) if reading.colours.is_some() => {
             volume.picture();
             Loaded::Image(volume)
         }
@@ -164,12 +279,12 @@ pub(super) fn open(
         Loaded::Scan { dwi, .. } => io::mask_beside(path, &dwi.grid),
         _ => None,
     };
-    Ok(Output::Opened {
+    Ok(Opened::File(Box::new(OpenedFile {
         mask_beside,
         path: path.to_owned(),
         loaded,
-        told,
+        reading,
         notes,
         gradients_refused: refused,
-    })
+    })))
 }

@@ -1,26 +1,28 @@
 //! A run in the hand, with what a script alone does not say: by which spheres and which speeds it came about.
 
-use super::{Back, Beside, Figures, Hand, Leaked, Steer};
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
+use crate::state::segment::jobs::{
+    LeakNotice, PlacedSphere, Rewind, RunRequest, SpeedSources, SurfaceStatistics,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) struct Run {
     pub evolution: Evolution,
     /// Spheres of the start.
-    pub start: Vec<Hand>,
+    pub start: Vec<PlacedSphere>,
     /// Those placed since, and after how many steps.
-    pub placed: Vec<(Hand, u64)>,
+    pub placed: Vec<(PlacedSphere, u64)>,
     /// What gave speeds, by the numbers of the script.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SpeedSources>,
     /// The last way back that was gone.
     pub back: u64,
     pub ended: Ended,
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
-    pub figures: Option<Figures>,
+    pub figures: Option<SurfaceStatistics>,
     /// Whether `figures` hold the distances to other structures and the agreement with the reference.
     pub compared: bool,
     /// When those were made, and how long that took.
@@ -32,9 +34,9 @@ pub(super) struct Run {
 impl Run {
     pub fn new(
         evolution: Evolution,
-        start: Vec<Hand>,
-        beside: Vec<Beside>,
-        back: Option<Back>,
+        start: Vec<PlacedSphere>,
+        beside: Vec<SpeedSources>,
+        back: Option<Rewind>,
     ) -> Self {
         Self {
             evolution,
@@ -52,7 +54,7 @@ impl Run {
         }
     }
 
-    pub fn spheres(&self) -> Vec<Hand> {
+    pub fn spheres(&self) -> Vec<PlacedSphere> {
         let placed = self.placed.iter().map(|(hand, _)| hand);
         self.start.iter().chain(placed).copied().collect()
     }
@@ -67,20 +69,20 @@ impl Run {
     }
 
     /// Where it has moved in the same before.
-    pub fn inputs_of(&self, beside: &Beside) -> Option<Inputs> {
+    pub fn inputs_of(&self, beside: &SpeedSources) -> Option<Inputs> {
         let number = self.beside.iter().position(|own| own == beside)?;
         self.evolution.all_inputs().get(number).cloned()
     }
 
     /// Whether nothing about its speeds is to change; `inputs`: what is wanted.
-    pub fn is_moved_by(&self, wanted: &Steer, inputs: &Inputs) -> bool {
+    pub fn is_moved_by(&self, wanted: &RunRequest, inputs: &Inputs) -> bool {
         *self.evolution.params() == wanted.params && self.evolution.inputs().is(inputs)
     }
 
     /// By the speeds that are wanted, from the next step on.
     pub fn steer(
         &mut self,
-        wanted: &Steer,
+        wanted: &RunRequest,
         inputs: &Inputs,
         backend: &Backend,
     ) -> Result<(), Error> {

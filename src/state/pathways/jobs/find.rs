@@ -1,18 +1,25 @@
 //! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
 
-use super::error::JobError;
-use super::session::Tensors;
 use crate::compute::{Backend, Control};
-use crate::data::{DataId, LendImage, Mask, Region, Role, Shape, TensorField, Tractogram, Volume};
+use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
+use crate::jobs::session::Tensors;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{CostField, LocalSolver, Prepared, Source, solve};
 use crate::solvers::metric::{Metric, halved};
-use crate::solvers::pathway::{Domain, Params, Path, Pathway, STRETCH_MM, excess_on_card};
+use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
 use crate::solvers::tractogram;
 use crate::solvers::{Error, eikonal};
-use glam::DVec3;
-use std::ops::Range;
+use crate::state::pathways::{self, CostliestStretch, PathwayResult};
+use crate::state::session::Severity;
+use crate::state::update::{ended, remove_job};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The pathway between the regions, while they are dragged.
+pub const PATHWAY: Slot = Slot::latest_wins("pathway");
+/// Kept pathways, solved again.
+pub const KEPT_PATHWAY: Slot = Slot::queue("pathways");
 
 /// A pathway to be found.
 #[derive(Clone, Debug)]
@@ -24,7 +31,7 @@ pub struct FindPathway {
     /// On voxels of twice the size: something is being dragged.
     pub coarse: bool,
     /// From the last one of this coarseness.
-    pub known: Option<Arc<Known>>,
+    pub known: Option<Arc<PreparedCosts>>,
     /// One that was kept; `None`: that of the regions as they are.
     pub kept: Option<u64>,
     /// The mask of the tensors, as sentences name it.
@@ -64,7 +71,7 @@ pub(super) fn coarse(
 
 /// What the next pathway need not compute again.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct PreparedCosts {
     field: DataId,
     params: Params,
     walls: Vec<Wall>,
@@ -75,204 +82,30 @@ pub struct Known {
     fields: [CostField; 2],
 }
 
-/// A pathway with what is shown of it.
-#[derive(Clone, Debug)]
-pub struct Found {
-    pub pathway: Pathway,
-    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also stands where no path leads.
-    pub excess: Volume,
-    /// u₁ and u₂: not a number where no path leads.
-    pub sides: [Volume; 2],
-    /// The shares above E* of all voxels, ascending.
-    pub shares: Arc<[f32]>,
-    /// From which ε on voxels belong to the part that joins the ends, ascending.
-    pub joining: Arc<[f32]>,
-    /// The minimal path.
-    pub path: Path,
-    pub line: Tractogram,
-    /// Where it costs most a mm; `None` of one that hardly leaves the regions.
-    pub weakest: Option<Weakest>,
-    /// Mean along it.
-    pub mean_fa: f64,
-    pub voxels: usize,
-    /// Voxels whose cost was too anisotropic, and was limited.
-    pub limited: u64,
-    pub field: DataId,
-    pub regions: Vec<Region>,
-    pub params: Params,
-    pub coarse: bool,
-    pub kept: Option<u64>,
-    /// For the next one; not of one that is kept.
-    pub known: Option<Arc<Known>>,
-    /// Whether the metric was made for it: neither of `known`.
-    pub prepared_anew: bool,
-    pub prepare_ms: f64,
-    pub solve_ms: f64,
-}
-
-/// A path through a voxel of a pathway's image to be found.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    pub found: Arc<Found>,
-    pub voxel: [usize; 3],
-}
-
-/// The best path through a voxel.
-#[derive(Clone, Debug)]
-pub struct Traced {
-    /// Of the pathway's image.
-    pub of: DataId,
-    pub voxel: [usize; 3],
-    pub path: Path,
-    pub line: Tractogram,
-    /// What it costs more than the least, as a share of that.
-    pub excess: f64,
-    pub weakest: Option<Weakest>,
-}
-
-/// The stretch of a path between regions that costs most a mm.
-#[derive(Clone, Debug)]
-pub struct Weakest {
-    /// Its middle, world mm.
-    pub at: DVec3,
-    pub cost_per_mm: f64,
-    /// The mean over the whole way between the regions.
-    pub mean_per_mm: f64,
-    pub length_mm: f64,
-    /// Where it begins along the path, mm.
-    pub from_mm: f64,
-    pub line: Tractogram,
-    /// The path before and after it.
-    pub rest: Tractogram,
-}
-
-impl Weakest {
-    /// The stretch that is told has this length.
-    pub const STRETCH_MM: f64 = STRETCH_MM;
-
-    pub fn times_mean(&self) -> f64 {
-        self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
-    }
-
-    /// What lies in a region or within a voxel of its rim is no part of the way: there costs start from
-    /// what is known, and the first voxel outside is charged for the step over the rim.
-    pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
-        let between = path.between(metric.grid.spacing().max_element(), |at| {
-            let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
-            regions.iter().filter(ends).any(|r| r.shape.contains(at))
-        });
-        let stretch = path.weakest(Self::STRETCH_MM, between.clone());
-        let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
-        let (from_mm, to_mm) = (path.length_mm[stretch.start], path.length_mm[last]);
-        let middle_mm = 0.5 * (from_mm + to_mm);
-        let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
-        let rate = |from: usize, to: usize| {
-            let mm = path.length_mm[to] - path.length_mm[from];
-            (path.cost[to] - path.cost[from]) / mm.max(f64::MIN_POSITIVE)
-        };
-        let around = [0..stretch.start + 1, last..path.points.len()];
-        Some(Self {
-            at: *path.points.get(middle)?,
-            cost_per_mm: rate(stretch.start, last),
-            mean_per_mm: rate(between.start, between.end - 1),
-            length_mm: to_mm - from_mm,
-            from_mm,
-            line: parts(path, &[stretch], metric),
-            rest: parts(path, &around, metric),
-        })
-    }
-}
-
-/// Parts of a path as streamlines; points alone are none.
-fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
-    let (mut points, mut offsets) = (Vec::new(), vec![0]);
-    for range in ranges.iter().filter(|r| r.len() > 1) {
-        let part = path.points[range.clone()].iter();
-        points.extend(part.map(|p| p.as_vec3().to_array()));
-        offsets.push(points.len() as u64);
-    }
-    Tractogram::new(points, offsets).with_grid(metric.grid.clone())
-}
-
-impl Trace {
-    /// `None` where no path leads.
-    pub fn path(&self) -> Option<Traced> {
-        let Self { found, voxel } = self;
-        let metric = found.pathway.metric();
-        let place = metric.place_of(voxel.map(|v| v as i64))?;
-        let path = found.pathway.through_place(place)?;
-        Some(Traced {
-            of: found.excess.id(),
-            voxel: *voxel,
-            line: Found::line_of(&path, metric),
-            excess: f64::from(found.pathway.total[place]) / found.pathway.least - 1.0,
-            weakest: Weakest::of(&path, metric, &found.regions),
-            path,
-        })
-    }
-}
-
-impl Known {
+impl PreparedCosts {
     /// Whether the metric of such a pathway need not be made again.
     pub fn serves(&self, field: DataId, params: &Params) -> bool {
         self.field == field && self.params == *params
     }
 }
 
-impl Found {
-    /// Shares above E* from here on are not told apart: more than any width, since it also stands
-    /// where no path leads.
-    pub const MOST_EXCESS: f32 = 2.0;
-
-    /// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
-    /// else the window uploads it.
-    pub(super) fn lay_on_card(&mut self, lend: &LendImage, backend: &Backend) {
-        let Some(device) = backend.devices().first() else {
-            return;
-        };
-        if device.uuid() != Ok(lend.card) {
-            return;
-        }
-        let shape = self.pathway.metric().grid.shape.map(|n| n as u32);
-        let Some(image) = lend.image(shape) else {
-            return;
-        };
-        // What cannot be shared is uploaded: nothing is lost but milliseconds.
-        if let Ok(copy) = excess_on_card(&self.pathway, Self::MOST_EXCESS, image, device) {
-            self.excess = self.excess.clone().with_device_copy(copy);
-        }
+/// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
+/// else the window uploads it.
+fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Backend) {
+    let Some(device) = backend.devices().first() else {
+        return;
+    };
+    if device.uuid() != Ok(lend.card) {
+        return;
     }
-
-    /// Voxels of the ε-pathway.
-    pub fn count(&self, epsilon: f64) -> usize {
-        self.shares.partition_point(|&s| f64::from(s) <= epsilon)
-    }
-
-    /// One path as a streamline with what it costs up to each point.
-    pub fn line_of(path: &Path, metric: &Metric) -> Tractogram {
-        let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
-        let offsets = vec![0, points.len() as u64];
-        let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
-        Tractogram::new(points, offsets)
-            .with_per_point("cost", cost)
-            .with_per_streamline("length", vec![path.total_mm() as f32])
-            .with_grid(metric.grid.clone())
-    }
-
-    /// The part that joins the ends; where none does, all of the set.
-    pub fn mask(&self, epsilon: f64) -> Mask {
-        let joined = self.pathway.joined(epsilon);
-        joined.unwrap_or_else(|| self.pathway.mask(epsilon))
-    }
-
-    /// Of the part that joins the ends; where none does, of all of the set.
-    pub fn volume_ml(&self, epsilon: f64) -> f64 {
-        let count = match epsilon >= self.pathway.joined_from {
-            true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),
-            false => self.count(epsilon),
-        };
-        let voxel = self.pathway.metric().grid.world_from_voxel.matrix3;
-        count as f64 * voxel.determinant().abs() * 1e-3
+    let shape = result.pathway.metric().grid.shape.map(|n| n as u32);
+    let Some(image) = lend.image(shape) else {
+        return;
+    };
+    // What cannot be shared is uploaded: nothing is lost but milliseconds.
+    let most = PathwayResult::MOST_EXCESS;
+    if let Ok(copy) = excess_on_card(&result.pathway, most, image, device) {
+        result.excess = result.excess.clone().with_device_copy(copy);
     }
 }
 
@@ -299,6 +132,71 @@ fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -
     .next()
 }
 
+impl Job for FindPathway {
+    type Output = Box<PathwayResult>;
+
+    fn slot(&self) -> Slot {
+        match self.kept {
+            None => PATHWAY,
+            Some(_) => KEPT_PATHWAY,
+        }
+    }
+
+    fn label(&self) -> String {
+        "Solving costs".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let mut result = Box::new(self.solve(&backend, control)?);
+        if let Some(lend) = worker.image_exporter() {
+            upload_shared(&mut result, lend, &backend);
+        }
+        Ok(result)
+    }
+}
+
+impl Receive<State> for FindPathway {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.kept.is_some() && pathways::update::was_left(state) {
+            remove_job(state, delivery.ticket);
+            return;
+        }
+        ended(state, self, delivery, effects, |state, result, ms, _| {
+            pathways::update::done(state, *result, ms);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        if self.kept.is_some() {
+            let name = pathways::update::kept_failed(state);
+            let Unfinished::Failed(why) = end else {
+                return false;
+            };
+            let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
+            let sentence = format!("{name} was not solved again: {why}");
+            state.session.say(Severity::Warning, sentence);
+            return true;
+        }
+        let Some(why) = end.sentence() else {
+            // A newer one replaced it, unless the user stopped it.
+            return state.session.pathways.failed.is_none();
+        };
+        pathways::update::failed(state, why);
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
 impl FindPathway {
     /// The local solver. Selling's decomposition takes most of the time of a coarse solve, whose voxels are a larger
     /// error than the difference between the local solvers.
@@ -309,7 +207,7 @@ impl FindPathway {
         }
     }
 
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Found, JobError> {
+    fn solve(self, backend: &Backend, control: &Control) -> Result<PathwayResult, JobError> {
         self.params.check().map_err(Error::from)?;
         let local = self.local();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
@@ -390,7 +288,7 @@ impl FindPathway {
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
         let prepared_anew = known.is_none();
-        let known = self.kept.is_none().then(|| Known {
+        let known = self.kept.is_none().then(|| PreparedCosts {
             field: field.id(),
             params: self.params,
             walls,
@@ -405,7 +303,7 @@ impl FindPathway {
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
         let path = pathway.minimal().ok_or_else(nowhere)?;
-        let line = Found::line_of(&path, metric);
+        let line = PathwayResult::line_of(&path, metric);
         let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
         let finite = || along.iter().filter(|v| v.is_finite());
@@ -415,19 +313,19 @@ impl FindPathway {
         shares.retain(|s| s.is_finite());
         shares.sort_unstable_by(f32::total_cmp);
         control.check()?;
-        let joining = pathway.joining(Found::MOST_EXCESS);
-        let excess = pathway.excess(Found::MOST_EXCESS);
+        let joining = pathway.joining(PathwayResult::MOST_EXCESS);
+        let excess = pathway.excess(PathwayResult::MOST_EXCESS);
         control.check()?;
         // Looked for here, so that the window does not have to.
         sides.iter().for_each(Volume::usual_windows);
         line.bounds();
-        Ok(Found {
+        Ok(PathwayResult {
             excess,
             sides,
             shares: shares.into(),
             joining: joining.into(),
             line: line.with_per_point("fa", along),
-            weakest: Weakest::of(&path, metric, &regions),
+            weakest: CostliestStretch::of(&path, metric, &regions),
             path,
             mean_fa,
             voxels: metric.len(),

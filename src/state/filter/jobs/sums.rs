@@ -1,18 +1,23 @@
 //! What bundles of weighed streamlines explain together, and where all of them run.
 
-use super::commit::FitCommit;
-use super::error::JobError;
-use super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::tractogram::selection::{Rules, select};
+use crate::state::filter::jobs::FitWeights;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub const SUMS: Slot = Slot::latest_wins("sums");
 
 #[derive(Clone, Debug)]
 pub struct SumBundles {
     /// The fit that the weights are from, of the streamlines as they are.
-    pub fit: FitCommit,
+    pub fit: FitWeights,
     pub weights: Arc<[f32]>,
     /// What an earlier fit or sum found of the same streamlines.
     pub course: Option<Arc<Dictionary>>,
@@ -40,8 +45,47 @@ pub struct BundleSums {
     pub bundles: Vec<Summed>,
 }
 
+impl Job for SumBundles {
+    type Output = BundleSums;
+
+    fn slot(&self) -> Slot {
+        SUMS
+    }
+
+    fn label(&self) -> String {
+        "Summing weights".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<BundleSums>,
+    ) -> Result<BundleSums, JobError> {
+        self.sums(&worker.backend(), control)
+    }
+}
+
+impl Receive<State> for SumBundles {
+    fn receive(
+        &self,
+        delivery: Delivery<BundleSums>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, sums, _, _| {
+            state.session.filter.sums.finish(sums);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.filter.sums.fail();
+        true
+    }
+}
+
 impl SumBundles {
-    pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<BundleSums, JobError> {
+    fn sums(self, backend: &Backend, control: &Control) -> Result<BundleSums, JobError> {
         let course = match self.course {
             Some(course) => course,
             None => Arc::new(self.fit.course(memory_for_curves(), backend, control)?),

@@ -12,13 +12,13 @@ const AT_ONCE: usize = 30_000_000;
 
 /// Something that a surface comes near to.
 #[derive(Clone, Debug)]
-pub enum Thing {
+pub enum ProximityTarget {
     Lines(String, Tractogram),
     /// The voxels where an image is at most so much.
     Set(String, Volume, f32),
 }
 
-impl PartialEq for Thing {
+impl PartialEq for ProximityTarget {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name() && self.key() == other.key()
     }
@@ -26,7 +26,7 @@ impl PartialEq for Thing {
 
 /// How a surface and a thing lie, both as they are drawn.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Met {
+pub enum Distance {
     /// Not known before the surface rests.
     Later,
     /// One of them is empty.
@@ -43,14 +43,14 @@ pub enum Met {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Near {
+pub struct Proximity {
     pub name: String,
     /// The thing is streamlines.
     pub lines: bool,
-    pub met: Met,
+    pub met: Distance,
 }
 
-impl Thing {
+impl ProximityTarget {
     pub fn name(&self) -> &str {
         match self {
             Self::Lines(name, _) | Self::Set(name, ..) => name,
@@ -81,7 +81,7 @@ impl Thing {
 }
 
 /// The parts of a thing's distance that stay the same while the surface moves.
-struct Known {
+struct KnownTarget {
     key: (DataId, u32),
     /// The surface of a pathway.
     surface: Option<Isosurface>,
@@ -92,33 +92,40 @@ struct Known {
 
 /// What is known of things.
 #[derive(Default)]
-pub(super) struct Things(Vec<Known>);
+pub(super) struct ProximityCache(Vec<KnownTarget>);
 
-impl Things {
+impl ProximityCache {
     /// How near a surface comes to each, `rests`: also to large ones. Needs the backend's threads installed.
-    pub fn near(&mut self, things: &[Thing], field: &Field, rests: bool) -> Vec<Near> {
+    pub fn near(
+        &mut self,
+        things: &[ProximityTarget],
+        field: &Field,
+        rests: bool,
+    ) -> Vec<Proximity> {
         self.0
             .retain(|known| things.iter().any(|t| t.key() == known.key));
         if things.is_empty() {
             return Vec::new();
         }
         let surface = Isosurface::of_field(field);
-        let near = things.iter().map(|thing| Near {
+        let near = things.iter().map(|thing| Proximity {
             name: thing.name().to_owned(),
-            lines: matches!(thing, Thing::Lines(..)),
+            lines: matches!(thing, ProximityTarget::Lines(..)),
             met: match thing.is_large() && !rests {
-                true => Met::Later,
+                true => Distance::Later,
                 false => self.met(thing, field, &surface),
             },
         });
         near.collect()
     }
 
-    fn met(&mut self, thing: &Thing, field: &Field, surface: &Isosurface) -> Met {
+    fn met(&mut self, thing: &ProximityTarget, field: &Field, surface: &Isosurface) -> Distance {
         let known = self.known(thing);
         let (through, of) = match thing {
-            Thing::Lines(_, lines) => (through(field, surface, lines), known.count),
-            Thing::Set(_, volume, level) => (overlap(field, surface, volume, *level), known.count),
+            ProximityTarget::Lines(_, lines) => (through(field, surface, lines), known.count),
+            ProximityTarget::Set(_, volume, level) => {
+                (overlap(field, surface, volume, *level), known.count)
+            }
         };
         if let Through {
             count,
@@ -127,29 +134,31 @@ impl Things {
         } = through
         {
             known.at = Some(at);
-            return Met::Through { count, of, at };
+            return Distance::Through { count, of, at };
         }
         let found: Option<Approach> = match (thing, &known.surface) {
-            (Thing::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
-            (Thing::Set(..), Some(other)) => to_surface(surface, other, known.at),
-            (Thing::Set(..), None) => None,
+            (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
+            (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.at),
+            (ProximityTarget::Set(..), None) => None,
         };
         let Some(Approach { mm, at, .. }) = found else {
-            return Met::Never;
+            return Distance::Never;
         };
         known.at = Some(at);
-        Met::Away { mm, at }
+        Distance::Away { mm, at }
     }
 
-    fn known(&mut self, thing: &Thing) -> &mut Known {
+    fn known(&mut self, thing: &ProximityTarget) -> &mut KnownTarget {
         let key = thing.key();
         let at = self.0.iter().position(|known| known.key == key);
         let at = at.unwrap_or_else(|| {
-            self.0.push(Known {
+            self.0.push(KnownTarget {
                 key,
                 surface: match thing {
-                    Thing::Lines(..) => None,
-                    Thing::Set(_, volume, level) => Some(Isosurface::at_most(volume, *level)),
+                    ProximityTarget::Lines(..) => None,
+                    ProximityTarget::Set(_, volume, level) => {
+                        Some(Isosurface::at_most(volume, *level))
+                    }
                 },
                 count: thing.count(),
                 at: None,
