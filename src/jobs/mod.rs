@@ -1,8 +1,6 @@
 //! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
 //! waits.
 
-#[path = "../state/streamlines/jobs.rs"]
-pub mod bundle;
 mod disposal;
 mod error;
 mod export;

@@ -4,25 +4,15 @@ mod job;
 mod names;
 mod saving;
 
-use super::bundle::{ForBundle, OfBundle};
 use super::error::JobError;
 use super::session::{SessionOutput, SessionRequest};
 use crate::compute::{Backend, Control};
-use crate::data::Tractogram;
 use crate::io;
-use crate::solvers::tractogram::selection;
 pub use saving::Whole;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Applies rules to streamlines.
-    Select {
-        tractogram: Tractogram,
-        rules: selection::Rules,
-    },
-    /// Work on the streamlines of one layer.
-    Bundle(Box<ForBundle>),
     Session(SessionRequest),
 }
 
@@ -40,10 +30,6 @@ pub struct Saved {
 
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// What rules keep of streamlines.
-    Selected(Tractogram, selection::Selection),
-    Bundle(OfBundle),
-    Saved(Saved),
     Session(SessionOutput),
 }
 
@@ -51,12 +37,6 @@ impl Request {
     pub(super) fn solve(self, backend: &Backend, control: &Control) -> Result<Output, JobError> {
         match self {
             Self::Session(_) => Err(JobError::Sentence("This is for no solver".to_owned())),
-            Self::Select { tractogram, rules } => {
-                let selection = selection::select(&tractogram, &rules, backend, control)?;
-                let kept = selection::copied(&tractogram, &selection.marks, memory_for_curves())?;
-                Ok(Output::Selected(kept, selection))
-            }
-            Self::Bundle(work) => work.run(backend, control),
         }
     }
 }

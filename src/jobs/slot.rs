@@ -112,26 +112,6 @@ impl Slot {
     pub const Live: Self = Self::latest_wins("live");
     /// Whole-brain tracking.
     pub const Track: Self = Self::latest_wins("track");
-    /// Streamlines that rules leave.
-    pub const Select: Self = Self::latest_wins("select");
-    /// Values of streamlines.
-    pub const Columns: Self = Self::latest_wins("columns");
-    /// The rows of a table, sorted.
-    pub const Order: Self = Self::latest_wins("order");
-    /// Streamlines under the pointer.
-    pub const Pick: Self = Self::latest_wins("pick");
-    /// Streamlines that were chosen, to be drawn.
-    pub const Extract: Self = Self::latest_wins("extract");
-    /// Streamlines that are deleted or kept.
-    pub const Edit: Self = Self::queue("edit");
-    /// Live curves that stopped for one reason.
-    pub const Stopped: Self = Self::latest_wins("stopped");
-    /// Streamlines that are moved.
-    pub const Shift: Self = Self::latest_wins("shift");
-    /// Values along a bundle.
-    pub const Profile: Self = Self::latest_wins("profile");
-    /// Connections of a label map.
-    pub const Connect: Self = Self::latest_wins("connect");
     /// Finding and opening graphics cards.
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();

@@ -166,17 +166,32 @@ pub const BELOW: &[(&str, &[&str])] = &[
 
 /// Places whose files may import more than their module: there the work for a thread stands beside what its result
 /// changes. The first row that matches a path decides.
-pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[(
-    "state/*/jobs",
-    &[
-        ("data", All),
-        ("compute", All),
-        ("solvers", All),
-        ("io", All),
-        ("phantom", All),
-        ("jobs", All),
-    ],
-)];
+pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
+    (
+        "state/*/jobs",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("solvers", All),
+            ("io", All),
+            ("phantom", All),
+            ("jobs", All),
+        ],
+    ),
+    // Sessions open files, fit and track again as the features do; they move to `state/sessions/jobs` last.
+    (
+        "jobs/session",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("parameters", All),
+            ("solvers", All),
+            ("io", All),
+            ("phantom", All),
+            ("state", Only(&["files", "tensors", "track"])),
+        ],
+    ),
+];
 
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
@@ -339,7 +354,6 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/engine/io/vtp/mod.rs parse", 143),
     ("src/engine/solvers/commit/cuda/buffers.rs new", 127),
     ("src/engine/solvers/geodesic/follow.rs run", 141),
-    ("src/state/streamlines/jobs.rs run", 124),
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),

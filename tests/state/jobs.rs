@@ -8,10 +8,9 @@ use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::shared::Bytes;
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
-use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
     BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
-    Receive, Request, Slot, Values, Which,
+    Receive, Slot, Values, Which,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
@@ -20,6 +19,8 @@ use arcuate::solvers::tractogram::selection::Rules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
+use arcuate::state::streamlines::jobs::select::FilterStreamlines;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Event, State};
 use glam::DVec3;
@@ -236,8 +237,7 @@ fn tables_stop() {
         names: Vec::new(),
     };
     let mut jobs = jobs();
-    let all = [ForBundle::SaveTable(table), ForBundle::SaveProfile(profile)];
-    let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
+    let all = [jobs.submit(table), jobs.submit(profile)];
     jobs.cancel(Slot::Save);
     for job in all {
         let outcome = jobs.wait(&job, |_| {}).ending();
@@ -442,12 +442,11 @@ fn freed_by_a_worker() {
     for tractogram in [lines.clone(), lines] {
         let rules = Rules::default();
         let most_shown = usize::MAX;
-        let filter = ForBundle::Filter {
+        jobs.submit(FilterStreamlines {
             tractogram,
             rules,
             most_shown,
-        };
-        jobs.submit(Request::Bundle(Box::new(filter)));
+        });
     }
     let shown = poll(&mut jobs, |events| {
         let done = |e: &Event| matches!(e.ending(), Outcome::Done(_));

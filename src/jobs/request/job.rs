@@ -3,7 +3,6 @@
 use super::{Output, Request};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::jobs::bundle::OfBundle;
 use crate::jobs::session::{self, Restored, SessionOutput};
 use crate::jobs::{Job, JobError, PartialSender, Slot, Worker};
 
@@ -36,12 +35,6 @@ impl Job for Request {
 
     fn curves(output: &Output) -> Vec<&Tractogram> {
         match output {
-            Output::Bundle(OfBundle::Filtered { shown, .. }) => vec![shown],
-            Output::Bundle(OfBundle::Extracted(some)) => vec![some],
-            Output::Bundle(OfBundle::Stopped(some)) => some.iter().collect(),
-            Output::Bundle(
-                OfBundle::Edited { tractogram, .. } | OfBundle::Shifted { tractogram, .. },
-            ) => vec![tractogram],
             Output::Session(SessionOutput::Remade { tractogram, .. }) => vec![tractogram],
             Output::Session(SessionOutput::Loaded(restored)) => {
                 let read = restored.iter().filter_map(|(_, one)| one.as_ref().ok());

@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod cut;
 pub mod shoot;
+pub mod stopped;
 pub mod streamlines;
 
 use crate::compute::BackendKind;

@@ -1,9 +1,9 @@
 //! What the jobs bring back.
 
-use crate::data::words::counted;
 use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
-use crate::state::files::{self, opening};
-use crate::state::{Effect, State, device, pictures, sessions, streamlines};
+use crate::state::files::opening;
+use crate::state::session::Severity;
+use crate::state::{Effect, State, device, pictures, sessions};
 
 impl Receive<State> for Request {
     fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
@@ -27,7 +27,6 @@ pub fn ended<J: Receive<State>>(
     let done = matches!(event.outcome, Outcome::Done(_));
     if !done {
         sessions::update::failed(state, event.slot);
-        streamlines::update::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
@@ -36,7 +35,7 @@ pub fn ended<J: Receive<State>>(
         Outcome::Partial(_) => {}
         _ if is_reported => {}
         // Replaced by something else that was asked for.
-        Outcome::Cancelled if matches!(event.slot, Slot::Recovery | Slot::Path) => {}
+        Outcome::Cancelled if matches!(event.slot, Slot::Recovery) => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
@@ -82,10 +81,5 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
 fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
     match output {
         Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
-        Output::Selected(kept, _) => {
-            state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
-        }
-        Output::Bundle(done) => streamlines::update::done(state, done),
-        Output::Saved(saved) => files::update::saved(state, saved),
     }
 }

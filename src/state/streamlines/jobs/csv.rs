@@ -1,16 +1,16 @@
 //! Tables as text, values parted by commas.
 
-use super::super::error::JobError;
-use super::super::{Output, Saved};
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
 use crate::io::words::{counted, in_line};
+use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::profile::Profile;
 use crate::solvers::tractogram::selection::NAMED_STOPS;
+use crate::state::files::jobs::{WriteFile, saved};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A column with its name.
@@ -91,25 +91,24 @@ fn stop(value: f32) -> String {
 /// Rows between two looks at whether somebody stopped it.
 const ROWS: usize = 1 << 12;
 
-fn saved(
+fn save(
     path: PathBuf,
     what: String,
     control: &Control,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
-) -> Result<Output, JobError> {
+) -> Result<Saved, JobError> {
     write_rows(&path, control, write).map_err(|e| JobError::Sentence(e.to_string()))?;
-    Ok(Output::Saved(Saved {
-        path,
-        what,
-        whole: None,
-        losses: Vec::new(),
-    }))
+    Ok(saved(path, what, None))
 }
 
-impl SaveTable {
-    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
+impl WriteFile for SaveTable {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let what = format!("table of {}", counted(self.order.len(), "streamline"));
-        saved(self.path, what, control, |to| {
+        save(self.path, what, control, |to| {
             write!(to, "streamline")?;
             for (name, _) in &self.columns {
                 write!(to, ",{}", field(name))?;
@@ -137,11 +136,15 @@ impl SaveTable {
     }
 }
 
-impl SaveProfile {
-    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
+impl WriteFile for SaveProfile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let profile = &self.profile;
         let what = format!("profile of {}", counted(profile.lines, "streamline"));
-        saved(self.path, what, control, |to| {
+        save(self.path, what, control, |to| {
             write!(to, "node,share,x_mm,y_mm,z_mm")?;
             for name in &self.names {
                 let [mean, sd, count] =
@@ -166,15 +169,19 @@ impl SaveProfile {
     }
 }
 
-impl SaveConnectome {
-    pub(super) fn run(self, control: &Control) -> Result<Output, JobError> {
+impl WriteFile for SaveConnectome {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let n = self.connectome.nodes.len();
         if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
             let sentence = "No value was asked for, expected one whose mean to write";
             return Err(JobError::Sentence(sentence.to_owned()));
         }
         let what = format!("connections of {n} labels");
-        saved(self.path.clone(), what, control, |to| {
+        save(self.path.clone(), what, control, |to| {
             control.begin("Writing the connections", n as u64);
             match self.what {
                 ConnectomeTable::Pairs => self.pairs(to, control),
@@ -182,7 +189,9 @@ impl SaveConnectome {
             }
         })
     }
+}
 
+impl SaveConnectome {
     fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
         let found = &self.connectome;
         let n = found.nodes.len();
