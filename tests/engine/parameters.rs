@@ -3,8 +3,8 @@
 use crate::support::test;
 use arcuate::cli::Arguments;
 use arcuate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text, Unit, Value,
-    used,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
+    Unit, Value, used,
 };
 use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
 use clap::{CommandFactory as _, Parser as _};
@@ -163,7 +163,8 @@ const fn named(key: &'static str, kind: Kind<Sample>) -> Param<Sample> {
         label: key,
         help: "A sample",
         reason: "",
-        default_note: "",
+        hint: "",
+        default_text: DefaultText::Stated,
         kind,
         unused: used,
     }

@@ -6,8 +6,8 @@ use super::operator::{Precision, Way};
 use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Text, Unit,
-    number_text, used, widened,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
+    Text, Unit, number_text, used, widened,
 };
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,8 @@ impl Parameters for Params {
             label: "Fibres",
             help: "Signal model of the inside of fibres",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "stick",
@@ -248,7 +249,8 @@ impl Parameters for Params {
             label: "Axial",
             help: "Diffusivity along fibres, inside them and around them, mm²/s",
             reason: "COMMIT's for the living brain (Daducci et al. 2015)",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 soft: (0.5, 3.0),
@@ -267,7 +269,8 @@ impl Parameters for Params {
             label: "Radial",
             help: "Diffusivity across fibres, around them, mm²/s; 0: no water around fibres",
             reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
-            default_note: "0.00051; with one shell 0.00051,0.0012",
+            hint: "",
+            default_text: DefaultText::Noted("0.00051; with one shell 0.00051,0.0012"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
                 get: |p| list_or_none(p.model.extra.iter().map(|z| z.across)),
@@ -287,7 +290,8 @@ impl Parameters for Params {
             label: "Ball",
             help: "Diffusivity of free water, mm²/s; 0: none",
             reason: "in tissue and in cerebrospinal fluid; one shell does not tell it from the others",
-            default_note: "0.0017,0.003 with two shells and more",
+            hint: "",
+            default_text: DefaultText::Noted("0.0017,0.003 with two shells and more"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
                 get: |p| list_or_none(p.model.free.iter().copied()),
@@ -305,7 +309,8 @@ impl Parameters for Params {
             label: "Fit undetermined models",
             help: "Fit the model even where the scan does not determine all of it (ball with one shell), with a warning",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: true,
                 get: |p| p.force_model,
@@ -319,7 +324,8 @@ impl Parameters for Params {
             label: "Radii",
             help: "Radii of cylinders, µm: each streamline gets a weight of each",
             reason: "as in COMMIT's demonstrations",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Text(Text {
                 expected: "numbers above 0 with commas between them",
                 get: |p| match &p.model.intra {
@@ -347,7 +353,8 @@ impl Parameters for Params {
             label: "Blur",
             help: "Spread each streamline over a disc of this radius, mm",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Mm,
                 scale: Scale::Logarithmic,
@@ -365,7 +372,8 @@ impl Parameters for Params {
             help: "Penalty of the sum of weights, as a share of the smallest one that leaves no streamline; higher values set \
                    more weights to 0",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: penalty(
                 |p| penalty_of(p.lasso),
                 |p, v| p.lasso = v.unwrap_or(0.0) as f32,
@@ -378,7 +386,8 @@ impl Parameters for Params {
             label: "Bundle penalty",
             help: "The same for the groups of the file (TRX), each kept or dropped as one (COMMIT2)",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: penalty(
                 |p| penalty_of(p.group),
                 |p, v| p.group = v.unwrap_or(0.0) as f32,
@@ -391,7 +400,8 @@ impl Parameters for Params {
             label: "Merge b = 0 volumes",
             help: "Keep b = 0 volumes apart",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
                 get: |p| p.switches.merge_b0,
@@ -405,7 +415,8 @@ impl Parameters for Params {
             label: "Signals relative to b = 0",
             help: "Signals as they are, not relative to b = 0",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
                 get: |p| p.switches.normalise_signal,
@@ -419,7 +430,8 @@ impl Parameters for Params {
             label: "Kernels of equal length",
             help: "Columns as they are, not of equal length",
             reason: "a penalty then meets all columns alike",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
                 get: |p| p.switches.normalise_kernels,
@@ -433,7 +445,8 @@ impl Parameters for Params {
             label: "Most iterations",
             help: "Ends the fit even if the objective still falls",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 scale: Scale::Logarithmic,
                 decimals: 0,
@@ -453,7 +466,8 @@ impl Parameters for Params {
             help: "End where the objective, at the rate of the last 50 iterations, falls by less than this share from there \
                    to the end, or the optimality (KKT) is below a tenth of it",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 scale: Scale::Logarithmic,
                 decimals: 8,
@@ -472,7 +486,8 @@ impl Parameters for Params {
             label: "Operator",
             help: "How the operator is applied: all give the same result except the coarse table",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "auto",
@@ -511,7 +526,8 @@ impl Parameters for Params {
             label: "Precision",
             help: "How a graphics card computes with cylinders",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "exact",
