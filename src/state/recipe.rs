@@ -378,19 +378,9 @@ pub fn density_arguments(
     if let Some(template) = template {
         text += &format!(" --template {}", path(template));
     }
-    if let Some(mm) = voxel_mm {
-        text += &format!(" --voxel {mm}");
-    }
-    if params.measure == density::Measure::Length {
-        text += " --measure length";
-    }
-    if let Some(sent) = params.sent {
-        text += &format!(" --sent {sent}");
-    }
-    if params.by_direction {
-        text += " --by-direction";
-    }
-    text
+    let edge_mm = voxel_mm;
+    text += &arguments(&density::Voxels { edge_mm });
+    text + &arguments(params)
 }
 
 /// `moved_t1.nii.gz`.

@@ -233,6 +233,7 @@ impl Parameters for Sample {
             "one-way",
             Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.both,
                 set: |p, v| p.both = v,
             }),

@@ -260,6 +260,8 @@ pub struct Choice<P> {
 pub struct Switch<P> {
     /// The value that the option stands for: `--one-way` switches `both ways` off.
     pub flag: bool,
+    /// The names of off and on in the window; `None` for a box to tick.
+    pub labels: Option<[&'static str; 2]>,
     /// The stored value.
     pub get: fn(&P) -> bool,
     /// Stores a value.

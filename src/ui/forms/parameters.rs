@@ -249,6 +249,10 @@ fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
         (Kind::OneOf(choices), Value::Choice(i)) => {
             choices.get(*i).map_or("", |choice| choice.label).to_owned()
         }
+        (Kind::Switch(switch), Value::Switch(on)) => match switch.labels {
+            Some(labels) => labels[usize::from(*on)].to_owned(),
+            None => row.text(value),
+        },
         _ => row.text(value),
     }
 }
@@ -348,6 +352,11 @@ fn switch_row<P: Parameters>(
     params: &P,
     hint: &str,
 ) -> Option<(Value, Phase)> {
+    if let Some(labels) = &switch.labels {
+        let now = (switch.get)(params);
+        let chosen = segment_row(ui, row.label, hint, labels, usize::from(now))?;
+        return Some((Value::Switch(chosen == 1), Phase::Done));
+    }
     let columns = Columns::allocate(ui);
     let place = columns.label.union(columns.wide);
     let id = ui.make_persistent_id(("help", row.label));

@@ -30,6 +30,7 @@ impl Parameters for Params {
             "Begin from other places, too",
             Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.wide,
                 set: |p, v| p.wide = v,
             }),

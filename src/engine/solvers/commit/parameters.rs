@@ -313,6 +313,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: true,
+                labels: None,
                 get: |p| p.force_model,
                 set: |p, on| p.force_model = on,
             }),
@@ -404,6 +405,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.merge_b0,
                 set: |p, on| p.switches.merge_b0 = on,
             }),
@@ -419,6 +421,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.normalise_signal,
                 set: |p, on| p.switches.normalise_signal = on,
             }),
@@ -434,6 +437,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.normalise_kernels,
                 set: |p, on| p.switches.normalise_kernels = on,
             }),

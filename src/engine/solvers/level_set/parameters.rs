@@ -234,6 +234,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: true,
+                labels: None,
                 get: |p| p.mode == Mode::Paper,
                 set: |p, on| p.mode = if on { Mode::Paper } else { Mode::Scaled },
             }),
