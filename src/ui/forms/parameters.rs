@@ -49,6 +49,8 @@ pub struct Shown<'a> {
     pub range: Option<RangeInclusive<f64>>,
     /// What a field takes, where that is less than the table permits.
     pub limits: Option<RangeInclusive<f64>>,
+    /// Decimals that data give.
+    pub decimals: Option<i32>,
     /// A value that means something, with what it means.
     pub mark: Option<(f64, &'a str)>,
     /// Why the parameter has no effect on these data.
@@ -85,6 +87,9 @@ pub fn number<P: Parameters>(
     }
     if let Some(limits) = shown.limits {
         slider = slider.limits(limits);
+    }
+    if let Some(decimals) = shown.decimals {
+        slider = slider.decimals(decimals);
     }
     if let Some((value, meaning)) = shown.mark {
         slider = slider.marked(Some(value), meaning);
