@@ -272,6 +272,8 @@ pub struct Switch<P> {
 pub struct Text<P> {
     /// The notation, such as `random:COUNT or grid:MM`.
     pub expected: &'static str,
+    /// Whether it is no longer than a number, so that the window gives it the field of one.
+    pub short: bool,
     /// The value as written; `None` where there is none.
     pub get: fn(&P) -> Option<String>,
     /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where

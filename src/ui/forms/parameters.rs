@@ -358,8 +358,9 @@ fn switch_row<P: Parameters>(
     hint: &str,
 ) -> Option<(Value, Phase)> {
     if let Some(labels) = &switch.labels {
-        let now = (switch.get)(params);
-        let chosen = segment_row(ui, row.label, hint, labels, usize::from(now))?;
+        let now = usize::from((switch.get)(params));
+        let chosen = segment_row(ui, row.label, hint, labels, now);
+        let chosen = chosen.filter(|i| *i != now)?;
         return Some((Value::Switch(chosen == 1), Phase::Done));
     }
     let columns = Columns::allocate(ui);
@@ -380,11 +381,15 @@ fn text_row<P: Parameters>(
     let columns = Columns::allocate(ui);
     label(ui, columns.label, row.label, hint);
     let shown = (text.get)(params).unwrap_or_else(|| "off".to_owned());
-    let typed = field::value(ui, columns.wide, row.label, &shown, "")?;
+    let place = match text.short {
+        true => columns.field,
+        false => columns.wide,
+    };
+    let typed = field::value(ui, place, row.label, &shown, "")?;
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),
         Err(error) => {
-            notice::say(ui, columns.wide, error.to_string());
+            notice::say(ui, place, error.to_string());
             None
         }
     }

@@ -273,6 +273,7 @@ impl Parameters for Params {
             default_text: DefaultText::Noted("0.00051; with one shell 0.00051,0.0012"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
+                short: false,
                 get: |p| list_or_none(p.model.extra.iter().map(|z| z.across)),
                 set: |p, text| {
                     let along = p.along().unwrap_or(ALONG);
@@ -294,6 +295,7 @@ impl Parameters for Params {
             default_text: DefaultText::Noted("0.0017,0.003 with two shells and more"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
+                short: false,
                 get: |p| list_or_none(p.model.free.iter().copied()),
                 set: |p, text| {
                     p.model.free = read_some(text?)?;
@@ -329,6 +331,7 @@ impl Parameters for Params {
             default_text: DefaultText::Stated,
             kind: Kind::Text(Text {
                 expected: "numbers above 0 with commas between them",
+                short: false,
                 get: |p| match &p.model.intra {
                     Intra::Cylinders { radii_um, .. } => Some(list(radii_um.iter().copied())),
                     _ => Some(list(DEFAULT_RADII_UM)),

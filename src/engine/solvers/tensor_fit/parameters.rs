@@ -160,6 +160,7 @@ impl Parameters for Params {
             default_text: DefaultText::Noted("up to 1550 where there are enough such volumes"),
             kind: Kind::Text(Text {
                 expected: "LOW..HIGH in s/mm², as in 0..1550",
+                short: false,
                 get: |p| {
                     Some(format!(
                         "{}..{}",
