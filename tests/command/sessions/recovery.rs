@@ -4,7 +4,6 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{Desk, are_held, left_behind};
-use arcuate::jobs::Request;
 use arcuate::jobs::session::SessionRequest;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::Thing;
@@ -113,7 +112,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
         draft,
         known: None,
     };
-    let job = window.jobs.submit(Request::Session(job));
+    let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
     let leaving = Leaving::Recover(copy.to_owned());
@@ -195,11 +194,8 @@ fn copies_of_work() {
     let copies = |window: &mut Window| {
         let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
         let is = |e: &Effect| {
-            let request = e.job::<Request>();
-            matches!(
-                request,
-                Some(Request::Session(SessionRequest::Autosave { .. }))
-            )
+            let request = e.job::<SessionRequest>();
+            matches!(request, Some(SessionRequest::Autosave { .. }))
         };
         window.state.session.saving.autosaving = false;
         effects.iter().any(is)
@@ -223,11 +219,6 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The copy of before is taken away.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| {
-        matches!(
-            e.job::<Request>(),
-            Some(Request::Session(SessionRequest::Leave))
-        )
-    };
+    let leaves = |e: &Effect| matches!(e.job::<SessionRequest>(), Some(SessionRequest::Leave));
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

@@ -5,7 +5,6 @@ use super::recovery::recovered;
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
-use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::solvers::tractogram::selection::Counting;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
@@ -193,7 +192,7 @@ fn exports() {
             let Some(request) = e.job() else {
                 return false;
             };
-            matches!(request, Request::Session(SessionRequest::Autosave { .. }))
+            matches!(request, SessionRequest::Autosave { .. })
         };
         assert!(effects.iter().any(copies), "{text}");
     }

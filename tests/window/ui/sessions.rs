@@ -6,7 +6,7 @@ use arcuate::jobs::session::{
     Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
     SessionRequest, Standing, Store,
 };
-use arcuate::jobs::{Delivery, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, update};
@@ -34,12 +34,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn sessions(window: &Window) -> Vec<&SessionRequest> {
     let requests = submitted(window).into_iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Session(request) => Some(request),
-            _ => None,
-        })
-        .collect()
+    requests.collect()
 }
 
 /// Whether a note begins so; its cross has its words, too.
@@ -114,12 +109,12 @@ fn store_too() {
         then: None,
     };
     update(&mut state, Action::Session(save));
-    let output = Output::Session(SessionOutput::Saved {
+    let output = SessionOutput::Saved {
         path,
         revision: state.session.revision,
         sha256: String::new(),
         numbers_left_out: 0,
-    });
+    };
     let event = event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
