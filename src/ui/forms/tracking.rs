@@ -13,7 +13,7 @@ use crate::solvers::curves::{Params, Seeding};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
 use crate::state::recipe::Source;
-use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
+use crate::state::{Action, Live, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
@@ -157,6 +157,31 @@ pub(super) fn remarks(
         let more = remarks.len() - REMARKS;
         rows::hint(ui, &format!("and {more} more remarks"));
     }
+}
+
+/// The severest that the results warn of.
+pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+    if state.session.live.is_none() && state.session.live_error.is_some() {
+        return Some(Severity::Error);
+    }
+    let empty = |live: &Live| {
+        let tried = live.output.fates.iter().sum::<u64>();
+        live.output.kept.is_empty() && tried > 0
+    };
+    let empty = state.session.live.as_ref().is_some_and(empty);
+    let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
+    warned.then_some(Severity::Warning)
+}
+
+/// Whether something is said about regions.
+pub fn out_of_reach(state: &State, memory: &mut Memory, wanted: impl Fn(&Remark) -> bool) -> bool {
+    let Some(tensors) = &state.document.tensors else {
+        return false;
+    };
+    let whose = mask::name_of(&state.document);
+    let regions = &state.document.regions;
+    let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
+    remarks.iter().any(wanted)
 }
 
 /// The scan that a fit was made from: its file's name without the ending.
