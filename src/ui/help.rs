@@ -35,11 +35,11 @@ pub struct Help {
     searched: String,
     found: Vec<Match>,
     markdown: CommonMarkCache,
-    place: Place,
+    place: WindowPlace,
 }
 
 /// Where the user wants the window, whatever room there is at present.
-struct Place {
+struct WindowPlace {
     /// From the right upper corner of the room to that of the window.
     offset: Vec2,
     size: Vec2,
@@ -48,7 +48,7 @@ struct Place {
     shown: Rect,
 }
 
-impl Default for Place {
+impl Default for WindowPlace {
     fn default() -> Self {
         Self {
             offset: Vec2::ZERO,
@@ -59,8 +59,8 @@ impl Default for Place {
     }
 }
 
-impl Place {
-    /// As wanted as far as the room allows.
+impl WindowPlace {
+    /// As wish as far as the room allows.
     fn within(&self, window: Rect, room: Rect) -> Rect {
         let size = self.size.min(room.size());
         let corner = room.right_top() + self.offset;
@@ -84,7 +84,7 @@ impl Default for Help {
             searched: String::new(),
             found: Vec::new(),
             markdown: CommonMarkCache::default(),
-            place: Place::default(),
+            place: WindowPlace::default(),
         }
     }
 }
@@ -124,7 +124,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     }
     let p = theme::palette(ui.style());
     let room = window.shrink(16.0);
-    let wanted = memory.help.place.within(window, room);
+    let wish = memory.help.place.within(window, room);
     let frame = Frame::new()
         .fill(p.b1)
         .stroke(Stroke::new(1.0, p.line))
@@ -134,17 +134,19 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         .id(egui::Id::unique("help"))
         .title_bar(false)
         .frame(frame)
-        .default_size(wanted.size())
-        .min_size(SMALLEST.min(wanted.size()))
+        .default_size(wish.size())
+        .min_size(SMALLEST.min(wish.size()))
         .constrain_to(window);
     if memory.help.place.room != room {
         // A small window has made it small, and would have done so for good.
         memory.help.place.room = room;
-        shown = shown.fixed_size(wanted.size());
+        shown = shown.fixed_size(wish.size());
+        // It is held inside by the size that it had; the next frame knows the new one.
+        ui.ctx().request_repaint();
     }
     let held = ui.input(|i| i.pointer.any_down());
     if !held {
-        shown = shown.current_pos(wanted.min);
+        shown = shown.current_pos(wish.min);
     }
     let shown = shown.show(ui.ctx(), |ui| contents(ui, state, memory, actions));
     let Some(shown) = shown else { return };

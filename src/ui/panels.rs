@@ -190,7 +190,7 @@ fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
 fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
     const RADIUS: f32 = 3.0;
     let p = theme::palette(ui.style());
-    let (colour, words) = match severity {
+    let (colour, hint) = match severity {
         Severity::Error => (p.error, "The results hold an error"),
         Severity::Warning | Severity::Information => (p.warning, "The results hold a warning"),
     };
@@ -200,8 +200,8 @@ fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
     let place = Rect::from_center_size(at, vec2(4.0 * RADIUS, 4.0 * RADIUS));
     let id = ui.make_persistent_id("results hold a warning");
     let response = ui.interact(place, id, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, words));
-    response.on_hover_text(words);
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, hint));
+    response.on_hover_text(hint);
 }
 
 /// Inputs and controls above results.

@@ -255,11 +255,11 @@ impl State {
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
-        let weighed = document.weighed.iter().filter(|(id, weighed)| {
+        let weighed = document.weighed.iter().filter(|(id, weights)| {
             // No streamline file holds what is said of bundles that were left out.
-            let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
+            let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
-            layer.is_some_and(|l| !base.has_weights(**id, weighed) && !exported(l))
+            layer.is_some_and(|l| !base.has_weights(**id, weights) && !exported(l))
         });
         let pathways = document.kept_pathways.iter();
         let counts = [

@@ -43,10 +43,10 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 
 /// The severest that the results warn of.
 pub fn warned(state: &State) -> Option<Severity> {
-    let (layer, weighed) = results::weighed(state).filter(|_| !state.is_filtering())?;
+    let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
-    let others = lines.is_some_and(|lines| lines.id() != weighed.of);
-    let warned = others || progress::unfinished(weighed).is_some();
+    let others = lines.is_some_and(|lines| lines.id() != weights.of);
+    let warned = others || progress::unfinished(weights).is_some();
     warned.then_some(Severity::Warning)
 }
 

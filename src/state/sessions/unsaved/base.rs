@@ -218,8 +218,8 @@ impl Base {
             return;
         }
         self.layers.insert(layer, document.unweighted(here));
-        let weighed = document.weighed.get(&layer);
-        self.weights.extend(weighed.map(|w| (layer, w.clone())));
+        let weights = document.weighed.get(&layer);
+        self.weights.extend(weights.map(|w| (layer, w.clone())));
         if self.revision == revision.0 {
             self.revision = revision.1;
         }
