@@ -154,8 +154,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
-            "{}",
-            words::none_passed(&shot.output, &targets, &fitted.mask_name())
+            "{}{}",
+            words::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);

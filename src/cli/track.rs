@@ -283,10 +283,17 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
-    let (mut why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    let (why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    Some(why + &out_of_reach(fitted, &tracked.regions))
+}
+
+/// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.
+pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
+    let mask = fitted.mask_name();
     let grid = &fitted.fit.field.grid;
     let tensors = fitted.fit.field.mask();
-    let regions = || tracked.regions.iter();
+    let regions = || regions.iter();
+    let mut why = String::new();
     let beyond = regions().filter(|r| !r.shape.meets(grid));
     // One seed region has been blamed already.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
@@ -304,7 +311,7 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> 
             more => format!("; {} lie outside {place}", more.join(" and ")),
         };
     }
-    Some(why)
+    why
 }
 
 /// Refuses names that streamlines cannot be written under.

@@ -27,6 +27,7 @@ use crate::support::{opened_event, opened_file};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
+use arcuate::jobs::session::SessionRequest;
 use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;

@@ -10,7 +10,7 @@ mod work;
 pub(super) use memory::Memory;
 pub use remake::{Remade, Remake, Tensors};
 
-use super::Slot;
+use super::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
 use crate::io::{Remark, Told, session};
@@ -22,7 +22,7 @@ use glam::DAffine3;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.

@@ -4,7 +4,7 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{Desk, are_held, left_behind};
-use arcuate::jobs::session::SessionRequest;
+use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::Thing;
 use arcuate::state::{Action, Effect, Leaving, Phase, SessionAction, update};
@@ -23,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
             asked_after,
         ),
         test("sessions::a copy is written of work alone", copies_of_work),
+        test(
+            "sessions::a copy of recipes alone goes once it is saved",
+            recipes,
+        ),
     ]
 }
 
@@ -186,6 +190,43 @@ fn asked_after() {
     assert!(things.contains(&Thing::Regions(regions)), "{things:?}");
     let is_layer = |t: &Thing| matches!(t, Thing::Layer { .. });
     assert!(things.iter().any(is_layer), "{things:?}");
+}
+
+/// Of streamlines that a session never kept the copy has no more than the session that is saved.
+fn recipes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    window.session(SessionAction::SetStore(Store::Nothing));
+    window.save(&own);
+    assert_eq!(window.state.saved_without().len(), 2);
+    let mut crashed = Window::opened(&own);
+    assert_eq!(crashed.state.document.absent.len(), 2);
+    crashed.place(Role::Target, DVec3::ONE, 4.0);
+    let mut again = recovered(&mut crashed, &copy);
+    assert!(!again.said().contains("copy is kept"), "{}", again.said());
+    assert_eq!(again.state.session.saving.recovered, Some(copy.clone()));
+    let save = SessionAction::Save {
+        path: None,
+        then: None,
+    };
+    again.session(save.clone());
+    assert_eq!(again.state.session.saving.recovered, None, "it is dropped");
+    assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
+    // The header says it although nothing of them is in memory.
+    assert_eq!(again.state.saved_without().len(), 2);
+    // Streamlines that the copy has and that cannot be read now are nowhere else.
+    window.session(SessionAction::SetStore(Store::All));
+    window.save(&copy);
+    let stored = folder.path().join("copy.arcuate.files");
+    std::fs::remove_dir_all(stored).expect("removed");
+    let mut again = Window::new();
+    again.session(SessionAction::Leave(Leaving::Recover(copy.clone())));
+    assert!(again.said().contains("copy is kept"), "{}", again.said());
+    let path = Some(folder.path().join("other.arcuate"));
+    again.session(SessionAction::Save { path, then: None });
+    assert_eq!(again.state.session.saving.recovered, Some(copy));
 }
 
 /// Whoever has only opened files, or has all in files, is offered nothing at the next start.

@@ -207,6 +207,24 @@ impl Base {
         self.listed.contains(&layer)
     }
 
+    /// A layer that the file lists as its recipe alone was made again, and is what it was when the file was
+    /// written. `revision`: of the document before and now.
+    pub fn is_back(&mut self, document: &Document, layer: LayerId, revision: (u64, u64)) {
+        let Some(here) = document.layer(layer) else {
+            return;
+        };
+        // What was recovered and not saved since may be another than the file's.
+        if self.recovered || !self.lists(layer) {
+            return;
+        }
+        self.layers.insert(layer, document.unweighted(here));
+        let weights = document.weighed.get(&layer);
+        self.weights.extend(weights.map(|w| (layer, w.clone())));
+        if self.revision == revision.0 {
+            self.revision = revision.1;
+        }
+    }
+
     /// Whether it is of this revision of the document.
     pub fn is_of(&self, revision: u64) -> bool {
         self.revision == revision
