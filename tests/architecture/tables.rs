@@ -317,8 +317,8 @@ pub const DISK_QUESTIONS: &[&str] = &[
 ];
 /// Modules on the window's thread: they submit jobs that ask the disk.
 pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
-/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
-pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it. Jobs run on a worker's thread.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
@@ -397,8 +397,8 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Draft", 12),
     ("Fate", 87),
     ("Fault", 0),
-    ("ForBundle", 36),
-    ("ForRegions", 21),
+    ("ForBundle", 0),
+    ("ForRegions", 0),
     ("ForSegment", 0),
     ("Gates", 39),
     ("Hand", 7),
@@ -417,15 +417,15 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("MadeMask", 33),
     ("MediumRecipe", 23),
     ("Met", 4),
-    ("OfBundle", 39),
-    ("OfRegions", 19),
+    ("OfBundle", 0),
+    ("OfRegions", 0),
     ("Place", 152),
     ("Placed", 0),
-    ("Request", 111),
+    ("Request", 14),
     ("Room", 11),
     ("Said", 18),
     ("Shifting", 7),
-    ("Shoot", 20),
+    ("Shoot", 0),
     ("Sieve", 49),
     ("Sifted", 8),
     ("Steered", 0),
@@ -446,7 +446,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("asked", 178),
     ("asked_of", 5),
     ("begun", 120),
-    ("beside", 242),
+    ("beside", 161),
     ("cut_again", 5),
     ("foresee", 4),
     ("foretell", 7),

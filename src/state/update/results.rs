@@ -28,7 +28,7 @@ pub fn ended<J: Receive<State>>(
         Outcome::Partial(_) => {}
         _ if is_reported => {}
         // Replaced by something else that was asked for.
-        Outcome::Cancelled if matches!(event.slot, Slot::Recovery) => {}
+        Outcome::Cancelled if event.slot == Slot::Recovery => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
