@@ -260,6 +260,7 @@ pub fn show(
                 drawer::show(ui, state, memory, &mut actions)
             });
         }
+        focus::views(ui, centre);
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);

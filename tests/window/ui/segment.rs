@@ -94,7 +94,7 @@ fn run() {
     window.key_press(egui::Key::A);
     window.run();
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
-    click(&mut window, "Tool: Remove  D");
+    click(&mut window, "Tool: Keep out  D");
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
     assert!(steered(&window).is_none(), "nothing to begin with");
     place(&mut window);
@@ -333,7 +333,11 @@ fn tools_in_sight() {
         let note = window.get_by_label_contains("Possible leak").rect();
         let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
         assert!(note.bottom() <= heading.rect().top(), "{cause:?} {note:?}");
-        for tool in ["Tool: Sample  P", "Tool: Add sphere  A", "Tool: Remove  D"] {
+        for tool in [
+            "Tool: Sample  P",
+            "Tool: Add sphere  A",
+            "Tool: Keep out  D",
+        ] {
             let tool = window.get_by_label(tool).rect();
             assert!(tool.top() >= note.bottom(), "{cause:?} {tool:?} {note:?}");
         }
@@ -412,22 +416,42 @@ fn span() {
     };
     assert_eq!(spans(&state), 1);
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
-    let leak = live.leak.take().expect("a leak").leak.from;
-    state.session.segment.left = vec![Left {
-        growth: live.growth.clone(),
-        leak: Some(leak),
-    }];
+    live.leak.take().expect("a leak");
+    let growth = live.growth.clone();
+    state.session.segment.left = vec![Left { growth }];
     state.session.segment.live = Some(Arc::new(live.clone()));
     assert_eq!(spans(&state), 0);
     let marked = |state: &arcuate::state::State| {
         let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
         texts.iter().any(|(words, _)| words == "leak")
     };
-    assert!(marked(&state), "the other branch is in the plot");
-    // Gone back: the branch that leaked begins where the plot ends.
-    live.growth.retain(|(step, _)| *step <= leak);
+    assert!(!marked(&state), "the branch that leaked is left");
+    // The same leak again, on the branch that is alive: one leak, however often the user went back from it.
+    for _ in 0..4 {
+        let left = state.session.segment.left[0].clone();
+        state.session.segment.left.push(left);
+    }
+    let again = leaked().state.session.segment.live.clone();
+    let mut with_leak = state.clone();
+    with_leak.session.segment.live = again;
+    assert!(marked(&with_leak));
+    assert_eq!(spans(&with_leak), 1);
+    // Back at the start nothing of another run is drawn.
+    live.growth.truncate(1);
+    live.step = 0;
     state.session.segment.live = Some(Arc::new(live));
-    assert!(!marked(&state));
+    let lines = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let grey = egui::epaint::ColorMode::Solid(theme::DARK.t3.gamma_multiply(0.8));
+        let trace = |s: &egui::Shape| match s {
+            egui::Shape::Path(path) => path.stroke.width == 1.25 && path.stroke.color == grey,
+            _ => false,
+        };
+        let shapes = window.output().shapes.iter();
+        shapes.filter(|s| trace(&s.shape)).count()
+    };
+    assert!(lines(&with_leak) >= 5, "grey traces");
+    assert_eq!(lines(&state), 0);
 }
 
 /// All painted texts with their rectangles.
@@ -442,7 +466,7 @@ fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
     texts.collect()
 }
 
-/// Two leaks just before the end of the plot.
+/// A leak just before the end of the plot, beside one of another branch.
 fn plotted() {
     let mut state = leaked().state;
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
@@ -453,19 +477,19 @@ fn plotted() {
     state.session.segment.live = Some(Arc::new(live));
     state.session.segment.left = vec![Left {
         growth: vec![(1560, 100), (1580, inside)],
-        leak: Some(1560),
     }];
     let window = window(state, [1920.0, 1080.0]);
     let texts = painted(&window);
     let find = |end: &str| {
-        let found = texts.iter().filter(|(words, _)| words.ends_with(end));
+        let is = |words: &str| words == end || end != "leak" && words.ends_with(end);
+        let found = texts.iter().filter(|(words, _)| is(words));
         let found: Vec<_> = found.collect();
         let [(_, rect)] = &*found else {
             panic!("{end}: {found:?}");
         };
         *rect
     };
-    let (leaks, steps) = (find("2 leaks"), find("584 steps"));
+    let (leaks, steps) = (find("leak"), find("584 steps"));
     assert!(leaks.right() + 4.0 <= steps.left(), "{leaks:?} {steps:?}");
 }
 
@@ -552,7 +576,7 @@ fn cuts() {
     use egui_kittest::kittest::NodeT as _;
     let start = window.get_by_role_and_label(egui::Role::ComboBox, "Start");
     let shown = start.accesskit_node().value().unwrap_or_default();
-    assert_eq!(shown, "1 sphere, 1 cut");
+    assert_eq!(shown, "1 sphere, 1 keep-out");
 }
 
 /// A surface in view, whose camera came from afar.

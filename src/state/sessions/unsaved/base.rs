@@ -35,7 +35,8 @@ struct Filtered {
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
     times: Times,
-    cut: f32,
+    /// By layers.
+    cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
 }
 
 impl Filtered {
@@ -48,7 +49,7 @@ impl Filtered {
             mask: filter.mask,
             peaks: filter.peaks,
             times: filter.times.clone(),
-            cut: filter.cut,
+            cuts: (filter.cut, filter.cut_of, filter.other_cuts.clone()),
         }
     }
 }
