@@ -107,11 +107,6 @@ impl fmt::Debug for Slot {
 impl Slot {
     /// Opening files.
     pub const Load: Self = Self::queue("load").beyond_document();
-    pub const Fit: Self = Self::latest_wins("fit");
-    /// Streamlines of the regions, while they are dragged.
-    pub const Live: Self = Self::latest_wins("live");
-    /// Whole-brain tracking.
-    pub const Track: Self = Self::latest_wins("track");
     /// Finding and opening graphics cards.
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();

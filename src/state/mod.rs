@@ -36,6 +36,8 @@ pub mod view;
 pub mod volume_look;
 
 use crate::data::Tractogram;
+use crate::state::tensors::jobs::fit::FIT;
+use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
 use session::{MaskBeside, StopKey};
 use std::path::PathBuf;
@@ -116,7 +118,7 @@ impl State {
             (true, true) => Standing::Coarse,
             // While something is dragged a coarse result lags a little.
             (false, true) if self.session.unsettled => Standing::Coarse,
-            (false, _) if fitting || of(&[Slot::Live, Slot::Fit]) => Standing::Updating,
+            (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
     }
@@ -136,14 +138,14 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &JobHandle| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > pathways::LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
     /// Whether the live result is not all that is asked for and nothing is being done about it: a job
     /// was stopped.
     pub fn stalled(&self) -> bool {
-        let waits = |slot| matches!(slot, Slot::Live | Slot::Fit) || slot == CUT;
+        let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working

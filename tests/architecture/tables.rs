@@ -446,7 +446,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("asked", 178),
     ("asked_of", 5),
     ("begun", 120),
-    ("beside", 161),
+    ("beside", 162),
     ("cut_again", 5),
     ("foresee", 4),
     ("foretell", 7),

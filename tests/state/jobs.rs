@@ -21,6 +21,7 @@ use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
 use arcuate::state::streamlines::jobs::select::FilterStreamlines;
+use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Event, State};
 use glam::DVec3;
@@ -172,7 +173,7 @@ fn cancelled() {
     let mut jobs = jobs();
     let job = jobs.submit(tracking(1_000_000));
     wait_until_started(&job);
-    jobs.cancel(Slot::Live);
+    jobs.cancel(LIVE);
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(
         matches!(events[0].ending(), Outcome::Cancelled),
@@ -189,7 +190,7 @@ fn own_jobs_are_cancelled() {
     let other = jobs.submit(tracking(50));
     let own = jobs.own(Slot::Picture, "Drawing a.png".to_owned());
     assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
-    jobs.cancel(Slot::Live);
+    jobs.cancel(LIVE);
     assert!(!own.control.is_cancelled());
     jobs.cancel(Slot::Picture);
     assert!(own.control.is_cancelled());

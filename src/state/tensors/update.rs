@@ -4,14 +4,13 @@ use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
-use crate::jobs::Slot;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
-use crate::state::tensors::jobs::fit::FitTensors;
+use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::types::{FitKey, ResidualCache};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults, snapshots};
 use std::sync::Arc;
@@ -40,7 +39,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let there = document.tensors.as_ref().map(|t| &t.key);
     if wanted.is_none() || wanted.as_ref() == there {
         if state.session.fitting.take().is_some() {
-            effects.push(Effect::Cancel(Slot::Fit));
+            effects.push(Effect::Cancel(FIT));
         }
         return;
     }

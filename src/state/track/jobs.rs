@@ -7,9 +7,12 @@ pub mod stopped;
 pub mod streamlines;
 
 use crate::compute::BackendKind;
-use crate::jobs::{Delivery, Outcome, Receive, Unfinished};
+use crate::jobs::{Delivery, Outcome, Receive, Slot, Unfinished};
 use crate::state::update::ended;
 use crate::state::{Effect, State, track};
+
+/// Streamlines or rays of the regions.
+pub const LIVE: Slot = Slot::latest_wins("live");
 
 /// The end of a job of live curves; what waits for that end follows.
 fn receive_live<J: Receive<State>>(

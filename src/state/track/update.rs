@@ -2,7 +2,6 @@
 
 use crate::data::words::counted;
 use crate::data::{Region, Role};
-use crate::jobs::Slot;
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
@@ -10,6 +9,7 @@ use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
 use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
@@ -231,7 +231,7 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     session.live.take_if(|live| !current(live));
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.coarse_running = false;
-    effects.push(Effect::Cancel(Slot::Live));
+    effects.push(Effect::Cancel(LIVE));
 }
 
 /// A task is looked at; what was put off for that of pathways is done in the others.
@@ -242,7 +242,7 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     state.view.task = task;
     if !task.shows_live() {
         // What was said about live curves is about nothing that is seen there.
-        state.session.forget_failures(Slot::Live);
+        state.session.forget_failures(LIVE);
         if state
             .session
             .status_about
@@ -285,13 +285,13 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
     let (Some(tensors), true) = (document.tensors.clone(), seeded) else {
         state.session.live = None;
-        effects.push(Effect::Cancel(Slot::Live));
+        effects.push(Effect::Cancel(LIVE));
         return;
     };
     let full = state.session.live.as_ref().filter(|live| !live.coarse);
     if !coarse && full.is_some_and(|live| is_current(document, &live.asked)) {
         // It is there; what is on its way was asked for in between.
-        effects.push(Effect::Cancel(Slot::Live));
+        effects.push(Effect::Cancel(LIVE));
         return rays::cut_again(state, effects);
     }
     if coarse && state.session.coarse_running {

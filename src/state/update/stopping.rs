@@ -3,6 +3,7 @@
 use crate::jobs::Slot;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::segment::jobs::SEGMENT;
+use crate::state::track::jobs::LIVE;
 use crate::state::view::Tool;
 use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 
@@ -31,7 +32,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
     match slot {
-        Slot::Live => track::update::stopped(state),
+        LIVE => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
         SEGMENT => segment::update::stopped(state),
         // With it the rest of a turn.

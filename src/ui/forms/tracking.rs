@@ -14,6 +14,7 @@ use crate::solvers::curves::{Params, SeedingKind, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
 use crate::state::recipe::Source;
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, Live, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
@@ -216,7 +217,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .session
         .jobs
         .iter()
-        .any(|j| matches!(j.slot, Slot::Fit | Slot::Load))
+        .any(|j| matches!(j.slot, FIT | Slot::Load))
     {
         rows::input(ui, icons::IMAGE, "Field", "Tensor", "being fitted");
         return;

@@ -12,7 +12,8 @@ use arcuate::solvers::pathway::Rates;
 use arcuate::state::Event;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
-use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
+use arcuate::state::track::jobs::LIVE;
+use arcuate::state::{Action, Pane, Phase, Rays, Task};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -242,7 +243,7 @@ fn dim_rays() {
     assert!(!window.state.live_is_stale());
     // What was stopped leaves the old ones, dim.
     sharpen(&mut window, 3.0, Phase::Done);
-    window.act(Action::CancelJob(Slot::Live));
+    window.act(Action::CancelJob(LIVE));
     assert!(window.state.live_is_stale());
 }
 

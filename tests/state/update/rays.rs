@@ -8,10 +8,11 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
 use arcuate::state::streamlines::Column;
+use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::cut::{CUT, CutRays};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
+use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Standing, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -493,7 +494,7 @@ fn out_of_date() {
     // Stopped: said, and the way back offered.
     window.cancelled.clear();
     window.act(Action::Escape);
-    assert_eq!(window.cancelled, [Slot::Live]);
+    assert_eq!(window.cancelled, [LIVE]);
     let said = &window.state.session.status;
     assert_eq!(
         said,
@@ -543,7 +544,7 @@ fn undo_stops() {
         assert!(asked(&window) > requests);
         let requests = asked(&window);
         window.act(Action::Undo);
-        assert_eq!(window.cancelled, [Slot::Live], "{method:?}");
+        assert_eq!(window.cancelled, [LIVE], "{method:?}");
         assert_eq!(
             asked(&window),
             requests,

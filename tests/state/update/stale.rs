@@ -8,6 +8,7 @@ use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
 use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
@@ -109,11 +110,7 @@ fn undone_fit() {
     window.ordinary();
     window.cancelled.clear();
     window.act(Action::Undo);
-    assert!(
-        window.cancelled.contains(&Slot::Fit),
-        "{:?}",
-        window.cancelled
-    );
+    assert!(window.cancelled.contains(&FIT), "{:?}", window.cancelled);
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
@@ -168,7 +165,7 @@ fn scan_gone() {
         } else {
             Action::Undo
         });
-        assert!(window.cancelled.contains(&Slot::Fit), "{deleted}");
+        assert!(window.cancelled.contains(&FIT), "{deleted}");
         window.deliver(in_order);
         let document = &window.state.document;
         assert!(document.scan().is_none() && document.tensors.is_none());
@@ -251,7 +248,7 @@ fn live_of_old_tensors() {
     window.place(Role::Seed, DVec3::ZERO);
     window.ordinary();
     // The fit comes first, then the streamlines of the tensors before it.
-    window.deliver(|events| events.sort_by_key(|e| e.slot != Slot::Fit));
+    window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(window.state.session.live.is_none(), "of the old tensors");
     let field = window.tensors().field.id();
     let asked = window.submitted.last().and_then(|job| job.job());

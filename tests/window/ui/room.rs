@@ -9,9 +9,9 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::curves::Fate;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::GuideStep;
+use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, Recipe, Slot, State, Task, defaults,
-    update,
+    Action, Content, Display, JobHandle, Layer, LayerId, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -69,7 +69,7 @@ fn status() {
         control.begin("Reweighting 197 046 voxels of the scan", 200);
         control.advance(50);
         state.session.jobs = vec![JobHandle {
-            slot: Slot::Fit,
+            slot: FIT,
             ticket: 7,
             label: "Fitting tensors to sub-01_dwi".to_owned(),
             control,

@@ -11,6 +11,8 @@ use crate::state::update::ended;
 use crate::state::{Effect, State, track};
 use std::sync::Arc;
 
+pub const FIT: Slot = Slot::latest_wins("fit");
+
 /// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that holds tensors these
 /// are taken.
 #[derive(Clone, Debug)]
@@ -46,7 +48,7 @@ impl Job for FitTensors {
     type Output = Box<TensorFit>;
 
     fn slot(&self) -> Slot {
-        Slot::Fit
+        FIT
     }
 
     fn label(&self) -> String {
@@ -84,7 +86,7 @@ impl Receive<State> for FitTensors {
         effects: &mut Vec<Effect>,
     ) {
         // Not where a newer fit has taken its place.
-        let is_newer = |j: &JobHandle| j.slot == Slot::Fit && j.ticket != delivery.ticket;
+        let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
         if !state.session.jobs.iter().any(is_newer) {
             state.session.fitting = None;
         }

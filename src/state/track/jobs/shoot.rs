@@ -1,6 +1,5 @@
 //! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
 
-use super::{live_unfinished, receive_live};
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
@@ -9,6 +8,7 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, geodesic, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Job for ShootRays {
     type Output = Box<RayOutput>;
 
     fn slot(&self) -> Slot {
-        Slot::Live
+        LIVE
     }
 
     fn label(&self) -> String {

@@ -1,6 +1,5 @@
 //! Tracking streamlines, of the regions and of the whole brain.
 
-use super::bootstrap::residuals;
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
 use crate::jobs::{
@@ -10,11 +9,14 @@ use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::session::{Asked, Curves};
 use crate::state::tensors::types::BootstrapInput;
-use crate::state::track::jobs::{live_unfinished, receive_live};
+use crate::state::track::jobs::bootstrap::residuals;
+use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
 use crate::state::track::{kept, update};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
+
+pub const WHOLE_BRAIN: Slot = Slot::latest_wins("track");
 
 /// Tracks from the regions; `fa` is sampled along the streamlines.
 #[derive(Clone, Debug)]
@@ -70,7 +72,7 @@ impl Job for TrackStreamlines {
     type Output = Arc<curves::Output>;
 
     fn slot(&self) -> Slot {
-        Slot::Live
+        LIVE
     }
 
     fn label(&self) -> String {
@@ -118,7 +120,7 @@ impl Job for TrackWholeBrain {
     type Output = Arc<curves::Output>;
 
     fn slot(&self) -> Slot {
-        Slot::Track
+        WHOLE_BRAIN
     }
 
     fn label(&self) -> String {

@@ -2,9 +2,9 @@
 
 use super::{compared, profile, row_menu};
 use crate::state::defaults::STALE_OPACITY;
-use crate::state::pathways::PathwayResult;
 use crate::state::pathways::jobs::PATHWAY;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
+use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
 use crate::ui::forms::tracking;
 use crate::ui::naming::{self, Named, Renamed};
@@ -50,7 +50,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Without a solve no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | Slot::Fit | Slot::Load);
+        let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {
