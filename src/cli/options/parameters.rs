@@ -135,7 +135,7 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
     let default = row.text(&row.value(defaults));
     let arg = arg.value_name(row.value_name);
     let arg = match (row.default_text, &row.kind) {
-        (DefaultText::Listed | DefaultText::Absent, _) => arg.help(row.help),
+        (DefaultText::Listed | DefaultText::Omitted, _) => arg.help(row.help),
         (DefaultText::Noted(note), _) => {
             let default = note.replace("{}", &default);
             arg.help(format!("{} [default: {default}]", row.help))

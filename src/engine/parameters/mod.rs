@@ -26,7 +26,7 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     const TABLE: &'static [Param<Self>];
 
     /// The values unless changed. Those that depend on data have a constructor of their own (`defaults_for`) and a
-    /// [`Param::default_note`].
+    /// [`DefaultText::Noted`].
     fn defaults() -> Self;
 
     /// Whether forms take a value at the end of a drag only, since what follows it takes long.
@@ -90,7 +90,7 @@ pub enum DefaultText {
     /// The help states it. Command texts have other values only.
     Implied,
     /// Neither has it: the command without the option says as much.
-    Absent,
+    Omitted,
 }
 
 /// [`Param::unused`] of a value that always has an effect.
@@ -340,7 +340,7 @@ impl<P: Parameters> Param<P> {
         let value = self.value(params);
         let implied = matches!(
             self.default_text,
-            DefaultText::Implied | DefaultText::Absent
+            DefaultText::Implied | DefaultText::Omitted
         );
         if implied && value == self.value(defaults) {
             return String::new();

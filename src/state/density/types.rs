@@ -47,9 +47,9 @@ impl Default for Wanted {
 
 impl Wanted {
     pub fn of_value(value: Value) -> Self {
-        let mut wanted = Self::default();
-        wanted.set_value(value);
-        wanted
+        let mut map = Self::default();
+        map.set_value(value);
+        map
     }
 
     pub fn value(&self) -> Value {

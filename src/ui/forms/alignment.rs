@@ -118,11 +118,11 @@ pub fn show(
 /// Six rows; what one of them was set to.
 fn numbers(ui: &mut Ui, nudge: Nudge) -> Option<(Nudge, Phase)> {
     let mut changed = None;
-    let usual = Nudge::default();
+    let defaults = Nudge::default();
     parameters::rows(
         ui,
         &nudge,
-        &usual,
+        &defaults,
         Rows::AllBut(&[]),
         &mut |nudge, phase| {
             changed = Some((nudge, phase));

@@ -43,7 +43,7 @@ pub fn show(
         wanted.set_value(Value::Count);
     }
     value(ui, wanted, known);
-    let (usual, voxels) = (Wanted::default(), wanted.voxels);
+    let (defaults, voxels) = (Wanted::default(), wanted.voxels);
     let shown = Shown {
         limits: Some(TYPED_MM),
         ..Shown::default()
@@ -51,7 +51,7 @@ pub fn show(
     parameters::number(
         ui,
         &voxels,
-        &usual.voxels,
+        &defaults.voxels,
         "voxel",
         shown,
         &mut |changed, _| {
@@ -61,7 +61,7 @@ pub fn show(
     // The row of the value stands for these.
     let rest = Rows::AllBut(&["measure", "sent"]);
     let params = wanted.params.clone();
-    parameters::rows(ui, &params, &usual.params, rest, &mut |changed, _| {
+    parameters::rows(ui, &params, &defaults.params, rest, &mut |changed, _| {
         wanted.params = changed;
     });
     let wanted = wanted.clone();
@@ -84,14 +84,14 @@ pub fn show(
 }
 
 /// Measure and number sent in one row; `known`: how many were sent.
-fn value(ui: &mut Ui, wanted: &mut Wanted, known: bool) {
+fn value(ui: &mut Ui, map: &mut Wanted, known: bool) {
     let unknown = (!known).then_some("The number of streamlines sent is unknown");
-    let now = Value::ALL.iter().position(|&v| v == wanted.value());
+    let now = Value::ALL.iter().position(|&v| v == map.value());
     let help = "Share: fraction of all streamlines sent that pass the voxel. Count: how many pass it. Length: \
                 mm of streamline in it. A streamline counts once per voxel";
     let why_not = |i: usize| unknown.filter(|_| Value::ALL[i] == Value::Share);
     let labels = Value::ALL.map(Value::label);
     if let Some(i) = segment_row_but(ui, "Value", help, &labels, now.unwrap_or(1), why_not) {
-        wanted.set_value(Value::ALL[i]);
+        map.set_value(Value::ALL[i]);
     }
 }

@@ -36,37 +36,43 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     let place = section::head(ui, "Controls");
     let rays = &state.document.rays;
     // The cut is no control: it stands with the results.
-    let usual = Rays {
+    let defaults = Rays {
         cut: rays.cut,
         ..state.session.settings.rays()
     };
     let mut set = |rays: Rays, phase: Phase| actions.push(Action::SetRays { rays, phase });
-    if walk::reset(ui, place, *rays == usual) {
-        set(usual.clone(), Phase::Done);
+    if walk::reset(ui, place, *rays == defaults) {
+        set(defaults.clone(), Phase::Done);
     }
     memory.kinds.remember(rays);
-    directions::number(ui, rays, &usual, &mut memory.kinds, &mut set);
+    directions::number(ui, rays, &defaults, &mut memory.kinds, &mut set);
     directions::opening_angle(ui, rays, &memory.kinds.directions, &mut set);
     strength(ui, rays, &memory.kinds.sharpening, &mut set);
-    walk::step(ui, &rays.params.walk, &usual.params.walk, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
+    walk::step(
+        ui,
+        &rays.params.walk,
+        &defaults.params.walk,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
     panels::in_sight(ui);
-    walk::length(ui, &rays.params.walk, &usual.params.walk, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
+    walk::length(
+        ui,
+        &rays.params.walk,
+        &defaults.params.walk,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
     let off = "off: rays cross low FA";
     walk::rules(
         ui,
         state,
         &rays.params.walk,
-        &usual.params.walk,
+        &defaults.params.walk,
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
     walk::fa(
         ui,
         &rays.params.walk,
-        &usual.params.walk,
+        &defaults.params.walk,
         off,
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
@@ -75,7 +81,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         memory.toggle(MORE);
     }
     if open {
-        second_rank(ui, state, &usual, &mut memory.kinds, &mut set);
+        second_rank(ui, state, &defaults, &mut memory.kinds, &mut set);
     }
 }
 
@@ -103,11 +109,11 @@ fn with_sharpening(rays: &Rays, parts: SharpeningParts) -> Rays {
 /// How much the tensors are sharpened.
 fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
     let key = if parts.low_fa_only { "power" } else { "alpha" };
-    let usual = SharpeningParts::defaults();
+    let defaults = SharpeningParts::defaults();
     parameters::rows(
         ui,
         parts,
-        &usual,
+        &defaults,
         Rows::These(&[key]),
         &mut |parts, phase| {
             set(with_sharpening(rays, parts), phase);
@@ -117,39 +123,50 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
 
 /// Which tensors are sharpened.
 fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
-    let usual = SharpeningParts::defaults();
+    let defaults = SharpeningParts::defaults();
     let shown = Rows::AllBut(&["alpha", "power"]);
-    parameters::rows(ui, parts, &usual, shown, &mut |parts, phase| {
+    parameters::rows(ui, parts, &defaults, shown, &mut |parts, phase| {
         set(with_sharpening(rays, parts), phase);
     });
 }
 
-fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, kinds: &mut Kinds, set: &mut Set) {
+fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let rays = &state.document.rays;
     directions::kind(ui, rays, kinds, set);
-    walk::angle(ui, &rays.params.walk, &usual.params.walk, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
+    walk::angle(
+        ui,
+        &rays.params.walk,
+        &defaults.params.walk,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
     let christoffel = rays.params.form == Form::Christoffel;
     let fixed = "Christoffel symbols come with a midpoint rule of their own";
     let fixed = christoffel.then_some(fixed);
-    let walk_usual = &usual.params.walk;
-    walk::integrator(ui, &rays.params.walk, walk_usual, fixed, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
+    let walk_defaults = &defaults.params.walk;
+    walk::integrator(
+        ui,
+        &rays.params.walk,
+        walk_defaults,
+        fixed,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
     let linear = "Christoffel symbols need trilinear interpolation: choose Hamiltonian below first";
     let linear = christoffel.then_some(linear);
-    walk::interpolation(ui, &rays.params.walk, walk_usual, linear, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
+    walk::interpolation(
+        ui,
+        &rays.params.walk,
+        walk_defaults,
+        linear,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
     let cubic = rays.params.walk.interpolation == Interpolation::CubicBSpline;
     let why = |i: usize| {
         (i == 1 && cubic)
             .then_some("Christoffel symbols need trilinear interpolation: choose that above first")
     };
-    parameters::choice(ui, rays, usual, "form", why, set);
+    parameters::choice(ui, rays, defaults, "form", why, set);
     sharpening(ui, rays, &kinds.sharpening, set);
-    parameters::rows(ui, rays, usual, Rows::These(&["precision"]), set);
+    parameters::rows(ui, rays, defaults, Rows::These(&["precision"]), set);
     if rays.medium.is_too_coarse() {
         let text = "Half precision is too coarse for tensors sharpened this much";
         let note = Note::new(theme::palette(ui.style()), Severity::Warning, text).action("Single");
@@ -159,9 +176,13 @@ fn second_rank(ui: &mut Ui, state: &State, usual: &Rays, kinds: &mut Kinds, set:
             set(changed, Phase::Done);
         }
     }
-    walk::rest(ui, state, &rays.params.walk, walk_usual, &mut |walk, p| {
-        set(with_walk(rays, walk), p)
-    });
-    parameters::rows(ui, rays, usual, Rows::These(&["no-loop-guard"]), set);
-    parameters::rows(ui, rays, usual, Rows::AllBut(PLACED), set);
+    walk::rest(
+        ui,
+        state,
+        &rays.params.walk,
+        walk_defaults,
+        &mut |walk, p| set(with_walk(rays, walk), p),
+    );
+    parameters::rows(ui, rays, defaults, Rows::These(&["no-loop-guard"]), set);
+    parameters::rows(ui, rays, defaults, Rows::AllBut(PLACED), set);
 }

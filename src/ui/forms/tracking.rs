@@ -6,11 +6,9 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::parameters::{self, Rows, Shown};
 use super::{geodesic, recipe, walk};
 use crate::data::Role;
-use crate::parameters::Parameters as _;
-use crate::solvers::curves::{Params, SeedingKind, SeedingParts};
+use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
 use crate::state::recipe::Source;
@@ -264,7 +262,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         set(usual.clone(), Phase::Done);
     }
     let kind = SeedingParts::from(params.seeding).kind;
-    seeding(ui, params, kind.key(), &mut set);
+    walk::seeding(ui, params, kind.key(), &mut set);
     lines::bootstrap(ui, state, params, &usual, &mut set);
     walk::step(ui, params, &usual, &mut set);
     walk::angle(ui, params, &usual, &mut set);
@@ -281,33 +279,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let straight = params.deflection.map(|_| "Deflected steps are straight");
         walk::integrator(ui, params, &usual, straight, &mut set);
         walk::interpolation(ui, params, &usual, None, &mut set);
-        seeding(ui, params, "kind", &mut set);
+        walk::seeding(ui, params, "kind", &mut set);
         walk::rest(ui, state, params, &usual, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
-}
-
-/// The row of a part of the seeding.
-fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut walk::Set) {
-    let (parts, usual) = (SeedingParts::from(params.seeding), SeedingParts::defaults());
-    let set: &mut parameters::Set<SeedingParts> = &mut |parts, phase| {
-        let seeding = parts.into();
-        let params = params.clone();
-        set(Params { seeding, ..params }, phase);
-    };
-    if key == "kind" {
-        return parameters::rows(ui, &parts, &usual, Rows::These(&[key]), set);
-    }
-    let shown = Shown {
-        // What fields take, where that is less than the table permits.
-        limits: match parts.kind {
-            SeedingKind::Random => None,
-            SeedingKind::Grid => Some(0.02..=50.0),
-            SeedingKind::PerVoxel => Some(1.0..=10_000.0),
-        },
-        ..Shown::default()
-    };
-    parameters::number(ui, &parts, &usual, key, shown, set);
 }
 
 pub fn foot(

@@ -2,7 +2,8 @@
 
 use super::parameters::{self, Rows, Shown};
 use crate::data::Role;
-use crate::solvers::curves::Params;
+use crate::parameters::Parameters as _;
+use crate::solvers::curves::{Params, SeedingKind, SeedingParts};
 use crate::state::State;
 use crate::ui::icons;
 use crate::ui::theme::{self, size};
@@ -40,67 +41,90 @@ const PLACED: &[&str] = &[
 pub type Set<'a> = parameters::Set<'a, Params>;
 
 /// The icon at a head that sets everything back; returns whether it was clicked.
-pub fn reset(ui: &mut Ui, place: Rect, usual: bool) -> bool {
+pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {
     let reset = IconButton::new(icons::RESET, "Reset to defaults");
-    let reset = reset.side(24.0).disabled(usual);
+    let reset = reset.side(24.0).disabled(defaults);
     reset.show_right(ui, place).clicked()
 }
 
-pub fn step(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+/// The row of a part of the seeding.
+pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
+    let (parts, defaults) = (SeedingParts::from(params.seeding), SeedingParts::defaults());
+    let set: &mut parameters::Set<SeedingParts> = &mut |parts, phase| {
+        let seeding = parts.into();
+        let params = params.clone();
+        set(Params { seeding, ..params }, phase);
+    };
+    if key == "kind" {
+        return parameters::rows(ui, &parts, &defaults, Rows::These(&[key]), set);
+    }
+    let shown = Shown {
+        // What fields take, where that is less than the table permits.
+        limits: match parts.kind {
+            SeedingKind::Random => None,
+            SeedingKind::Grid => Some(0.02..=50.0),
+            SeedingKind::PerVoxel => Some(1.0..=10_000.0),
+        },
+        ..Shown::default()
+    };
+    parameters::number(ui, &parts, &defaults, key, shown, set);
+}
+
+pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
     let shown = Shown {
         limits: Some(TYPED_STEP_MM),
         ..Shown::default()
     };
-    parameters::number(ui, params, usual, "step", shown, set);
+    parameters::number(ui, params, defaults, "step", shown, set);
 }
 
-pub fn angle(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
-    parameters::rows(ui, params, usual, Rows::These(&["angle"]), set);
+pub fn angle(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
+    parameters::rows(ui, params, defaults, Rows::These(&["angle"]), set);
 }
 
 /// `off` says what no limit means.
-pub fn fa(ui: &mut Ui, params: &Params, usual: &Params, off: &str, set: &mut Set) {
+pub fn fa(ui: &mut Ui, params: &Params, defaults: &Params, off: &str, set: &mut Set) {
     let shown = Shown {
         off: Some(off),
         ..Shown::default()
     };
-    parameters::number(ui, params, usual, "fa", shown, set);
+    parameters::number(ui, params, defaults, "fa", shown, set);
 }
 
-pub fn length(ui: &mut Ui, params: &Params, usual: &Params, set: &mut Set) {
+pub fn length(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
     let rows = ("Length", ["min-length", "max-length"]);
-    parameters::limits(ui, params, usual, rows, TYPED_LENGTH_MM, set);
+    parameters::limits(ui, params, defaults, rows, TYPED_LENGTH_MM, set);
 }
 
 /// `fixed`: why none can be chosen.
 pub fn integrator(
     ui: &mut Ui,
     params: &Params,
-    usual: &Params,
+    defaults: &Params,
     fixed: Option<&'static str>,
     set: &mut Set,
 ) {
-    parameters::choice(ui, params, usual, "integrator", |_| fixed, set);
+    parameters::choice(ui, params, defaults, "integrator", |_| fixed, set);
 }
 
 /// `linear`: why splines cannot be chosen.
 pub fn interpolation(
     ui: &mut Ui,
     params: &Params,
-    usual: &Params,
+    defaults: &Params,
     linear: Option<&'static str>,
     set: &mut Set,
 ) {
     let why = |i: usize| linear.filter(|_| i == 1);
-    parameters::choice(ui, params, usual, "interpolation", why, set);
+    parameters::choice(ui, params, defaults, "interpolation", why, set);
 }
 
 /// The rest of the table, below the rows that only the one kind of curves has.
-pub fn rest(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &mut Set) {
-    parameters::rows(ui, params, usual, Rows::These(&["random-seed"]), set);
+pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
+    parameters::rows(ui, params, defaults, Rows::These(&["random-seed"]), set);
     mask(ui, state);
-    parameters::rows(ui, params, usual, Rows::These(&["one-way"]), set);
-    parameters::rows(ui, params, usual, Rows::AllBut(PLACED), set);
+    parameters::rows(ui, params, defaults, Rows::These(&["one-way"]), set);
+    parameters::rows(ui, params, defaults, Rows::AllBut(PLACED), set);
 }
 
 /// What paths stay within.
@@ -124,14 +148,14 @@ fn mask(ui: &mut Ui, state: &State) {
 }
 
 /// What several targets, and several includes, mean; no row where there are not several.
-pub fn rules(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &mut Set) {
+pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
     let several = |role: Role| {
         let mut of = state.document.regions.iter().filter(|r| r.role == role);
         of.nth(1).is_some()
     };
     for (role, key) in [(Role::Target, "targets"), (Role::Include, "includes")] {
         if several(role) {
-            parameters::rows(ui, params, usual, Rows::These(&[key]), set);
+            parameters::rows(ui, params, defaults, Rows::These(&[key]), set);
         }
     }
 }

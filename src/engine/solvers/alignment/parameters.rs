@@ -24,7 +24,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[Param {
         help: "Begin only from where the images lie",
         reason: "scanners place heads differently",
-        default_text: DefaultText::Absent,
+        default_text: DefaultText::Omitted,
         ..Param::new(
             "near",
             "Begin from other places, too",

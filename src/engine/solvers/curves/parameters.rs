@@ -410,7 +410,7 @@ impl Parameters for Params {
             value_name: "TARGETS",
             help: "One target is enough, or all have to be reached",
             hint: "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "targets",
                 "Targets",
@@ -434,7 +434,7 @@ impl Parameters for Params {
             value_name: "INCLUDES",
             help: "One include region is enough, or all have to be passed",
             hint: "Any: one of the include regions is enough. All: it has to pass through every one",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "includes",
                 "Includes",
@@ -456,8 +456,9 @@ impl Parameters for Params {
         },
         Param {
             value_name: "F,G",
-            help: "Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the                    share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps",
-            default_text: DefaultText::Absent,
+            help: "Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the \
+                   share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps",
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "deflect",
                 "Deflection",
@@ -482,8 +483,9 @@ impl Parameters for Params {
         Param {
             value_name: "N",
             help: "Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals",
-            hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with                    random signs of the residuals (wild bootstrap)",
-            default_text: DefaultText::Absent,
+            hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
+                   random signs of the residuals (wild bootstrap)",
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "bootstrap",
                 "Bootstrap",
@@ -505,7 +507,7 @@ impl Parameters for Params {
         Param {
             help: "Follow one sense only from each seed (rays always do without --both-ways)",
             hint: "Paths leave the seed in both senses",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "one-way",
                 "Both ways from the seed",

@@ -74,7 +74,7 @@ impl Parameters for Params {
         Param {
             value_name: "N",
             help: "Divide by the number of streamlines that were sent",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "sent",
                 "Streamlines sent",
@@ -82,8 +82,7 @@ impl Parameters for Params {
                     scale: Scale::Logarithmic,
                     decimals: 0,
                     soft: (1.0, 1e6),
-                    // Whole numbers up to 2⁵³ are exact.
-                    hard: Limits::whole(1.0, 9_007_199_254_740_992.0),
+                    hard: Limits::whole(1.0, f64::INFINITY),
                     off: Some("off: counts"),
                     ..Number::new(
                         |p| p.sent.map(|n| n as f64),
@@ -95,7 +94,7 @@ impl Parameters for Params {
         Param {
             help: "Three volumes, by direction",
             hint: "Red: left–right, green: front–back, blue: up–down",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "by-direction",
                 "Colours",
@@ -134,7 +133,7 @@ impl Parameters for Voxels {
         value_name: "MM",
         help: "Cubes of this edge instead, mm: in the template's box, or around the streamlines where there is none",
         hint: "Smaller than the scan's: a super-resolved track-density image",
-        default_text: DefaultText::Absent,
+        default_text: DefaultText::Omitted,
         ..Param::new(
             "voxel",
             "Voxel size",

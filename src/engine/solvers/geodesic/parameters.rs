@@ -209,7 +209,7 @@ impl Parameters for Rays {
         },
         Param {
             help: "Carry each ray on behind its seed",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "both-ways",
                 "Both ways from the seed",
@@ -224,7 +224,7 @@ impl Parameters for Rays {
         Param {
             help: "Do not stop rays that circle on the spot",
             hint: "A ray that comes back to where it was ends there",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "no-loop-guard",
                 "Stop rays that circle",

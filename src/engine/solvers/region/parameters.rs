@@ -38,7 +38,7 @@ impl Parameters for Change {
             value_name: "MM",
             help: "Moves the border outwards by so much, or inwards below 0, mm",
             hint: "Moves the border outwards by this distance, or inwards if negative",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "grow",
                 "Grow, shrink",
@@ -59,7 +59,7 @@ impl Parameters for Change {
             help: "Rounds away what is finer than about this, mm",
             hint: "Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
                    below about two voxels change next to nothing",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "smooth",
                 "Smooth, FWHM",
@@ -119,7 +119,7 @@ impl Parameters for Fill {
             help: "How far their values may be from its",
             hint: "Values that differ by more from the clicked one stay out",
             reason: "a share of the width of the image's window",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Listed,
             ..Param::new(
                 "tolerance",
                 "Tolerance",
@@ -139,7 +139,7 @@ impl Parameters for Fill {
             help: "A fill ends at this volume, ml (default: 50)",
             hint: "A fill that runs out into its surroundings ends here",
             reason: "more than most structures",
-            default_text: DefaultText::Absent,
+            default_text: DefaultText::Omitted,
             ..Param::new(
                 "at-most",
                 "At most",

@@ -18,8 +18,8 @@ const MOST: f64 = MAX_SEEDS as f64;
 
 /// Of another kind, about as many in all.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
-    let usual = defaults::rays().count();
-    let all = kinds.asked(rays).or(usual).unwrap_or(1);
+    let defaults = defaults::rays().count();
+    let all = kinds.asked(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,
         ..rays.params.clone()
@@ -38,12 +38,12 @@ fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     changed
 }
 
-pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let now = rays.count().or(usual.count()).unwrap_or(1);
+pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
+    let now = rays.count().or(defaults.count()).unwrap_or(1);
     let row = SliderRow::new("Rays", now as f64, 100.0..=1e6)
         .logarithmic()
         .whole()
-        .default(usual.count().unwrap_or(1) as f64)
+        .default(defaults.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
         .help("Number of rays, started in the seed in whole fans");
     if let Some((all, phase)) = row.value(ui) {
@@ -57,11 +57,11 @@ pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut
         limits: Some(0.0..=180.0),
         ..Shown::default()
     };
-    let usual = DirectionParts::defaults();
+    let defaults = DirectionParts::defaults();
     parameters::number(
         ui,
         parts,
-        &usual,
+        &defaults,
         "half-angle",
         shown,
         &mut |mut parts, phase| {
@@ -105,7 +105,7 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
 
 /// One row, whatever the kind.
 fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let (parts, usual) = (kinds.directions, DirectionParts::defaults());
+    let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
     let (key, limits) = match parts.kind {
         // More of them than the rail has take long to follow.
         DirectionKind::Icosphere => ("level", Some(0.0..=4.0)),
@@ -115,7 +115,7 @@ fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
         limits,
         ..Shown::default()
     };
-    parameters::number(ui, &parts, &usual, key, shown, &mut |parts, phase| {
+    parameters::number(ui, &parts, &defaults, key, shown, &mut |parts, phase| {
         set(with_directions(rays, parts.into(), kinds), phase);
     });
 }

@@ -201,7 +201,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         tolerance: f64::from(drawing.tolerance * width) * scale,
         most_ml: drawing.most_ml,
     };
-    let usual = Fill::defaults_for(range);
+    let defaults = Fill::defaults_for(range);
     let mut changed = None;
     let mut set = |fill: Fill, phase: Phase| {
         // What was not moved stays as it is to the last digit.
@@ -221,16 +221,16 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         decimals: Some(decimals),
         ..Shown::default()
     };
-    parameters::number(ui, &now, &usual, "tolerance", shown, &mut set);
+    parameters::number(ui, &now, &defaults, "tolerance", shown, &mut set);
     let shown = Shown {
         limits: Some(TYPED_ML),
         ..Shown::default()
     };
-    parameters::number(ui, &now, &usual, "at-most", shown, &mut set);
+    parameters::number(ui, &now, &defaults, "at-most", shown, &mut set);
     parameters::rows(
         ui,
         &now,
-        &usual,
+        &defaults,
         Rows::AllBut(&["tolerance", "at-most"]),
         &mut set,
     );
@@ -287,8 +287,8 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         let source = Source::Change(change);
         actions.push(Action::Make { source, phase });
     };
-    let usual = Change::defaults();
-    parameters::rows(ui, &now, &usual, Rows::AllBut(&[]), &mut set);
+    let defaults = Change::defaults();
+    parameters::rows(ui, &now, &defaults, Rows::AllBut(&[]), &mut set);
     ui.add_space(4.0);
     combine(ui, state, chosen, memory, actions);
     let shown = making.cloned().or_else(|| {

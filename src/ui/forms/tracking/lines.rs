@@ -11,8 +11,8 @@ use egui::Ui;
 const ON_CPU: &str = "Computed on the CPU";
 
 /// How often the tensors are fitted again.
-pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, usual: &Params, set: &mut Set) {
-    parameters::rows(ui, params, usual, Rows::These(&["bootstrap"]), set);
+pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
+    parameters::rows(ui, params, defaults, Rows::These(&["bootstrap"]), set);
     hint(ui, state, params);
 }
 
@@ -27,7 +27,7 @@ fn hint(ui: &mut Ui, state: &State, params: &Params) {
 
 /// Whether the tensor turns the last direction, or gives its own.
 pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
-    let (parts, usual) = (
+    let (parts, defaults) = (
         DeflectionParts::from(params.deflection),
         DeflectionParts::defaults(),
     );
@@ -35,7 +35,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
         true => Rows::AllBut(&[]),
         false => Rows::These(&["deflected"]),
     };
-    parameters::rows(ui, &parts, &usual, rows, &mut |changed, phase| {
+    parameters::rows(ui, &parts, &defaults, rows, &mut |changed, phase| {
         let integrator = match (parts.deflected, changed.deflected) {
             (false, true) => Integrator::Euler,
             (true, false) => Params::defaults().integrator,
