@@ -457,9 +457,9 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     match live.ended {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
-            let said = format!("The surface is at rest after {steps}");
-            state.session.status_about.task = Some((Task::Segment, said.clone()));
-            state.session.follows(said);
+            let sentence = format!("The surface is at rest after {steps}");
+            state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+            state.session.follows(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {

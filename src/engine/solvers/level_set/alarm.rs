@@ -12,7 +12,8 @@
 //!    slowest pace. An added sphere is a new seed.
 //!
 //! Growth that sets in again by itself, much faster than the surface was at its slowest and for long, is suspected once
-//! the volume is half as large again.
+//! the volume is half as large again. The voxels that joined are few then, so that only their values decide; where they
+//! are alike nothing else changes.
 //!
 //! A surface that multiplies by itself may also have passed a narrow place of the structure, such as the atrium of a
 //! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
@@ -138,8 +139,11 @@ pub struct Alarm {
     /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
-    /// A leak if the voxels that joined do not belong.
+    /// A leak if the voxels that joined do not belong; `early`: before the volume has multiplied.
     suspected: Option<Leak>,
+    early: bool,
+    /// Step of the slowest stretch after which growth was suspected early, and belonged.
+    answered: Option<u64>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
 }
@@ -184,6 +188,8 @@ impl Alarm {
             looked: Mark { step: 0, inside },
             leak: None,
             suspected: None,
+            early: false,
+            answered: None,
             known: 0,
         }
     }
@@ -229,9 +235,16 @@ impl Alarm {
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
 
+    /// Whether only the values of the voxels that joined decide.
+    pub fn suspects_early(&self) -> bool {
+        self.early
+    }
+
     /// Takes the decision whether the voxels that joined since the suspected step belong to those inside by then.
     pub fn judge(&mut self, belongs: bool) {
-        if belongs {
+        if belongs && self.early {
+            self.answer_early();
+        } else if belongs {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
             self.leak.get_or_insert(leak);
@@ -241,9 +254,17 @@ impl Alarm {
     /// Drops an open suspicion where a run is replayed: the first run went on past this step, or its leak was reported
     /// already. A judgement now would compare with a much older surface.
     pub fn passes(&mut self) {
-        if self.suspected.is_some() {
-            self.goes_on();
+        match self.suspected.is_some() {
+            true if self.early => self.answer_early(),
+            true => self.goes_on(),
+            false => {}
         }
+    }
+
+    /// Alike so far: the volume decides from here on.
+    fn answer_early(&mut self) {
+        (self.suspected, self.early) = (None, false);
+        self.answered = self.slowest.map(|(mark, _)| mark.step);
     }
 
     /// The structure goes on beyond a narrow place.
@@ -358,19 +379,22 @@ impl Alarm {
             return;
         };
         self.much_faster += 1;
-        let grown = self.now as f64 >= HALF_AGAIN * mark.inside as f64;
-        if self.much_faster >= IN_SUCCESSION && grown && self.now as f64 >= CALM * self.known as f64
-        {
-            let (from, cause) = self.before_the_rise(self.plateau().unwrap_or(mark));
-            // After a change it is a leak at once, and so only where the volume multiplies.
-            if cause == Cause::Growth {
-                let noticed = self.step;
-                self.suspected.get_or_insert(Leak {
-                    from,
-                    noticed,
-                    cause,
-                });
-            }
+        let now = self.now as f64;
+        let grown = now >= HALF_AGAIN * mark.inside as f64 && now >= CALM * self.known as f64;
+        let open = self.suspected.is_none() && self.answered != Some(mark.step);
+        if self.much_faster < IN_SUCCESSION || !grown || !open {
+            return;
+        }
+        let (from, cause) = self.before_the_rise(self.plateau().unwrap_or(mark));
+        // After a change it is a leak at once, and so only where the volume multiplies.
+        if cause == Cause::Growth {
+            let noticed = self.step;
+            self.early = true;
+            self.suspected = Some(Leak {
+                from,
+                noticed,
+                cause,
+            });
         }
     }
 
@@ -403,6 +427,7 @@ impl Alarm {
             let (from, cause) = self.before_the_rise(mark);
             if cause == Cause::Growth {
                 let noticed = self.step;
+                self.early &= self.suspected.is_some();
                 self.suspected.get_or_insert(Leak {
                     from,
                     noticed,
@@ -484,7 +509,7 @@ impl Alarm {
             base.mark.step = now.step;
             base.changed = true;
         }
-        self.suspected = None;
+        (self.suspected, self.early) = (None, false);
         if self.leak.take().is_some() {
             self.known = self.now;
         }
@@ -499,7 +524,7 @@ impl Alarm {
         self.series = Series::default();
         self.base = None;
         self.looked = self.mark();
-        (self.leak, self.suspected) = (None, None);
+        (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
     /// A sphere was added or cut away; then this many voxels were inside, with this contact.

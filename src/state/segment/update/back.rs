@@ -33,10 +33,10 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     }
     let back = format!("Back at step {}", count(step));
     let words: Vec<String> = [back].into_iter().chain(changes).collect();
-    let said = words.join(", ");
+    let sentence = words.join(", ");
     // Of what no other task shows.
-    state.session.status_about.task = Some((Task::Segment, said.clone()));
-    state.session.status = said;
+    state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+    state.session.status = sentence;
 }
 
 /// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds
