@@ -46,7 +46,7 @@ pub enum Origin {
     File {
         file: PathBuf,
         reading: Reading,
-        /// Gradient files of a scan that do not lie beside it: one `.b`, or bval and bvec.
+        /// Gradient files of a scan, where its name does not lead to them: one `.b`, or bval and bvec.
         gradients: Vec<PathBuf>,
     },
     /// The built-in head.
@@ -168,7 +168,7 @@ impl Origin {
         }
     }
 
-    /// An opened scan, with the gradients that do not lie beside it.
+    /// An opened scan with the gradient files that its name does not lead to.
     pub fn with_gradients(self, gradients: Vec<PathBuf>) -> Self {
         match self {
             Self::File { file, .. } if !gradients.is_empty() => Self::File {

@@ -372,7 +372,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     }))
 }
 
-/// Whether a layer is the mask that the built-in head has beside its scan.
+/// Whether a layer is the mask of the built-in head that the scan is of.
 pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     match (mask, scan) {
         (

@@ -365,6 +365,7 @@ fn segmentation(
         layer: there(saved.layer),
         painted,
         spheres,
+        sample: None,
         resume,
     })
 }
