@@ -401,7 +401,7 @@ fn deletes() {
         .document
         .layer_named("all, selected")
         .unwrap();
-    let command = desk.window.state.document.recipe(&kept).command();
+    let command = desk.window.state.document.recipe(kept).command();
     assert!(command.starts_with("arcuate select "), "{command}");
     assert!(
         command.contains("all.trx") && command.ends_with("--value weight=5.."),
