@@ -1,7 +1,27 @@
 //! Arcuate: touch the wiring of a brain.
 //!
-//! Each module answers one question; `ARCHITECTURE.md` says which, and a table in `tests/architecture/tables.rs`, checked by
-//! a test, which others it may import.
+//! One direction leads through the program: input becomes an [`Action`](state::Action), [`update`](state::update()) changes the
+//! state, effects submit jobs, their results come back to `update`, and the scene turns the state into a draw list.
+//!
+//! | module | question that it answers |
+//! | --- | --- |
+//! | [`data`] | What is an image, a tractogram, a region? Values without files, threads or graphics |
+//! | [`parameters`] | What is a parameter: key, unit, limits, default, text |
+//! | [`compute`] | Where does work run: CPU or graphics cards, cancellation, memory |
+//! | [`io`] | How do files become data, and data files? |
+//! | [`phantom`] | Which heads have known answers? |
+//! | [`solvers`] | What is the mathematics? One folder a method |
+//! | [`jobs`] | When does work run: threads, slots, cancellation, events |
+//! | [`state`] | What does the user have and do? One folder a feature |
+//! | [`scene`] | What does each view show? |
+//! | [`render`] | How does a draw list become pixels? |
+//! | [`ui`] | What are the panels, forms and views, and what does each gesture do? |
+//! | [`guide`] | Which pages does the guide have? |
+//! | [`cli`] | Which commands are there? |
+//! | [`app`] | How does the window run? |
+//!
+//! The first six are the package `arcuate-engine`, which works without a window. `ARCHITECTURE.md` says who may use whom, and
+//! `tests/architecture/tables.rs` holds the sources to it.
 
 pub mod app;
 pub mod cli;

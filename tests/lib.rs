@@ -13,7 +13,12 @@ pub mod session_window;
 
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use arcuate::data::Tractogram;
-use arcuate::jobs::{Delivery, Event, Jobs, Output, Request};
+use arcuate::io::Told;
+use arcuate::jobs::session::{SessionOutput, SessionRequest};
+use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::files::jobs::saved;
+use arcuate::state::pictures::jobs::SavePng;
 use arcuate::state::{Action, Effect, State, update};
 use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
@@ -306,8 +311,49 @@ pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {
 }
 
 /// The event of a request, with what it brought.
-pub fn event_of(delivery: Delivery<Output>) -> Event<State> {
-    Event::new(Request::Demo { seed: 0 }, delivery)
+pub fn event_of(delivery: Delivery<SessionOutput>) -> Event<State> {
+    Event::new(SessionRequest::Leave, delivery)
+}
+
+/// The event of a job that is done.
+pub fn done_event<J: Receive<State>>(job: J, ticket: u64, output: J::Output) -> Event<State> {
+    let delivery = Delivery {
+        slot: Job::slot(&job),
+        ticket,
+        wall_ms: 1.0,
+        outcome: Outcome::Done(output),
+    };
+    Event::new(job, delivery)
+}
+
+/// A file of this name was opened.
+pub fn opened_file(path: &str, loaded: Loaded) -> OpenedFile {
+    OpenedFile {
+        path: PathBuf::from(path),
+        loaded,
+        reading: Told::default(),
+        notes: Vec::new(),
+        mask_beside: None,
+        gradients_refused: None,
+    }
+}
+
+/// The event of an opened file.
+pub fn opened_event(ticket: u64, file: OpenedFile) -> Event<State> {
+    let job = OpenFile::new(file.path.clone());
+    done_event(job, ticket, Opened::File(Box::new(file)))
+}
+
+/// The event of a written file.
+pub fn saved_event(ticket: u64, path: &str, what: &str) -> Event<State> {
+    let path = PathBuf::from(path);
+    let job = SavePng {
+        size: [0; 2],
+        rgba: Vec::new(),
+        metadata: Vec::new(),
+        path: path.clone(),
+    };
+    done_event(job, ticket, saved(path, what, None))
 }
 
 /// A window without widgets, whose jobs are waited for.

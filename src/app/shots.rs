@@ -5,9 +5,10 @@ use super::App;
 use crate::jobs::{JobHandle, Slot};
 use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
+use crate::state::pictures::Look;
 use crate::state::pictures::jobs::SavePng;
-use crate::state::{Action, Shot, State, report};
-use crate::ui::snapshot::{self, Drawing, Frame};
+use crate::state::{Action, Pane, Shot, State, report};
+use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
 use egui::{Context, ViewportCommand};
@@ -27,6 +28,7 @@ pub(super) struct Shots {
     /// With what they show, where that is not the window's state.
     waiting: VecDeque<(Shot, Option<Box<State>>)>,
     drawn: Option<Drawn>,
+    turn: TurnSize,
     /// The window was to be closed meanwhile, and is once they are there.
     closes: bool,
 }
@@ -96,8 +98,16 @@ impl App {
         let state = seen.as_deref().unwrap_or(&self.state);
         let name = shot.path.file_name().unwrap_or_default();
         let label = format!("Drawing {}", name.to_string_lossy());
-        let drawing = renderer.ok_or(Error::NoDevice);
-        let drawing = drawing.and_then(|r| lay_out(r, &shot, state, &self.views, ctx));
+        let drawing = renderer.ok_or(Error::NoDevice).and_then(|renderer| {
+            let Some(pane) = shot.pane else {
+                return of_window(renderer, state, ctx);
+            };
+            let mut frame = frame_of(pane, shot.look, &self.views, ctx);
+            if let (Some(turning), true) = (&self.state.session.turning, seen.is_some()) {
+                frame = self.shots.turn.frame(turning.done.saturating_sub(1), frame);
+            }
+            Drawing::of_pane(renderer, state, pane, frame, shot.look.transparent)
+        });
         let metadata = report::picture(state);
         let job = self.jobs.own(Slot::Picture, label);
         let (ticket, mut actions) = (job.ticket, vec![Action::JobStarted(job.clone())]);
@@ -191,36 +201,27 @@ fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Pic
     Ok(None)
 }
 
-/// The picture that a shot asks for, of what `state` shows.
-fn lay_out(
-    renderer: &Renderer,
-    shot: &Shot,
-    state: &State,
-    views: &Views,
-    ctx: &Context,
-) -> Result<Drawing, Error> {
-    let look = shot.look;
-    let pixels_per_point = ctx.pixels_per_point() * look.scale.clamp(1, 4) as f32;
-    let Some(pane) = shot.pane else {
-        let size = ctx.content_rect().size();
-        let mut memory = Memory::without_dialogs();
-        let frame = Frame {
-            size,
-            pixels_per_point,
-        };
-        return Drawing::of_window(renderer, state, frame, &mut |ui, state, views| {
-            ui::show(ui, state, &mut memory, views);
-        });
+fn of_window(renderer: &Renderer, state: &State, ctx: &Context) -> Result<Drawing, Error> {
+    let mut memory = Memory::without_dialogs();
+    let frame = Frame {
+        size: ctx.content_rect().size(),
+        pixels_per_point: ctx.pixels_per_point(),
     };
+    Drawing::of_window(renderer, state, frame, &mut |ui, state, views| {
+        ui::show(ui, state, &mut memory, views);
+    })
+}
+
+/// The size of a picture of `pane`.
+fn frame_of(pane: Pane, look: Look, views: &Views, ctx: &Context) -> Frame {
     let on_screen = views.panes().iter().find(|(p, _)| *p == pane);
     let size = on_screen.map_or(snapshot::DEFAULT_SIZE, |(_, rect)| rect.size());
-    let frame = match look.size_px {
+    match look.size_px {
         // Letters keep their share of the picture.
         Some(px) => Frame::fitted(px, size),
         None => Frame {
             size,
-            pixels_per_point,
+            pixels_per_point: ctx.pixels_per_point() * look.scale.clamp(1, 4) as f32,
         },
-    };
-    Drawing::of_pane(renderer, state, pane, frame, look.transparent)
+    }
 }

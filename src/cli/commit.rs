@@ -11,7 +11,6 @@ use super::track::must_be_streamlines;
 use crate::data::words::counted;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
-use crate::jobs::{Committed, FitCommit, Output, Request, StartFrom, Without};
 use crate::solvers::commit::cylinder::{Gamma, Timing};
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::operator::Way;
@@ -22,6 +21,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::words::count;
 use crate::state::files::jobs::{SaveVolume, SaveWithValues};
 use crate::state::filter::WEIGHT;
+use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, StartFrom};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -259,7 +259,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => None,
     };
     let tensors = tensor_fit::Params::defaults_for(opened.gradients.as_deref());
-    let request = Request::Commit(Box::new(FitCommit {
+    let (made, _) = runner.run(FitWeights {
         tractogram: tractogram.clone(),
         scan: opened.scan,
         gradients: opened.gradients,
@@ -270,14 +270,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: params.clone(),
         prepared: None,
         start,
-        without: Without::Nobody,
+        without: Excluded::Nobody,
         left: None,
         before: None,
         curve: Curve::default(),
-    }));
-    let (Output::Committed(made), _) = runner.run(request)? else {
-        return Err(Failure::new("No weights were fitted"));
-    };
+    })?;
     if let Some(found) = &made.mask_found {
         about_mask(found, opened.mask_beside.as_deref());
     }
@@ -297,7 +294,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 fn save(
     options: &Options,
     tractogram: &Tractogram,
-    made: &Committed,
+    made: &CommitFit,
     runner: &mut Runner,
 ) -> Result<Vec<PathBuf>, Failure> {
     let _made = make_folder(&options.out)?;
@@ -351,7 +348,7 @@ fn summary(
     tractogram: &Tractogram,
     params: &Params,
     least: f32,
-    made: &Committed,
+    made: &CommitFit,
     files: &[PathBuf],
 ) -> (Value, String) {
     let (fit, prepared) = (&made.fit, &made.prepared);

@@ -5,8 +5,10 @@ use super::options::ToldOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
-use crate::jobs::bundle::{Among, ConnectomeTable, ForBundle, Measure, OfBundle, SaveConnectome};
-use crate::jobs::{Output, Request};
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::connectome::ComputeConnectome;
+use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};
+use crate::state::streamlines::jobs::table::Measure;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -87,7 +89,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )),
         (None, None) => None,
     };
-    let work = ForBundle::Connect {
+    let compute = ComputeConnectome {
         among: Among {
             tractogram,
             marks: None,
@@ -97,10 +99,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         radius_mm: options.radius,
         value,
     };
-    let (output, wall_ms) = runner.run(Request::Bundle(Box::new(work)))?;
-    let Output::Bundle(OfBundle::Connected(found)) = output else {
-        return Err(Failure::new("There is no connectome"));
-    };
+    let (found, wall_ms) = runner.run(compute)?;
     let names = found.names(&labels);
     let matrix = match options.matrix {
         Matrix::Count => ConnectomeTable::Count,
@@ -112,13 +111,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .iter()
         .map(|path| (path, ConnectomeTable::Pairs));
     for (path, what) in std::iter::once((&options.output, matrix)).chain(pairs) {
-        let save = ForBundle::SaveConnectome(SaveConnectome {
+        runner.run(SaveConnectome {
             path: path.clone(),
             connectome: found.clone(),
             names: names.clone(),
             what,
-        });
-        runner.run(Request::Bundle(Box::new(save)))?;
+        })?;
     }
     let n = found.nodes.len();
     let both = found.looked_at - found.one_end - found.no_end;

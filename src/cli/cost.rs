@@ -6,17 +6,16 @@ use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
 use crate::data::words::{agreed, counted, number};
 use crate::data::{Mask, Region, Role};
+use crate::jobs::Values;
 use crate::jobs::session::Tensors;
-use crate::jobs::{
-    ComparePathway, Compared, FindPathway, FoundPathway, Output, RANDOM_PAIRS, Request, Values,
-};
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MOST_ANISOTROPY};
 use crate::solvers::pathway::{LEAST_PAIRS, MOST_PAIRS, Params, Width};
 use crate::state::core::words::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
-use crate::state::pathways::AmongPairs;
+use crate::state::pathways::jobs::{ComparePathway, Compared, FindPathway, RANDOM_PAIRS};
 use crate::state::pathways::recipe::command;
+use crate::state::pathways::{AmongPairs, PathwayResult};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -147,7 +146,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         resample: None,
     };
     let regions = regions(options)?;
-    let request = Request::Pathway(Box::new(FindPathway {
+    let (found, _) = runner.run(FindPathway {
         tensors: tensors.clone(),
         regions: regions.clone(),
         params,
@@ -155,10 +154,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         known: None,
         kept: None,
         mask_name: fitted.mask_name(),
-    }));
-    let (Output::Pathway(found), _) = runner.run(request)? else {
-        return Err(Failure::new("No pathway was found"));
-    };
+    })?;
     let pathway = &found.pathway;
     let joined = pathway.joined(epsilon);
     if joined.is_none() {
@@ -196,16 +192,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     })?;
     let (mut value, mut text) = summary(&found, &set, epsilon);
     if options.null > 0 {
-        let request = Request::Compare(Box::new(ComparePathway {
+        let (compared, _) = runner.run(ComparePathway {
             tensors,
             regions,
             params,
             pairs: options.null,
             known: None,
-        }));
-        let (Output::Compared(compared), _) = runner.run(request)? else {
-            return Err(Failure::new("Nothing was compared"));
-        };
+        })?;
         value["random_pairs"] = random_pairs(&compared);
         text += &compared_with(&compared);
     }
@@ -297,7 +290,7 @@ fn compared_with(compared: &Compared) -> String {
     }
 }
 
-fn summary(found: &FoundPathway, set: &Mask, epsilon: f64) -> (Value, String) {
+fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
     let (pathway, path) = (&found.pathway, &found.path);
     let weakest = found.weakest.as_ref();
     let (cost, length_mm) = (path.total_cost(), path.total_mm());

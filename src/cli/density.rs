@@ -7,11 +7,11 @@ use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::words::{counted, plural};
 use crate::io::{self, Format, quoted};
-use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::density::{On, Params, Voxels};
 use crate::state::core::words::took;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::recipe::density_arguments;
 use serde_json::json;
 use std::path::PathBuf;
@@ -95,22 +95,24 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let (params, voxels) = (options.params.params()?, options.voxels.params()?);
     runner.may_make(&options.out)?;
-    let request = Request::OpenTold {
-        path: options.tracks.clone(),
-        told: options.told.told(),
-    };
-    let (output, _) = runner.run(request)?;
-    let Output::Opened {
-        loaded: Loaded::Tractogram(tractogram),
-        notes,
-        ..
-    } = output
-    else {
-        return Err(Failure::new(format!(
+    let refused = || {
+        Failure::new(format!(
             "Found no streamlines, expected a file that ends in {}; name one: {}",
             Format::streamline_endings(),
             options.tracks.display()
-        )));
+        ))
+    };
+    let open = OpenFile::with_reading(options.tracks.clone(), options.told.told());
+    let Opened::File(file) = runner.run(open)?.0 else {
+        return Err(refused());
+    };
+    let OpenedFile {
+        loaded: Loaded::Tractogram(tractogram),
+        notes,
+        ..
+    } = *file
+    else {
+        return Err(refused());
     };
     for note in &notes {
         remark(note, options.tracks.display());

@@ -6,9 +6,9 @@ use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
 use crate::data::words::{agreed, counted};
-use crate::jobs::{Output, Request, Shoot, Shot};
 use crate::solvers::geodesic::Rays;
 use crate::state::core::words::{self, count};
+use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Options {
 }
 
 /// Counts as JSON and as text.
-fn summary(tracked: &Tracked, shot: &Shot) -> (Value, String) {
+fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     let (mut value, text) = track::summary(tracked, "rays");
     let rays = shot.seeds * shot.directions;
     let passed = shot.measures.len();
@@ -131,7 +131,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let fitted = curves.fit.run(runner)?;
     let regions = curves.regions.regions()?;
     let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
-    let request = Request::Shoot(Box::new(Shoot {
+    let shoot = ShootRays {
         field: fitted.fit.field.clone(),
         medium: None,
         sharpening: medium.sharpening,
@@ -141,10 +141,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params,
         cut,
         coarse: false,
-    }));
-    let (Output::Shot(shot), wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("Shooting gave no rays"));
     };
+    let (shot, wall_ms) = runner.run(shoot)?;
     let tracked = Tracked {
         output: Arc::new(shot.output.clone()),
         regions,
@@ -156,8 +154,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
-            "{}",
-            words::none_passed(&shot.output, &targets, &fitted.mask_name())
+            "{}{}",
+            words::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);

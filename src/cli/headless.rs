@@ -5,7 +5,8 @@ use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, Standing};
 use crate::jobs::session::{Found, Missing};
-use crate::jobs::{Outcome, Receive, Slot};
+use crate::jobs::{Outcome, Receive};
+use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{Action, Effect, Leaving, SessionAction, Severity, State, update};
 use std::collections::BTreeSet;
@@ -137,7 +138,7 @@ impl<'a> Headless<'a> {
             let event = self.runner.event(job);
             match event.ending() {
                 // A pathway that is not there is a result, too.
-                Outcome::Failed(_) if matches!(event.slot, Slot::Pathway | Slot::Pathways) => {}
+                Outcome::Failed(_) if matches!(event.slot, PATHWAY | KEPT_PATHWAY) => {}
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence)),
                 Outcome::DeviceFailed(failure) => return Err(Failure::new(failure.sentence)),
                 Outcome::Done(_) | Outcome::Partial(_) | Outcome::Cancelled => {}

@@ -10,9 +10,9 @@ use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind}
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Told};
-use crate::jobs::{Loaded, Output, Request, table};
 use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
 use crate::state::core::words::count;
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -134,15 +134,10 @@ fn describe(
     {
         return Ok((value, text, Some(Loaded::Image(first))));
     }
-    let (output, _) = runner.run(Request::OpenTold {
-        path: path.clone(),
-        told: told.clone(),
-    })?;
-    if let Output::Found(found) = &output {
-        return Ok(folder(found));
-    }
-    let Output::Opened { loaded, notes, .. } = output else {
-        return Err(Failure::new(format!("Nothing to describe: {file}")));
+    let open = OpenFile::with_reading(path.clone(), told.clone());
+    let OpenedFile { loaded, notes, .. } = match runner.run(open)?.0 {
+        Opened::Folder(found) => return Ok(folder(&found)),
+        Opened::File(opened) => *opened,
     };
     notes.iter().for_each(|note| remark(note, file));
     let (value, text) = match &loaded {

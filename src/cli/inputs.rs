@@ -6,22 +6,20 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::io::Format;
-use crate::jobs::{Loaded, Output, Request};
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
 fn open(path: &Path, told: &ToldOptions, runner: &mut Runner) -> Result<Loaded, Failure> {
-    let request = Request::OpenTold {
-        path: path.to_owned(),
-        told: told.told(),
-    };
-    match runner.run(request)?.0 {
-        Output::Opened { loaded, notes, .. } => {
+    let open = OpenFile::with_reading(path.to_owned(), told.told());
+    match runner.run(open)?.0 {
+        Opened::File(file) => {
+            let OpenedFile { loaded, notes, .. } = *file;
             for note in &notes {
                 remark(note, path.display());
             }
             Ok(loaded)
         }
-        _ => Err(Failure::new(format!(
+        Opened::Folder(_) => Err(Failure::new(format!(
             "Found a folder, expected a file; name one in it: {}",
             path.display()
         ))),

@@ -15,10 +15,12 @@ use crate::data::turn::Turn;
 use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volume};
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, Remark, Space, Told, ToldAffine};
-use crate::jobs::{Loaded, Output, Request};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::core::words::mask;
+use crate::state::files::jobs::head::MakeHead;
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::recipe::{FitRecipe, Source};
+use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -255,16 +257,13 @@ pub fn noted_volume(
     path: &Path,
     runner: &mut Runner,
 ) -> Result<(Volume, Option<Arc<Gradients>>), Failure> {
-    let request = Request::Open {
-        path: path.to_owned(),
-        gradients: Vec::new(),
-    };
-    let (Output::Opened { loaded, notes, .. }, _) = runner.run(request)? else {
+    let (Opened::File(file), _) = runner.run(OpenFile::new(path.to_owned()))? else {
         return Err(Failure::new(format!(
             "Found a folder, expected an image; name a file in it: {}",
             path.display()
         )));
     };
+    let OpenedFile { loaded, notes, .. } = *file;
     for note in &notes {
         remark(note, path.display());
     }
@@ -381,41 +380,39 @@ impl ScanOptions {
 
     fn open_untouched(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         if let Some(seed) = self.phantom_seed()? {
-            let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
-                return Err(Failure::new("The built-in head could not be made"));
-            };
+            let (head, _) = runner.run(MakeHead { seed })?;
             return Ok(Scan {
-                dwi: demo.dwi.clone(),
-                gradients: Some(Arc::new(demo.gradients.clone())),
+                dwi: head.dwi,
+                gradients: Some(Arc::new(head.gradients)),
                 notes: Vec::new(),
-                true_mask: Some(demo.mask.clone()),
-                t1: Some(demo.t1.clone()),
+                true_mask: Some(head.mask),
+                t1: Some(head.t1),
                 mask_beside: None,
             });
         }
         self.check_gradients()?;
         let path = PathBuf::from(&self.scan);
-        let request = match self.tensors.layout() {
-            None => Request::Open {
-                path: path.clone(),
-                gradients: self.gradient_files(),
-            },
-            tensors => Request::OpenTold {
-                path: path.clone(),
-                told: Told {
+        let open = match self.tensors.layout() {
+            None => OpenFile::with_gradients(path.clone(), self.gradient_files()),
+            tensors => {
+                let reading = Told {
                     tensors,
                     ..Told::default()
-                },
-            },
+                };
+                OpenFile::with_reading(path.clone(), reading)
+            }
         };
-        let (output, _) = runner.run(request)?;
-        match output {
-            Output::Opened {
+        let file = match runner.run(open)?.0 {
+            Opened::File(file) => Some(*file),
+            Opened::Folder(_) => None,
+        };
+        match file {
+            Some(OpenedFile {
                 loaded: Loaded::Scan { dwi, gradients, .. },
                 notes,
                 mask_beside,
                 ..
-            } if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
+            }) if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
                 dwi,
                 gradients,
                 notes,
@@ -425,16 +422,16 @@ impl ScanOptions {
             }),
             // A table that is there and cannot be used is the reason, and the only thing to say. It is that of this
             // reading: another program may have mended the table by now.
-            Output::Opened {
+            Some(OpenedFile {
                 loaded: Loaded::Scan { .. },
                 gradients_refused: Some(why),
                 ..
-            } => Err(Failure::new(why)),
-            Output::Opened {
+            }) => Err(Failure::new(why)),
+            Some(OpenedFile {
                 loaded: Loaded::Scan { dwi, .. },
                 notes,
                 ..
-            } => {
+            }) => {
                 for note in &notes {
                     remark(note, &self.scan);
                 }
@@ -483,49 +480,43 @@ impl FitOptions {
             None => scan.true_mask.clone(),
         };
         let recipe = self.recipe(scan.gradients.as_deref())?;
-        let request = Request::Fit {
+        let is_found = given.is_none();
+        let job = FitTensors {
             dwi: scan.dwi.clone(),
             gradients: scan.gradients.clone(),
             mask: given,
             params: recipe.params.clone(),
         };
-        match runner.run(request)? {
-            (
-                Output::Fitted {
-                    key,
-                    fit,
-                    maps,
-                    mask,
-                    found,
-                },
-                wall_ms,
-            ) => {
-                if let Some(unit) = fit.other_unit {
-                    note!(
-                        "The tensors are read as {unit}, since in mm²/s no tissue has their \
-                         size: {}",
-                        self.scan.scan
-                    );
-                }
-                if let Some(found) = &found {
-                    about_mask(found, scan.mask_beside.as_deref());
-                }
-                let floor = recipe.params.min_eigenvalue_mm2_per_s;
-                for doubt in fit.doubts(mask.count(), floor) {
-                    warning!("{doubt}: {}", self.scan.scan);
-                }
-                Ok(Fitted {
-                    scan,
-                    fit: *fit,
-                    maps: *maps,
-                    mask,
-                    mask_found: key.mask.is_none(),
-                    mask_report: found,
-                    recipe,
-                    wall_ms,
-                })
-            }
-            _ => Err(Failure::new("The fit gave no tensors")),
+        let (fitted, wall_ms) = runner.run(job)?;
+        let TensorFit {
+            fit,
+            maps,
+            mask,
+            found,
+        } = *fitted;
+        if let Some(unit) = fit.other_unit {
+            note!(
+                "The tensors are read as {unit}, since in mm²/s no tissue has their \
+                 size: {}",
+                self.scan.scan
+            );
         }
+        if let Some(found) = &found {
+            about_mask(found, scan.mask_beside.as_deref());
+        }
+        let floor = recipe.params.min_eigenvalue_mm2_per_s;
+        for doubt in fit.doubts(mask.count(), floor) {
+            warning!("{doubt}: {}", self.scan.scan);
+        }
+        Ok(Fitted {
+            scan,
+            fit,
+            maps,
+            mask,
+            mask_found: is_found,
+            mask_report: found,
+            recipe,
+            wall_ms,
+        })
     }
 }

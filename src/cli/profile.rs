@@ -5,10 +5,11 @@ use super::options::{PassingOptions, RegionOptions, ToldOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::counted;
-use crate::jobs::bundle::{Among, ForBundle, OfBundle, SaveProfile};
-use crate::jobs::{Output, Request};
 use crate::solvers::tractogram::profile::{Along, MOST_NODES, Sense, Start};
 use crate::state::recipe::ShapeSpec;
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::csv::SaveProfile;
+use crate::state::streamlines::jobs::profile::ComputeProfile;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let images = images
         .into_iter()
         .map(|(_, volume)| Along::Image(volume, 0));
-    let work = ForBundle::Profile {
+    let compute = ComputeProfile {
         among: Among {
             tractogram,
             marks: None,
@@ -93,16 +94,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             Sense::AsIs
         },
     };
-    let (output, wall_ms) = runner.run(Request::Bundle(Box::new(work)))?;
-    let Output::Bundle(OfBundle::Profiled(profile)) = output else {
-        return Err(Failure::new("There is no profile"));
-    };
-    let save = ForBundle::SaveProfile(SaveProfile {
+    let (profile, wall_ms) = runner.run(compute)?;
+    runner.run(SaveProfile {
         path: options.output.clone(),
         profile: profile.clone(),
         names: names.clone(),
-    });
-    runner.run(Request::Bundle(Box::new(save)))?;
+    })?;
     let mut text = format!(
         "{}, {} over {:.1} mm\n",
         counted(profile.lines, "streamline"),

@@ -5,11 +5,14 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
-use crate::jobs::{ForRegions, Loaded, Make, Making, OfRegions, Output, Request, SaveLabels};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::defaults::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use crate::state::recipe::ShapeSpec;
+use crate::state::regions::jobs::labels::{CountLabels, MakeLabelRegions};
+use crate::state::regions::jobs::make::{MakeRegion, RegionOperation};
+use crate::state::regions::jobs::save::SaveLabels;
 use glam::DVec3;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -148,7 +151,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let base = Arc::new(Shape::Mask(mask));
             let grid = grid.clone();
             mask = make(
-                Making::Combine {
+                RegionOperation::Combine {
                     how,
                     base,
                     with,
@@ -162,7 +165,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if change != Change::defaults() {
         let base = Arc::new(Shape::Mask(mask));
         let grid = grid.clone();
-        mask = make(Making::Change { base, grid, change }, runner)?;
+        mask = make(RegionOperation::Change { base, grid, change }, runner)?;
     }
     if mask.count() == 0 {
         return Err(Failure::new(format!(
@@ -191,19 +194,14 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 }
 
 fn open(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
-    let request = Request::Open {
-        path: path.to_owned(),
-        gradients: Vec::new(),
-    };
-    let (output, _) = runner.run(request)?;
-    let volume = match output {
-        Output::Opened { loaded, .. } => match loaded {
+    let volume = match runner.run(OpenFile::new(path.to_owned()))?.0 {
+        Opened::File(file) => match file.loaded {
             Loaded::Scan { dwi, .. } => Some(dwi),
             Loaded::Image(volume) => Some(volume),
             Loaded::Mask(mask) => Some(mask.image().clone()),
-            _ => None,
+            Loaded::Tractogram(_) => None,
         },
-        _ => None,
+        Opened::Folder(_) => None,
     };
     let refused = |found: &str, expected: &str| {
         Err(Failure::new(format!(
@@ -231,12 +229,12 @@ fn shapes(specs: &[ShapeSpec]) -> Result<Vec<Arc<Shape>>, Failure> {
         .collect()
 }
 
-fn make(what: Making, runner: &mut Runner) -> Result<Mask, Failure> {
-    let work = ForRegions::Make(Make { what, serial: 0 });
-    let (output, _) = runner.run(Request::Regions(Box::new(work)))?;
-    let Output::Regions(OfRegions::Made(made)) = output else {
-        return Err(Failure::new("No region was made"));
+fn make(operation: RegionOperation, runner: &mut Runner) -> Result<Mask, Failure> {
+    let job = MakeRegion {
+        operation,
+        serial: 0,
     };
+    let (made, _) = runner.run(job)?;
     if let Some(note) = made.note {
         warning!("{note}");
     }
@@ -247,7 +245,7 @@ fn make(what: Making, runner: &mut Runner) -> Result<Mask, Failure> {
 fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Result<Mask, Failure> {
     let (volume, frame) = (volume.clone(), options.volume);
     if let Some((low, high)) = options.threshold {
-        let what = Making::Threshold {
+        let what = RegionOperation::Threshold {
             volume,
             frame,
             low,
@@ -257,7 +255,7 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
     }
     if let Some(from) = options.fill {
         let fill = options.filling.params()?;
-        let what = Making::Fill {
+        let what = RegionOperation::Fill {
             volume,
             frame,
             from,
@@ -277,7 +275,7 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
         let (with, grid) = (Arc::new(Shape::Mask(with)), grid.clone());
         let how = Combine::Union;
         mask = make(
-            Making::Combine {
+            RegionOperation::Combine {
                 how,
                 base,
                 with,
@@ -295,16 +293,13 @@ fn labels(
     frame: usize,
     runner: &mut Runner,
 ) -> Result<Vec<Mask>, Failure> {
-    let work = ForRegions::Number {
+    let count = CountLabels {
         volume: volume.clone(),
         frame,
     };
-    let output = runner.run(Request::Regions(Box::new(work)))?.0;
-    let Output::Regions(OfRegions::Numbered { numbers, .. }) = output else {
-        return Err(Failure::new("The labels were not counted"));
-    };
+    let (numbers, _) = runner.run(count)?;
     let numbers = numbers.map_err(Failure::new)?;
-    let mut wanted = Vec::new();
+    let mut labels = Vec::new();
     for label in asked {
         let found = numbers.0.iter().find(|f| f.number == *label);
         let there = || {
@@ -316,26 +311,22 @@ fn labels(
             let more = if numbers.0.len() > 12 { " …" } else { "" };
             format!("{}{more}; choose one of them", some.join(" "))
         };
-        wanted.push(*found.ok_or_else(|| {
+        labels.push(*found.ok_or_else(|| {
             Failure::new(format!(
                 "The image has no label {label}, it has {}",
                 there()
             ))
         })?);
     }
-    let work = ForRegions::Label {
+    let make = MakeLabelRegions {
         volume,
         frame,
-        wanted,
+        labels,
         layer: 0,
         role: crate::data::Role::Mask,
     };
-    match runner.run(Request::Regions(Box::new(work)))?.0 {
-        Output::Regions(OfRegions::Labelled { masks, .. }) => {
-            Ok(masks.into_iter().map(|(_, mask)| mask).collect())
-        }
-        _ => Err(Failure::new("The labels were not made")),
-    }
+    let (masks, _) = runner.run(make)?;
+    Ok(masks.into_iter().map(|(_, mask)| mask).collect())
 }
 
 fn save_labels(
@@ -365,10 +356,7 @@ fn save_labels(
         path: options.out.clone(),
         command: "arcuate region --as-labels".to_owned(),
     };
-    let work = Request::Regions(Box::new(ForRegions::SaveLabels(save)));
-    let (Output::Saved(saved), _) = runner.run(work)? else {
-        return Err(Failure::new("The label map was not saved"));
-    };
+    let (saved, _) = runner.run(save)?;
     let files = [options.out.clone(), SaveLabels::table(&options.out)];
     let value = json!({"command": "region", "labels": names, "files": files});
     runner.report(

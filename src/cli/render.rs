@@ -6,7 +6,8 @@ use super::output::shown;
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::words::number;
-use crate::jobs::{Ffmpeg, Request};
+use crate::jobs::Ffmpeg;
+use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
 use crate::state::{Action, Content, Convention, Layout, Pane, Task, Told, Turn};
@@ -166,7 +167,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let phantom = ScanOptions::of(input).phantom_seed()?;
         let path = PathBuf::from(input);
         match (phantom, tensors.take()) {
-            (Some(seed), _) => window.request(Request::Demo { seed })?,
+            (Some(seed), _) => window.request(MakeHead { seed })?,
             (None, Some(layout)) => window.act(Action::OpenAs {
                 path,
                 told: Told {

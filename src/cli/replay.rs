@@ -6,13 +6,14 @@ use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match};
+use crate::jobs::Values;
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
-use crate::jobs::{FoundPathway, Output, Request, Values};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::words::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
+use crate::state::pathways::PathwayResult;
 use crate::state::session::Curves;
 use crate::state::sessions::saved;
 use crate::state::streamlines::lines_of;
@@ -178,9 +179,9 @@ fn kept(
             edits: steps(id)?,
             ..remake(document, id, name, &made)?
         };
-        let request = Request::Session(SessionRequest::Remake(Box::new(remake)));
+        let request = SessionRequest::Remake(Box::new(remake));
         let output = window.run(request).map_err(|f| f.sentence)?;
-        let Output::Session(SessionOutput::Remade { tractogram, .. }) = output else {
+        let SessionOutput::Remade { tractogram, .. } = output else {
             return Err(format!("{name} was not made again"));
         };
         let again = Again::Curves(&tractogram);
@@ -261,7 +262,7 @@ fn live_name(rays: bool) -> &'static str {
 fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
-        let replayed = |found: &FoundPathway| {
+        let replayed = |found: &PathwayResult| {
             let again = Again::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
@@ -269,11 +270,8 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
         if let Some(found) = &kept.found {
             return Ok(replayed(found));
         }
-        let request = Request::Pathway(Box::new(find_pathway(&document, kept)?));
-        match window.run(request).map_err(|f| f.sentence)? {
-            Output::Pathway(found) => Ok(replayed(&found)),
-            _ => Err(format!("{} was not solved again", kept.name)),
-        }
+        let found = window.run(find_pathway(&document, kept)?);
+        Ok(replayed(&*found.map_err(|f| f.sentence)?))
     };
     let all = document.kept_pathways.iter();
     all.map(|kept| {
@@ -379,11 +377,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let name = format!("Weights of {}", layer.name);
         let request = weight_request(&document, lines, &weighed.from);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
-        let again = request.and_then(|r| match window.run(Request::Commit(Box::new(r))) {
-            Ok(Output::Committed(made)) => Ok(made),
-            Ok(_) => Err(format!("{name} were not fitted again")),
-            Err(failure) => Err(failure.sentence),
-        });
+        let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = weighed.figures.objective;

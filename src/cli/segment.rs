@@ -7,14 +7,14 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
 use crate::io;
-use crate::jobs::{Beside, Output, Request};
 use crate::solvers::level_set::{
     LayerSpeed, Layout, Params, Probe, RangeDoubt, Script, Sphere, Start,
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
+use crate::state::files::jobs::head::MakeHead;
 use crate::state::recipe::ShapeSpec;
-use crate::state::segment::jobs::{SaveSurface, Segment, Segmented};
+use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::{Document, LayerId};
@@ -184,6 +184,10 @@ impl Options {
                  the surface does not stop there: narrow --tolerance",
                 value as f32
             ),
+            Some(RangeDoubt::Background) => warning!(
+                "The range from {low} to {high} holds the values of the background, so the surface runs out into \
+                 it: narrow --tolerance"
+            ),
             None => {}
         }
         Ok((target, tolerance))
@@ -311,21 +315,21 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
             Some(filled.map_err(|e| e.to_string())?.mask)
         }
     };
-    let beside = made.inputs.iter().map(|inputs| {
+    let speed_sources = made.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             Some((id, frame)) => Some((id.0, image(id).ok_or_else(gone)?, frame)),
             None => None,
         };
         let painted = inputs.painted.clone();
-        Ok(Beside { layer, painted })
+        Ok(SpeedSources { layer, painted })
     });
-    let beside = beside.collect::<Result<_, String>>()?;
+    let speed_sources = speed_sources.collect::<Result<_, String>>()?;
     Ok(Segment {
         start: Start {
             mask,
             spheres: made.spheres.clone(),
         },
-        beside,
+        speed_sources,
         script: made.script.clone(),
         again: true,
         watched: false,
@@ -381,10 +385,8 @@ fn built_in(path: &Path, runner: &mut Runner) -> Result<Option<Volume>, Failure>
             path.display()
         ))
     })?;
-    let (Output::Demo { demo, .. }, _) = runner.run(Request::Demo { seed })? else {
-        return Err(Failure::new("No head was made"));
-    };
-    Ok(Some(if scan { demo.dwi } else { demo.t1 }))
+    let (head, _) = runner.run(MakeHead { seed })?;
+    Ok(Some(if scan { head.dwi } else { head.t1 }))
 }
 
 fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Failure> {
@@ -416,18 +418,18 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
 }
 
 /// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
-fn beside(
+fn speed_sources(
     inputs: &ScriptInputs,
-    before: Option<(&ScriptInputs, &Beside)>,
+    before: Option<(&ScriptInputs, &SpeedSources)>,
     image: &Volume,
     runner: &mut Runner,
-) -> Result<Beside, Failure> {
+) -> Result<SpeedSources, Failure> {
     let frame = inputs.layer_volume;
     // On the way a hand may have moved regions off the image.
     let begins = before.is_none();
     let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
     let layer = match (&inputs.layer, before) {
-        (_, Some((of, beside))) if same(of) => beside.layer.clone(),
+        (_, Some((of, speed_sources))) if same(of) => speed_sources.layer.clone(),
         (Some(path), _) => {
             let layer = scalar(path, frame, runner)?;
             if begins && !covers(&layer, frame, image) {
@@ -447,7 +449,7 @@ fn beside(
             .into_iter()
             .collect())
     };
-    Ok(Beside {
+    Ok(SpeedSources {
         layer,
         painted: [shapes(&inputs.grow_here)?, shapes(&inputs.not_here)?],
     })
@@ -469,15 +471,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => options.written(&path, &image, runner)?,
     };
     let inputs = written.inputs();
-    let mut besides: Vec<Beside> = Vec::with_capacity(inputs.len());
+    let mut all_sources: Vec<SpeedSources> = Vec::with_capacity(inputs.len());
     for (i, own) in inputs.iter().enumerate() {
-        let before = i.checked_sub(1).map(|k| (&inputs[k], &besides[k]));
-        besides.push(beside(own, before, &image, runner)?);
+        let before = i.checked_sub(1).map(|k| (&inputs[k], &all_sources[k]));
+        all_sources.push(speed_sources(own, before, &image, runner)?);
     }
     let reference = options.reference.as_deref().map(mask).transpose()?;
     let work = Segment {
         start: start(&written, &image, runner)?,
-        beside: besides,
+        speed_sources: all_sources,
         script: written.run.clone(),
         again: again.is_some(),
         watched: !options.ignore_leaks,

@@ -9,12 +9,12 @@ use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
 use crate::data::words::{counted, plural};
 use crate::io::quoted;
-use crate::jobs::{Output, Request};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{Counting, OnImage, Reason, Rules, Within};
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
 use crate::state::streamlines::edits::{self, Choice};
+use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -231,10 +231,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let rules = options.rules(runner)?;
     let tractogram = streamlines(&options.input, &options.told, runner)?;
     let all = tractogram.len();
-    let request = Request::Select { tractogram, rules };
-    let (Output::Selected(kept, selection), wall_ms) = runner.run(request)? else {
-        return Err(Failure::new("Nothing was selected"));
-    };
+    let select = SelectStreamlines { tractogram, rules };
+    let (SelectedStreamlines { kept, selection }, wall_ms) = runner.run(select)?;
     let count = kept.len();
     let request = SaveWithValues {
         tractogram: kept,

@@ -5,8 +5,8 @@ use super::options::ToldOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
-use crate::jobs::bundle::{ForBundle, Measure, Named, OfBundle, SaveTable};
-use crate::jobs::{Output, Request};
+use crate::state::streamlines::jobs::csv::{Named, SaveTable};
+use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -39,13 +39,6 @@ pub struct Options {
     pub told: ToldOptions,
 }
 
-fn bundle(work: ForBundle, runner: &mut Runner) -> Result<OfBundle, Failure> {
-    match runner.run(Request::Bundle(Box::new(work)))?.0 {
-        Output::Bundle(done) => Ok(done),
-        _ => Err(Failure::new("Nothing was computed")),
-    }
-}
-
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     must_be_csv(&options.output)?;
     runner.may_make(&options.output)?;
@@ -69,13 +62,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let (names, measures): (Vec<String>, Vec<Measure>) = wanted.into_iter().unzip();
     let count = tractogram.len();
-    let work = ForBundle::Columns {
+    let compute = ComputeValues {
         tractogram,
-        wanted: measures,
+        measures,
     };
-    let OfBundle::Columns(values) = bundle(work, runner)? else {
-        return Err(Failure::new("No values were computed"));
-    };
+    let (values, _) = runner.run(compute)?;
     let columns: Vec<Named> = names.iter().cloned().zip(values).collect();
     let by = match &options.sort {
         None => None,
@@ -90,21 +81,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             Some(found.1.clone())
         }
     };
-    let work = ForBundle::Order {
+    let sort = SortRows {
         count,
         among: None,
         values: by,
         descending: options.descending,
     };
-    let OfBundle::Ordered(order) = bundle(work, runner)? else {
-        return Err(Failure::new("Nothing was sorted"));
-    };
-    let save = ForBundle::SaveTable(SaveTable {
+    let (order, _) = runner.run(sort)?;
+    runner.run(SaveTable {
         path: options.output.clone(),
         columns,
         order,
-    });
-    runner.run(Request::Bundle(Box::new(save)))?;
+    })?;
     let value = json!({
         "command": "table", "streamlines": count, "columns": names, "file": options.output,
     });

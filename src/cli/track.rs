@@ -6,11 +6,13 @@ use super::runner::{Failure, Runner};
 use crate::data::words::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
-use crate::jobs::{Kept, Output, Request, Resample, Values};
+use crate::jobs::Values;
 use crate::solvers::curves::{self, Fate, Integrator, StopReason};
 use crate::solvers::geodesic;
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -166,34 +168,31 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
                 "A bootstrap needs the residuals of a fit: name the scan itself instead of its tensors",
             ));
         }
-        (Some(_), Some(gradients)) => Some(Box::new(Resample {
+        (Some(_), Some(gradients)) => Some(Box::new(BootstrapInput {
             dwi: fitted.scan.dwi.clone(),
             gradients: gradients.clone(),
             mask: fitted.mask.clone(),
             params: fitted.recipe.params.clone(),
-            kept: Kept::default(),
+            residuals: ResidualCache::default(),
         })),
     };
     let recipe = options.recipe(fitted.scan.gradients.as_deref())?;
     let regions = options.curves.regions.regions()?;
-    let request = Request::Track {
+    let track = TrackStreamlines {
         field: fitted.fit.field.clone(),
         fa: fitted.maps.fa.clone(),
         regions: regions.clone(),
         params,
         resample,
         coarse: false,
-        whole_brain: false,
     };
-    match runner.run(request)? {
-        (Output::Tracked { output, .. }, wall_ms) => Ok(Tracked {
-            output,
-            regions,
-            recipe,
-            wall_ms,
-        }),
-        _ => Err(Failure::new("Tracking gave no streamlines")),
-    }
+    let (output, wall_ms) = runner.run(track)?;
+    Ok(Tracked {
+        output,
+        regions,
+        recipe,
+        wall_ms,
+    })
 }
 
 /// With a small first letter.
@@ -284,10 +283,17 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
-    let (mut why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    let (why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    Some(why + &out_of_reach(fitted, &tracked.regions))
+}
+
+/// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.
+pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
+    let mask = fitted.mask_name();
     let grid = &fitted.fit.field.grid;
     let tensors = fitted.fit.field.mask();
-    let regions = || tracked.regions.iter();
+    let regions = || regions.iter();
+    let mut why = String::new();
     let beyond = regions().filter(|r| !r.shape.meets(grid));
     // One seed region has been blamed already.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
@@ -305,7 +311,7 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> 
             more => format!("; {} lie outside {place}", more.join(" and ")),
         };
     }
-    Some(why)
+    why
 }
 
 /// Refuses names that streamlines cannot be written under.

@@ -24,7 +24,7 @@ impl Values {
     const SHOWN: &str = "measure";
 
     /// With the measures of whole rays, where it has some, as the window shows them.
-    pub(super) fn shown(tractogram: Tractogram) -> Tractogram {
+    pub fn shown(tractogram: Tractogram) -> Tractogram {
         match tractogram.per_streamline.get(Self::MEASURE).cloned() {
             Some(measures) if Self::are_in(&tractogram) => {
                 tractogram.with_per_streamline(Self::SHOWN, measures)

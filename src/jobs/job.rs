@@ -10,6 +10,10 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// Between two looks at whether a partial output was taken.
+const TAKEN_POLL: Duration = Duration::from_millis(2);
 
 /// A unit of work for a thread.
 pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
@@ -47,6 +51,33 @@ pub trait Receive<S: JobState>: Job {
         state: &mut S,
         effects: &mut Vec<S::Effect>,
     );
+
+    /// Changes the state after an end without an output, and returns whether the job reports that end itself: if not,
+    /// the report that is the same for all jobs follows.
+    fn unfinished(&self, _end: &Unfinished, _state: &mut S) -> bool {
+        false
+    }
+}
+
+/// An end of a job without an output.
+#[derive(Clone, Copy, Debug)]
+pub enum Unfinished<'a> {
+    /// The user stopped it, or a newer job replaced it.
+    Cancelled,
+    /// One sentence.
+    Failed(&'a str),
+    DeviceFailed(&'a DeviceFailure),
+}
+
+impl<'a> Unfinished<'a> {
+    /// The sentence of a failure.
+    pub fn sentence(&self) -> Option<&'a str> {
+        match self {
+            Self::Cancelled => None,
+            Self::Failed(sentence) => Some(sentence),
+            Self::DeviceFailed(failure) => Some(&failure.found),
+        }
+    }
 }
 
 /// The outcome of a job, and the submission that it belongs to.
@@ -84,6 +115,16 @@ impl<T> Outcome<T> {
         }
     }
 
+    /// The end, where it is one without an output.
+    pub fn unfinished(&self) -> Option<Unfinished<'_>> {
+        match self {
+            Self::Partial(_) | Self::Done(_) => None,
+            Self::Cancelled => Some(Unfinished::Cancelled),
+            Self::Failed(sentence) => Some(Unfinished::Failed(sentence)),
+            Self::DeviceFailed(failure) => Some(Unfinished::DeviceFailed(failure)),
+        }
+    }
+
     /// How the job ended, without the output.
     fn ending(&self) -> Outcome<()> {
         match self {
@@ -113,6 +154,13 @@ impl<T> PartialSender<'_, T> {
     /// Whether the last partial output was taken: until then nobody waits for another.
     pub fn is_taken(&self) -> bool {
         (self.is_taken)()
+    }
+
+    /// Waits until the last partial output was taken, unless the job is cancelled.
+    pub fn wait_until_taken(&self, control: &Control) {
+        while !self.is_taken() && !control.is_cancelled() {
+            std::thread::sleep(TAKEN_POLL);
+        }
     }
 
     pub fn send(&self, output: T) {

@@ -1,27 +1,15 @@
 //! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
 //! waits.
 
-pub mod bundle;
-mod bundle_sums;
-mod commit;
-mod compare;
 mod disposal;
 mod error;
 mod export;
 pub mod film;
-mod fitting;
-mod head;
 mod job;
-mod making;
-mod open;
 mod paths;
-mod pathway;
-mod request;
-mod resample;
+mod saved;
 pub mod session;
-mod shoot;
 mod slot;
-mod steer;
 mod trace;
 mod worker;
 
@@ -29,41 +17,26 @@ mod worker;
 pub use crate::io::atomic::make_private_folder;
 /// What was found in a folder.
 pub use crate::io::bids::{Folder, Visit};
-pub use bundle_sums::{BundleSums, SumBundles, Summed};
-pub use commit::{
-    CommitNeeds, Committed, FitCommit, ReadScheme, Scheme, StartFrom, There, Without,
-};
-pub use compare::{ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Values, save_tractogram, save_with_values};
 pub use film::{Ffmpeg, NoFfmpeg};
-pub use job::{AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive};
-pub use making::{ForRegions, Made, Make, Making, OfRegions, SaveLabels, SaveMasks};
-pub use open::{Loaded, table};
+pub use job::{
+    AnyJob, Delivery, Event, Job, JobState, Outcome, PartialSender, Receive, Unfinished,
+};
 pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,
 };
-pub use pathway::{
-    FindPathway, Found as FoundPathway, Known as KnownPathway, Trace as TracePath,
-    Traced as TracedPath, Weakest,
-};
-pub use request::{FitKey, Output, Request, Saved, Whole, memory_for_curves};
-pub use resample::{Kept, Resample};
-pub use shoot::{Shoot, Shot};
+pub use saved::{Saved, Whole};
 pub use slot::Slot;
-pub use steer::{
-    Back, Beside, Figures, Hand, Leaked, Met, Near, Origin, Play, Resume, Steer, Steered, Surfaced,
-    Thing,
-};
 pub use trace::Trace;
-pub use worker::{BackendOpened, Worker, sentence};
+pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
 /// In the words of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, Which};
 
 use crate::compute::{Backend, Control, Progress, thread};
-use crate::data::LendImage;
+use crate::data::ImageExporter;
 use disposal::Reclaim;
 use job::Run;
 use std::collections::VecDeque;
@@ -196,7 +169,7 @@ impl<S: JobState> Jobs<S> {
     }
 
     /// Who lends images of the window's card, for results that it draws.
-    pub fn lend_images(&self, lend: LendImage) {
+    pub fn lend_images(&self, lend: ImageExporter) {
         // There is one window.
         let _ = self.worker.lends.set(lend);
     }

@@ -107,53 +107,6 @@ impl fmt::Debug for Slot {
 impl Slot {
     /// Opening files.
     pub const Load: Self = Self::queue("load").beyond_document();
-    pub const Fit: Self = Self::latest_wins("fit");
-    /// Streamlines of the regions, while they are dragged.
-    pub const Live: Self = Self::latest_wins("live");
-    /// Whole-brain tracking.
-    pub const Track: Self = Self::latest_wins("track");
-    /// Rays that a cut leaves, where there are many.
-    pub const Rank: Self = Self::latest_wins("rank");
-    /// The pathway between the regions, while they are dragged.
-    pub const Pathway: Self = Self::latest_wins("pathway");
-    /// Pathways that were kept, solved again.
-    pub const Pathways: Self = Self::queue("pathways");
-    /// The pathway beside those of random pairs.
-    pub const Compare: Self = Self::latest_wins("compare");
-    /// The best path through the voxel under the pointer.
-    pub const Trace: Self = Self::latest_wins("trace");
-    /// A region by computation.
-    pub const Region: Self = Self::latest_wins("region");
-    /// Label maps, counted and taken apart.
-    pub const Labels: Self = Self::queue("labels");
-    /// Streamlines that rules leave.
-    pub const Select: Self = Self::latest_wins("select");
-    /// A level set.
-    pub const Segment: Self = Self::latest_wins("segment");
-    /// Weights of streamlines.
-    pub const Commit: Self = Self::latest_wins("commit").keeping_result();
-    /// What such a fit would take.
-    pub const Needs: Self = Self::latest_wins("needs");
-    /// What bundles of such streamlines explain.
-    pub const Sums: Self = Self::latest_wins("sums");
-    /// Values of streamlines.
-    pub const Columns: Self = Self::latest_wins("columns");
-    /// The rows of a table, sorted.
-    pub const Order: Self = Self::latest_wins("order");
-    /// Streamlines under the pointer.
-    pub const Pick: Self = Self::latest_wins("pick");
-    /// Streamlines that were chosen, to be drawn.
-    pub const Extract: Self = Self::latest_wins("extract");
-    /// Streamlines that are deleted or kept.
-    pub const Edit: Self = Self::queue("edit");
-    /// Live curves that stopped for one reason.
-    pub const Stopped: Self = Self::latest_wins("stopped");
-    /// Streamlines that are moved.
-    pub const Shift: Self = Self::latest_wins("shift");
-    /// Values along a bundle.
-    pub const Profile: Self = Self::latest_wins("profile");
-    /// Connections of a label map.
-    pub const Connect: Self = Self::latest_wins("connect");
     /// Finding and opening graphics cards.
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();

@@ -1,7 +1,8 @@
 //! Where jobs run: one backend for all of them, which may change between two jobs, and what they remember.
 
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
-use crate::data::LendImage;
+use crate::data::ImageExporter;
+use crate::io;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,7 +13,7 @@ pub struct Worker {
     backend: Mutex<Backend>,
     memories: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     /// The window's, once it is there.
-    pub(super) lends: OnceLock<LendImage>,
+    pub(super) lends: OnceLock<ImageExporter>,
 }
 
 /// A backend that was opened, in words.
@@ -47,6 +48,11 @@ impl Worker {
         let of_type = memory.clone().downcast::<T>();
         // The key is the type of the value.
         of_type.unwrap_or_default()
+    }
+
+    /// Lends images of the window's graphics card, where there is a window.
+    pub fn image_exporter(&self) -> Option<&ImageExporter> {
+        self.lends.get()
     }
 
     pub fn backend(&self) -> Backend {
@@ -91,4 +97,9 @@ pub fn sentence(error: &cuda::Error) -> String {
         _ => "",
     };
     format!("{}{rest}{advice}", first.to_uppercase())
+}
+
+/// Bytes for a result with many curves; some memory is left for what follows: the file, the window.
+pub fn memory_for_curves() -> Option<u64> {
+    io::available_bytes().map(|bytes| bytes / 10 * 8)
 }

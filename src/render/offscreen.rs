@@ -124,7 +124,7 @@ impl Offscreen {
     }
 
     /// Who lends images of the device that draws.
-    pub fn lender(&self) -> Option<crate::data::LendImage> {
+    pub fn lender(&self) -> Option<crate::data::ImageExporter> {
         super::lender(self.renderer.device(), self.renderer.queue())
     }
 

@@ -7,7 +7,7 @@
 // The graphics driver's own calls: wgpu has none for memory of this kind.
 #![allow(unsafe_code)]
 
-use crate::data::LendImage;
+use crate::data::ImageExporter;
 
 /// A texture that a kernel may have written.
 #[cfg(target_os = "linux")]
@@ -24,13 +24,13 @@ pub(super) struct SharedBuffer {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn lender(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<LendImage> {
+pub fn lender(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<ImageExporter> {
     None
 }
 
 /// Who lends images of this device; `None` where it cannot.
 #[cfg(target_os = "linux")]
-pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
+pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<ImageExporter> {
     use crate::data::DeviceCopy;
     let exports = wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD;
     if !device.features().contains(exports) {
@@ -42,7 +42,7 @@ pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
     let image = move |size| {
         let (texture, handle, bytes) = linux::texture(&device, &queue, size)?;
         let device = device.clone();
-        Some(crate::data::LentImage {
+        Some(crate::data::ExportedImage {
             handle,
             bytes,
             size,
@@ -52,14 +52,14 @@ pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<LendImage> {
     let buffer = move |size| {
         let (buffer, handle, bytes) = linux::buffer(&drawing, size)?;
         let device = drawing.clone();
-        Some(crate::data::LentBuffer {
+        Some(crate::data::ExportedBuffer {
             handle,
             bytes,
             size,
             copy: DeviceCopy::new(SharedBuffer { buffer, device }),
         })
     };
-    Some(LendImage::new(card, image, buffer))
+    Some(ImageExporter::new(card, image, buffer))
 }
 
 #[cfg(target_os = "linux")]

@@ -7,8 +7,8 @@ use super::draw_list::{
 use super::volumes::planes;
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume, VolumeKind};
-use crate::state::FoundPathway;
 use crate::state::defaults::STALE_OPACITY;
+use crate::state::pathways::PathwayResult;
 use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
 use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, State, Task};
@@ -34,7 +34,7 @@ const WEAKEST_RADIUS_MM: f32 = 0.75;
 const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
 /// The live pathway where it is looked at.
-pub fn live(state: &State) -> Option<&FoundPathway> {
+pub fn live(state: &State) -> Option<&PathwayResult> {
     let live = state.session.pathways.live.as_deref();
     live.filter(|_| state.view.task == Task::Pathways)
 }
@@ -134,7 +134,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
     all
 }
 
-fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
+fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
     Contour {
         of: ContourOf::Image(ById(found.excess.clone())),
         level: epsilon as f32,
@@ -146,7 +146,7 @@ fn outline(found: &FoundPathway, epsilon: f64, colour: [u8; 3], opacity: f32) ->
 }
 
 /// The shown pathways and their widths, the live one's too where it is not looked at.
-fn shown(state: &State) -> impl Iterator<Item = (&FoundPathway, f64)> {
+fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
     let live = state.session.pathways.live.as_deref();
@@ -155,13 +155,14 @@ fn shown(state: &State) -> impl Iterator<Item = (&FoundPathway, f64)> {
 
 /// The shown pathways' excess costs and widths.
 pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
-    let set = |(found, epsilon): (&FoundPathway, f64)| (ById(found.excess.clone()), epsilon as f32);
+    let set =
+        |(found, epsilon): (&PathwayResult, f64)| (ById(found.excess.clone()), epsilon as f32);
     shown(state).map(set).collect()
 }
 
 /// No fewer voxels than the shown pathways have.
 pub fn voxels(state: &State) -> usize {
-    let count = |(found, epsilon): (&FoundPathway, f64)| {
+    let count = |(found, epsilon): (&PathwayResult, f64)| {
         let within = found.shares.partition_point(|s| *s <= epsilon as f32);
         // Those of a coarse one are eight each.
         within * if found.coarse { 8 } else { 1 }
@@ -212,7 +213,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
 
 /// Two voxels of the tensors, also while something is dragged and the cost is on voxels of twice the
 /// size: the cloud keeps its density.
-fn reference_mm(state: &State, found: &FoundPathway) -> f32 {
+fn reference_mm(state: &State, found: &PathwayResult) -> f32 {
     let tensors = state.document.tensors.as_ref();
     let fine = tensors.filter(|t| found.coarse && t.field.id() == found.field);
     let grid = fine.map_or(&found.excess.grid, |t| &t.field.grid);
@@ -225,7 +226,7 @@ fn reference_mm(state: &State, found: &FoundPathway) -> f32 {
 
 fn surface(
     state: &State,
-    found: &FoundPathway,
+    found: &PathwayResult,
     epsilon: f64,
     colour: [u8; 3],
     opacity: f32,

@@ -11,7 +11,7 @@ use crate::state::defaults::STALE_OPACITY;
 use crate::state::document::Layer;
 use crate::state::segment::LIVE_RGB;
 use crate::state::volume_look::VolumeLook;
-use crate::state::{Camera, Pane, State, Surfaced, Task};
+use crate::state::{Camera, Pane, State, SurfaceUpdate, Task};
 
 const CONTOUR_PX: f32 = 2.0;
 const KEPT_PX: f32 = 1.6;
@@ -21,7 +21,7 @@ const OUTSIDE: f32 = 0.04;
 pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
 /// The surface where it is looked at, unless it is hidden.
-pub fn live(state: &State) -> Option<&Surfaced> {
+pub fn live(state: &State) -> Option<&SurfaceUpdate> {
     let live = state.session.segment.live.as_deref();
     let shown = state.document.segment.settings.shown;
     live.filter(|_| shown && state.view.task == Task::Segment)

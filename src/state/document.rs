@@ -8,7 +8,6 @@ use crate::data::{
     DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
 };
 use crate::jobs::session::Store;
-use crate::jobs::{FitKey, Kept, Resample};
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
@@ -22,6 +21,7 @@ use crate::state::segment::{Segmentation, Segmented};
 use crate::state::session::Curves;
 use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
 use crate::state::streamlines::Bundle;
+use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
 use crate::state::track::whole_brain::WholeBrain;
 use crate::state::volume_look::VolumeLook;
 use crate::state::{Recipe, Told};
@@ -169,7 +169,7 @@ pub struct Tensors {
     /// World bounds of the fitted voxels, mm.
     pub head: (DVec3, DVec3),
     /// What the fit left over, once a bootstrap has asked for it.
-    pub residuals: Kept,
+    pub residuals: ResidualCache,
 }
 
 #[derive(Clone, Debug)]
@@ -378,7 +378,7 @@ impl Document {
     }
 
     /// What a bootstrap of the tensors needs, where their scan is still there.
-    pub fn resample(&self) -> Option<Resample> {
+    pub fn resample(&self) -> Option<BootstrapInput> {
         let tensors = self.tensors.as_ref()?;
         let (dwi, gradients) = self.layers.iter().find_map(|l| match &l.content {
             Content::Scan {
@@ -387,12 +387,12 @@ impl Document {
             } => (dwi.id() == tensors.key.scan).then_some((dwi, gradients)),
             _ => None,
         })?;
-        Some(Resample {
+        Some(BootstrapInput {
             dwi: dwi.clone(),
             gradients: gradients.clone(),
             mask: tensors.mask.clone(),
             params: tensors.key.params.clone(),
-            kept: tensors.residuals.clone(),
+            residuals: tensors.residuals.clone(),
         })
     }
 

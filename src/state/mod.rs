@@ -36,20 +36,23 @@ pub mod view;
 pub mod volume_look;
 
 use crate::data::Tractogram;
-use session::StopKey;
+use crate::state::tensors::jobs::fit::FIT;
+use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::cut::CUT;
+use session::{MaskBeside, StopKey};
 use std::path::PathBuf;
 
 /// In the words of the files.
 pub use crate::io::{Space, Told};
 pub use crate::jobs::{
-    BackendKind, CheckDestination, CheckReadable, CommitNeeds, CompletePath, Completed,
-    Destination, Ffmpeg, Figures, Folder, FoundPathway, Hand, JobHandle, Leaked, Met, Near,
-    NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Play, SaveLabels, SaveMasks, Slot,
-    Surfaced, Values, Visit, Which,
+    BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination, Ffmpeg,
+    Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError, PathQuestion, Slot, Values,
+    Visit, Which,
 };
 pub use crate::state::core::camera::Camera;
 pub use crate::state::core::history::History;
 pub use crate::state::regions::drawing::Drawing;
+pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 pub use crate::state::sessions::{Leaving, SessionAction};
 pub use crate::state::streamlines::BundleAction;
 pub use crate::state::track::whole_brain::WholeBrain;
@@ -60,6 +63,9 @@ pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::{Recipe, Source};
 pub use segment::SegmentAction;
+pub use segment::jobs::{
+    Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
+};
 pub use session::{Live, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Settings};
 pub use update::update;
@@ -88,7 +94,7 @@ impl State {
     /// The file beside the scan that seems to be its brain mask, where none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
-        let (scan, path) = self.session.mask_beside.as_ref()?;
+        let MaskBeside { scan, path, .. } = self.session.mask_beside.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
         let open = document
             .layers
@@ -106,13 +112,13 @@ impl State {
         // New tensors are on their way.
         let fitting = self.session.fitting.is_some();
         Some(match (self.is_current(live), live.coarse) {
-            (true, _) if uncut && of(&[Slot::Rank]) => Standing::Updating,
+            (true, _) if uncut && of(&[CUT]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
             // While something is dragged a coarse result lags a little.
             (false, true) if self.session.unsettled => Standing::Coarse,
-            (false, _) if fitting || of(&[Slot::Live, Slot::Fit]) => Standing::Updating,
+            (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
     }
@@ -132,14 +138,14 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &JobHandle| j.slot == Slot::Live && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > pathways::LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
     /// Whether the live result is not all that is asked for and nothing is being done about it: a job
     /// was stopped.
     pub fn stalled(&self) -> bool {
-        let waits = |slot| matches!(slot, Slot::Live | Slot::Fit | Slot::Rank);
+        let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working

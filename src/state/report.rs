@@ -77,7 +77,7 @@ fn segment(state: &State) -> Value {
         "sampled": working.sample.as_ref().map(|s| s.count()),
         "spheres": segment.spheres.len(),
         "running": working.running,
-        "plays": working.play != crate::jobs::Play::Rest,
+        "plays": working.play != crate::state::RunControl::Rest,
         "failed": working.failed,
         "surface": live,
     })
@@ -92,7 +92,7 @@ fn filter(state: &State) -> Value {
         Some(json!({
             "streamlines": lines.len(),
             "with_weight": weighed.sorted.len(),
-            "kept": weighed.kept(document.filter.least()),
+            "kept": weighed.kept(document.filter.least(layer.id)),
             "shown": document.shown_by_weight(layer.id).name(),
             "objective": figures.objective,
             "rmse": figures.rmse,

@@ -4,7 +4,7 @@ use super::core::live::LiveKey;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
-use crate::jobs::{AnyJob, BackendKind, DeviceFailure, FitKey, Folder, JobHandle, Slot};
+use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
 use crate::solvers::geodesic::{self, Cut, Medium};
 use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::Shifting;
@@ -18,6 +18,7 @@ use crate::state::sessions::Saving;
 use crate::state::settings::Settings;
 pub use crate::state::snapshots::{Comparing, Snapshot};
 use crate::state::streamlines::Working;
+use crate::state::tensors::types::FitKey;
 use crate::state::view::Task;
 use crate::state::{Document, Recipe, filter, pathways, segment};
 use serde::{Deserialize, Serialize};
@@ -283,6 +284,15 @@ pub struct OpenBackend {
     pub on_card: bool,
 }
 
+/// A file beside a scan that seems to be its brain mask.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MaskBeside {
+    pub scan: DataId,
+    pub path: PathBuf,
+    /// The user has asked for it, and it is being opened.
+    pub taken: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Session {
     pub backend: OpenBackend,
@@ -361,7 +371,7 @@ pub struct Session {
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     /// A scan's image, and a file beside it that seems to be its brain mask.
-    pub mask_beside: Option<(DataId, PathBuf)>,
+    pub mask_beside: Option<MaskBeside>,
     pub pathways: pathways::Working,
     /// The surface in the hand.
     pub segment: segment::Working,

@@ -11,8 +11,8 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, Settings};
 use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State, Surfaced,
-    Task,
+    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, Recipe, State,
+    SurfaceUpdate, Task,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: boo
 }
 
 /// The surface that is not kept yet; it is seen where it is made.
-fn surface_row(ui: &mut Ui, state: &State, live: &Surfaced, actions: &mut Vec<Action>) {
+fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut Vec<Action>) {
     const NAME: &str = "Surface, live";
     let fact = live.figures.as_ref().map_or("…".to_owned(), |figures| {
         let ml = format::with_unit(&format::fixed(figures.measures.volume_ml, 2), "ml");

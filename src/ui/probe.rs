@@ -3,17 +3,41 @@
 use super::format;
 use crate::data::gradients::Weighting;
 use crate::data::{Gradients, Tensor, Volume, VolumeKind};
+use crate::solvers::tensor_fit::FitMap;
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use glam::{DMat3, DVec3};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reading {
+    pub quantity: Quantity,
     pub name: String,
     pub value: String,
 }
 
+/// The quantity that a reading is of, where something depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    Fa,
+    Md,
+    /// Principal direction of the tensor.
+    Direction,
+    /// Cost of the cheapest path through the voxel.
+    Cost,
+    Connectivity,
+    /// Sum of the weights in the voxel.
+    Weights,
+    Speed,
+    SignedDistance,
+    Other,
+}
+
 fn reading(name: impl Into<String>, value: impl Into<String>) -> Reading {
+    reading_of(Quantity::Other, name, value)
+}
+
+fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<String>) -> Reading {
     Reading {
+        quantity,
         name: name.into(),
         value: value.into(),
     }
@@ -38,8 +62,9 @@ pub fn readings(state: &State) -> Vec<Reading> {
         let value = direction.map_or("outside".to_owned(), |d| {
             [d.x, d.y, d.z].map(|v| format::fixed(v, 2)).join(" ")
         });
-        let place = all.iter().position(|r| r.name == "MD").map_or(0, |i| i + 1);
-        all.insert(place, reading("Direction", value));
+        let md = all.iter().position(|r| r.quantity == Quantity::Md);
+        let place = md.map_or(0, |i| i + 1);
+        all.insert(place, reading_of(Quantity::Direction, "Direction", value));
     }
     all.extend(passing(state));
     all.extend(costs(state));
@@ -77,7 +102,10 @@ fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
         true => "no tensor",
         false => OUTSIDE_MASK,
     };
-    reading(found.name, words)
+    Reading {
+        value: words.to_owned(),
+        ..found
+    }
 }
 
 /// The connectivity measure of the rays through the voxel.
@@ -93,7 +121,7 @@ fn passing(state: &State) -> Vec<Reading> {
         Method::Rays => "Rays in voxel",
     };
     let measure = passing.measure.map(|m| format::fixed(m, 2));
-    let measure = measure.map(|m| reading(CONNECTIVITY, m));
+    let measure = measure.map(|m| reading_of(Quantity::Connectivity, CONNECTIVITY, m));
     let count = reading(name, format::count(passing.count as u64));
     measure.into_iter().chain([count]).collect()
 }
@@ -104,14 +132,14 @@ fn costs(state: &State) -> Vec<Reading> {
         return Vec::new();
     };
     if state.pathway_is_stale() {
-        return vec![reading(COST, "updating…")];
+        return vec![reading_of(Quantity::Cost, COST, "updating…")];
     }
     let pathway = &found.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(state.view.crosshair);
     let place = voxel.and_then(|v| metric.place_of(v.map(|i| i as i64)));
     let Some(place) = place.filter(|p| pathway.total[*p].is_finite()) else {
-        return vec![reading(COST, "no path")];
+        return vec![reading_of(Quantity::Cost, COST, "no path")];
     };
     let value = |v: f32| format::significant(f64::from(v));
     let name = |side: usize| {
@@ -125,7 +153,7 @@ fn costs(state: &State) -> Vec<Reading> {
     let excess = 100.0 * (f64::from(pathway.total[place]) / pathway.least - 1.0);
     let percent = format::with_unit(&format::fixed(excess, 1), "%");
     let total = format!("{} (+{percent})", value(pathway.total[place]));
-    vec![side(0), side(1), reading(COST, total)]
+    vec![side(0), side(1), reading_of(Quantity::Cost, COST, total)]
 }
 
 /// What moves the surface.
@@ -147,7 +175,7 @@ fn surface(state: &State) -> Vec<Reading> {
     let speed = speed
         .filter(|_| state.shows_speed() && !older)
         .and_then(|s| s.nearest(0, at));
-    let speed = speed.map(|v| reading(SPEED, signed(f64::from(v), 2)));
+    let speed = speed.map(|v| reading_of(Quantity::Speed, SPEED, signed(f64::from(v), 2)));
     let live = crate::scene::segment::live(state);
     // Between two looks at it the distance is that of an earlier step: none is better.
     let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
@@ -155,7 +183,7 @@ fn surface(state: &State) -> Vec<Reading> {
         // At the band's end φ levels off before the clamp, and beyond it only the side is known: neither is a distance.
         (phi.abs() < 0.8 * f64::from(l.field.clamp)).then(|| {
             let mm = signed(phi * l.field.h_mm, 1);
-            reading(PHI, format::with_unit(&mm, "mm"))
+            reading_of(Quantity::SignedDistance, PHI, format::with_unit(&mm, "mm"))
         })
     });
     speed.into_iter().chain(phi).collect()
@@ -180,7 +208,7 @@ fn weighed(state: &State) -> Vec<Reading> {
     let sum = format::significant(above.iter().sum());
     vec![
         reading("Weighed streamlines in voxel", count),
-        reading(WEIGHTS, sum),
+        reading_of(Quantity::Weights, WEIGHTS, sum),
     ]
 }
 
@@ -196,22 +224,22 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
     if let Some(image) = segmented.and_then(|(layer, _)| of_layer(layer, state.view.crosshair)) {
-        let names = [image.name.as_str(), SPEED, PHI];
-        let named = |name: &str| all.iter().find(|r| r.name == name);
-        return names.into_iter().filter_map(named).collect();
+        let first = |is: &dyn Fn(&Reading) -> bool| all.iter().find(|r| is(r));
+        let image = first(&|r| r.name == image.name);
+        let of = [Quantity::Speed, Quantity::SignedDistance];
+        let others = of.map(|quantity| first(&|r| r.quantity == quantity));
+        return image
+            .into_iter()
+            .chain(others.into_iter().flatten())
+            .collect();
     }
-    let measured = all.iter().any(|r| r.name == CONNECTIVITY);
-    let costed = all.iter().any(|r| r.name == COST);
-    let weighed = all.iter().any(|r| r.name == WEIGHTS);
-    let second = match (costed, measured, weighed) {
-        (true, ..) => COST,
-        (_, true, _) => CONNECTIVITY,
-        (.., true) => WEIGHTS,
-        _ => "MD",
-    };
-    let telling = |r: &&Reading| r.name == "FA" || r.name == second;
+    let has = |quantity: Quantity| all.iter().any(|r| r.quantity == quantity);
+    let before_md = [Quantity::Cost, Quantity::Connectivity, Quantity::Weights];
+    let second = before_md.into_iter().find(|q| has(*q));
+    let second = second.unwrap_or(Quantity::Md);
+    let telling = |r: &&Reading| r.quantity == Quantity::Fa || r.quantity == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
-    chosen.sort_by_key(|r| r.name != "FA");
+    chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
     // Once is enough.
     let outside = |r: &Reading| r.value == OUTSIDE_MASK;
     if chosen.first().is_some_and(|r| outside(r)) {
@@ -221,7 +249,7 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     if chosen.is_empty() {
         chosen = all
             .iter()
-            .filter(|r| r.name != "Direction")
+            .filter(|r| r.quantity != Quantity::Direction)
             .take(most)
             .collect();
     }
@@ -267,7 +295,13 @@ fn of_layer(layer: &Layer, at: DVec3) -> Option<Reading> {
         }
         Content::Image(volume) => {
             let frame = layer.display.frame.min(volume.frames.saturating_sub(1));
-            Some(reading(
+            let quantity = match &layer.recipe {
+                Recipe::Fit { map, .. } if *map == FitMap::Fa => Quantity::Fa,
+                Recipe::Fit { map, .. } if *map == FitMap::Md => Quantity::Md,
+                _ => Quantity::Other,
+            };
+            Some(reading_of(
+                quantity,
                 layer.name.clone(),
                 scalar(layer, volume.nearest(frame, at)),
             ))

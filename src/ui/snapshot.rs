@@ -16,7 +16,7 @@ const FRAMES: usize = 3;
 pub const DEFAULT_SIZE: Vec2 = Vec2::new(960.0, 720.0);
 
 /// A picture's size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Frame {
     /// Points.
     pub size: Vec2,
@@ -34,6 +34,20 @@ impl Frame {
             size: px / pixels_per_point,
             pixels_per_point,
         }
+    }
+}
+
+/// The size of all pictures of one turn. The window may change its panels meanwhile; a film needs one size.
+#[derive(Default, Debug)]
+pub struct TurnSize(Option<Frame>);
+
+impl TurnSize {
+    /// The size of picture `index` of a turn; `now` is the size that the view has on screen.
+    pub fn frame(&mut self, index: u32, now: Frame) -> Frame {
+        if index == 0 {
+            self.0 = Some(now);
+        }
+        *self.0.get_or_insert(now)
     }
 }
 

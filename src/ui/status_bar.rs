@@ -1,9 +1,11 @@
 //! The bar at the bottom: where the crosshair is, what runs, what it runs on.
 
 use super::forms::commit::expected_end;
+use super::probe::Quantity;
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons, probe};
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::Turning;
 use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -139,11 +141,11 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
         parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }
     for reading in probe::brief(state, &readings, 2) {
-        let name = match reading.name.as_str() {
-            probe::CONNECTIVITY => "CM",
-            probe::WEIGHTS => "Σ weight",
-            probe::PHI => "φ",
-            name => name,
+        let name = match reading.quantity {
+            Quantity::Connectivity => "CM",
+            Quantity::Weights => "Σ weight",
+            Quantity::SignedDistance => "φ",
+            _ => &reading.name,
         };
         parts.push(vec![
             (format!("{gap}{name} "), plain.clone(), p.t2),
@@ -209,7 +211,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
 fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let mut progress = job.control.progress();
     // Most fits end by themselves, long before they have to: a share of the most says little.
-    let open = job.slot == Slot::Commit && progress.stage == job.label;
+    let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
         // The panel shows these numbers, too.

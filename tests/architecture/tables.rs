@@ -166,17 +166,32 @@ pub const BELOW: &[(&str, &[&str])] = &[
 
 /// Places whose files may import more than their module: there the work for a thread stands beside what its result
 /// changes. The first row that matches a path decides.
-pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[(
-    "state/*/jobs",
-    &[
-        ("data", All),
-        ("compute", All),
-        ("solvers", All),
-        ("io", All),
-        ("phantom", All),
-        ("jobs", All),
-    ],
-)];
+pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
+    (
+        "state/*/jobs",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("solvers", All),
+            ("io", All),
+            ("phantom", All),
+            ("jobs", All),
+        ],
+    ),
+    // Sessions open files, fit and track again as the features do; they move to `state/sessions/jobs` last.
+    (
+        "jobs/session",
+        &[
+            ("data", All),
+            ("compute", All),
+            ("parameters", All),
+            ("solvers", All),
+            ("io", All),
+            ("phantom", All),
+            ("state", Only(&["files", "tensors", "track"])),
+        ],
+    ),
+];
 
 /// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
 /// `*` standing for any one name.
@@ -302,8 +317,8 @@ pub const DISK_QUESTIONS: &[&str] = &[
 ];
 /// Modules on the window's thread: they submit jobs that ask the disk.
 pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
-/// A desktop's dialog waits on a thread of its own, and looks there for what shows it.
-pub const MAY_WAIT: &[&str] = &["ui/files/dialog"];
+/// A desktop's dialog waits on a thread of its own, and looks there for what shows it. Jobs run on a worker's thread.
+pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
 /// Stems whose form the window does not have yet: each leaves with its form.
 pub const WITHOUT_FORM: &[&str] = &[];
@@ -339,13 +354,11 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/engine/io/vtp/mod.rs parse", 143),
     ("src/engine/solvers/commit/cuda/buffers.rs new", 127),
     ("src/engine/solvers/geodesic/follow.rs run", 141),
-    ("src/jobs/bundle/mod.rs run", 124),
-    ("src/jobs/pathway.rs run", 135),
     ("src/render/scene.rs draw", 234),
     ("src/render/volume.rs march", 126),
     ("src/state/methods.rs curves", 147),
+    ("src/state/pathways/jobs/find.rs solve", 135),
     ("src/state/update/mod.rs apply", 285),
-    ("src/state/update/results.rs ended", 123),
     ("src/ui/files.rs contents", 144),
     ("src/ui/forms/eikonal/results.rs row", 122),
     ("src/ui/palette.rs entries", 232),
@@ -375,20 +388,20 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Alarm", 11),
     ("Apart", 30),
     ("Asked", 50),
-    ("Beside", 58),
+    ("Beside", 29),
     ("CardFailure", 0),
-    ("CommitNeeds", 21),
-    ("Committed", 22),
+    ("CommitNeeds", 0),
+    ("Committed", 0),
     ("Derived", 0),
     ("Desk", 9),
     ("Draft", 12),
     ("Fate", 87),
     ("Fault", 0),
-    ("ForBundle", 36),
-    ("ForRegions", 21),
+    ("ForBundle", 0),
+    ("ForRegions", 0),
     ("ForSegment", 0),
     ("Gates", 39),
-    ("Hand", 37),
+    ("Hand", 7),
     ("Held", 101),
     ("Journey", 19),
     ("Judged", 3),
@@ -398,28 +411,28 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("Leaving", 43),
     ("LeftBehind", 15),
     ("LeftOut", 13),
-    ("LendImage", 25),
-    ("LentImage", 8),
+    ("LendImage", 0),
+    ("LentImage", 0),
     ("Lesioned", 18),
     ("MadeMask", 33),
     ("MediumRecipe", 23),
-    ("Met", 23),
-    ("OfBundle", 39),
-    ("OfRegions", 19),
+    ("Met", 4),
+    ("OfBundle", 0),
+    ("OfRegions", 0),
     ("Place", 152),
     ("Placed", 0),
-    ("Request", 111),
+    ("Request", 14),
     ("Room", 11),
     ("Said", 18),
     ("Shifting", 7),
-    ("Shoot", 20),
+    ("Shoot", 0),
     ("Sieve", 49),
     ("Sifted", 8),
-    ("Steered", 17),
+    ("Steered", 0),
     ("Stranded", 3),
-    ("Surfaced", 32),
-    ("There", 7),
-    ("Thing", 43),
+    ("Surfaced", 0),
+    ("There", 0),
+    ("Thing", 19),
     ("Through", 49),
     ("Together", 5),
     ("Told", 60),
@@ -433,7 +446,7 @@ pub const RETIRED: &[(&str, usize)] = &[
     ("asked", 178),
     ("asked_of", 5),
     ("begun", 120),
-    ("beside", 242),
+    ("beside", 162),
     ("cut_again", 5),
     ("foresee", 4),
     ("foretell", 7),

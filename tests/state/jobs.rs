@@ -8,10 +8,9 @@ use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::shared::Bytes;
 use arcuate::data::{Grid, Shared, Tensor, TensorField, Tractogram, Volume, VolumeKind};
 use arcuate::io::{self, nifti};
-use arcuate::jobs::bundle::{ForBundle, SaveProfile, SaveTable};
 use arcuate::jobs::{
-    BackendKind, CompletePath, JobHandle, Jobs, Loaded, Outcome, Output, PathAnswer, PathCheck,
-    PathQuestion, Receive, Request, Slot, Values, Which,
+    BackendKind, CompletePath, JobHandle, Jobs, Outcome, PathAnswer, PathCheck, PathQuestion,
+    Receive, Slot, Values, Which,
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::curves::{Params, Seeding};
@@ -19,6 +18,11 @@ use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::Rules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use arcuate::state::streamlines::jobs::csv::{SaveProfile, SaveTable};
+use arcuate::state::streamlines::jobs::select::FilterStreamlines;
+use arcuate::state::track::jobs::LIVE;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Event, State};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -33,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
         test("jobs::progress of planned stages never falls", planned),
+        test("jobs::the last stage has a share of its own", planned_last),
         test("jobs::a_cancelled_job_stops_in_the_middle", cancelled),
         test(
             "jobs::saves_queue_and_finish_on_closing",
@@ -63,7 +68,7 @@ fn jobs() -> Jobs<State> {
 }
 
 /// Straight fibres along y in a box of 80 mm: long enough that a million seeds take seconds.
-fn tracking(seeds: usize) -> Request {
+fn tracking(seeds: usize) -> TrackStreamlines {
     let grid =
         Arc::new(Grid::axis_aligned([40; 3], DVec3::splat(2.0), DVec3::ZERO).expect("a grid"));
     let tensor = Tensor::new([0.3e-3, 0.0, 0.0, 1.7e-3, 0.0, 0.3e-3]);
@@ -73,14 +78,13 @@ fn tracking(seeds: usize) -> Request {
         seeding: Seeding::Random { count: seeds },
         ..curves::Params::defaults()
     };
-    Request::Track {
+    TrackStreamlines {
         field,
         fa,
         regions: Vec::new(),
         params,
         resample: None,
         coarse: false,
-        whole_brain: false,
     }
 }
 
@@ -158,7 +162,7 @@ fn newest_request_wins() {
         first.ticket,
         waiting.ticket
     );
-    let Some(Outcome::Done(Output::Tracked { output, .. })) = events[0].outcome::<Request>() else {
+    let Some(Outcome::Done(output)) = events[0].outcome::<TrackStreamlines>() else {
         panic!("{:?}", events[0])
     };
     assert_eq!(output.fates.iter().sum::<u64>(), 50);
@@ -169,7 +173,7 @@ fn cancelled() {
     let mut jobs = jobs();
     let job = jobs.submit(tracking(1_000_000));
     wait_until_started(&job);
-    jobs.cancel(Slot::Live);
+    jobs.cancel(LIVE);
     let events = poll(&mut jobs, |events| !events.is_empty());
     assert!(
         matches!(events[0].ending(), Outcome::Cancelled),
@@ -186,7 +190,7 @@ fn own_jobs_are_cancelled() {
     let other = jobs.submit(tracking(50));
     let own = jobs.own(Slot::Picture, "Drawing a.png".to_owned());
     assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
-    jobs.cancel(Slot::Live);
+    jobs.cancel(LIVE);
     assert!(!own.control.is_cancelled());
     jobs.cancel(Slot::Picture);
     assert!(own.control.is_cancelled());
@@ -235,8 +239,7 @@ fn tables_stop() {
         names: Vec::new(),
     };
     let mut jobs = jobs();
-    let all = [ForBundle::SaveTable(table), ForBundle::SaveProfile(profile)];
-    let all = all.map(|work| jobs.submit(Request::Bundle(Box::new(work))));
+    let all = [jobs.submit(table), jobs.submit(profile)];
     jobs.cancel(Slot::Save);
     for job in all {
         let outcome = jobs.wait(&job, |_| {}).ending();
@@ -253,10 +256,7 @@ fn tables_stop() {
 fn failures_are_sentences() {
     let mut jobs = jobs();
     let path = std::path::PathBuf::from("/no/such/scan.nii.gz");
-    jobs.submit(Request::Open {
-        path,
-        gradients: Vec::new(),
-    });
+    jobs.submit(OpenFile::new(path));
     let events = poll(&mut jobs, |events| !events.is_empty());
     let Outcome::Failed(sentence) = events[0].ending() else {
         panic!("{:?}", events[0])
@@ -267,10 +267,10 @@ fn failures_are_sentences() {
     );
 }
 
-fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Output> {
+fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
     let mut jobs = jobs();
     let path = path.to_owned();
-    outcome(&mut jobs, Request::Open { path, gradients })
+    outcome(&mut jobs, OpenFile::with_gradients(path, gradients))
 }
 
 /// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
@@ -299,15 +299,15 @@ fn gradients_beside_and_named() {
         vec![b, v]
     };
     let beside = table("dwi", 3);
-    let Outcome::Done(Output::Opened {
+    let Outcome::Done(Opened::File(file)) = opened(&scan, Vec::new()) else {
+        panic!("a table in the way")
+    };
+    let OpenedFile {
         loaded,
         notes,
         gradients_refused,
         ..
-    }) = opened(&scan, Vec::new())
-    else {
-        panic!("a table in the way")
-    };
+    } = *file;
     // What a command that cannot do without gradients ends with.
     let refused = gradients_refused.expect("the reason");
     assert!(
@@ -335,15 +335,14 @@ fn gradients_beside_and_named() {
         (beside, Vec::new()),
         (elsewhere.clone(), elsewhere),
     ] {
-        let Outcome::Done(Output::Opened {
-            loaded:
-                Loaded::Scan {
-                    gradients: Some(_),
-                    gradient_files,
-                    ..
-                },
+        let Outcome::Done(Opened::File(file)) = opened(&scan, named.clone()) else {
+            panic!("{named:?}")
+        };
+        let Loaded::Scan {
+            gradients: Some(_),
+            gradient_files,
             ..
-        }) = opened(&scan, named.clone())
+        } = file.loaded
         else {
             panic!("{named:?}")
         };
@@ -445,12 +444,11 @@ fn freed_by_a_worker() {
     for tractogram in [lines.clone(), lines] {
         let rules = Rules::default();
         let most_shown = usize::MAX;
-        let filter = ForBundle::Filter {
+        jobs.submit(FilterStreamlines {
             tractogram,
             rules,
             most_shown,
-        };
-        jobs.submit(Request::Bundle(Box::new(filter)));
+        });
     }
     let shown = poll(&mut jobs, |events| {
         let done = |e: &Event| matches!(e.ending(), Outcome::Done(_));
@@ -483,4 +481,28 @@ fn planned() {
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
+}
+
+/// What follows after a file was read has a share of its own, however many files it was read from.
+fn planned_last() {
+    let control = Control::new();
+    let share = || control.progress().fraction().expect("known");
+    control.plan_last(0.6);
+    for total in [10, 3] {
+        control.begin("Reading", total);
+        assert_eq!(share(), 0.0);
+        control.advance(total);
+        assert!((share() - 0.4).abs() < 1e-6, "{}", share());
+    }
+    control.begin_last("Preparing", 5);
+    let mut last = 0.4 - 1e-6;
+    for _ in 0..5 {
+        let now = share();
+        assert!(now > last && now < 1.0, "{now} after {last}");
+        control.advance(1);
+        last = now;
+    }
+    assert!((share() - 1.0).abs() < 1e-6);
+    control.begin("Another", 2);
+    assert_eq!(share(), 0.0);
 }

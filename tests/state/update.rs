@@ -22,15 +22,21 @@ mod undone;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, event_of, start_of_new_job, test};
+use crate::support::{Random, start_of_new_job, test};
+use crate::support::{opened_event, opened_file};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::{AnyJob, Delivery, Job, Jobs, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::session::SessionRequest;
+use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
 use arcuate::state::document::Content;
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::files::jobs::open::OpenFile;
+use arcuate::state::tensors::jobs::fit::FitTensors;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
 };
@@ -145,20 +151,7 @@ fn opened() -> Event {
 
 /// A file was opened.
 fn file(path: &str, loaded: Loaded) -> Event {
-    let output = Output::Opened {
-        told: Default::default(),
-        path: PathBuf::from(path),
-        loaded,
-        notes: Vec::new(),
-        mask_beside: None,
-        gradients_refused: None,
-    };
-    event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(output),
-    })
+    opened_event(1, opened_file(path, loaded))
 }
 
 /// The job of an only effect.
@@ -175,7 +168,7 @@ struct Window {
     jobs: Jobs<State>,
     /// The jobs that were submitted, and those of them that are requests still.
     submitted: Vec<Box<dyn AnyJob<State>>>,
-    requests: Vec<Request>,
+    requests: Vec<SessionRequest>,
     /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
     /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
     /// makes them old, so the speed of this machine decides nothing.
@@ -234,7 +227,8 @@ impl Window {
                 }
                 _ => continue,
             };
-            self.requests.extend(request.job::<Request>().cloned());
+            self.requests
+                .extend(request.job::<SessionRequest>().cloned());
             self.submitted.push(request.clone());
             let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});
@@ -257,9 +251,13 @@ impl Window {
         }
     }
 
+    /// The jobs of one type that were submitted.
+    fn jobs_of<J: Job>(&self) -> impl DoubleEndedIterator<Item = &J> {
+        self.submitted.iter().filter_map(|job| job.job())
+    }
+
     fn fits(&self) -> usize {
-        let fits = self.requests.iter();
-        fits.filter(|r| matches!(r, Request::Fit { .. })).count()
+        self.jobs_of::<FitTensors>().count()
     }
 
     fn tensors(&self) -> &Tensors {
@@ -288,11 +286,8 @@ impl Window {
     }
 
     fn coarse_requests(&self) -> Vec<bool> {
-        let coarse = |r: &Request| match r {
-            Request::Track { coarse, .. } => Some(*coarse),
-            _ => None,
-        };
-        self.requests.iter().filter_map(coarse).collect()
+        let jobs = self.jobs_of::<TrackStreamlines>();
+        jobs.map(|job| job.coarse).collect()
     }
 }
 
@@ -300,9 +295,7 @@ fn opening_asks_for_a_fit() {
     let mut state = State::new(String::new());
     let effects = update(&mut state, Action::Event(opened()));
     assert!(
-        effects
-            .iter()
-            .any(|e| matches!(e.job(), Some(Request::Fit { .. }))),
+        effects.iter().any(|e| e.job::<FitTensors>().is_some()),
         "{effects:?}"
     );
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
@@ -553,7 +546,10 @@ fn gradients_join_the_scan() {
     );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
     let effects = update(&mut state, Action::Open(with_scan));
-    let Some(Request::Open { path, gradients }) = only_job(&effects) else {
+    let Some(OpenFile {
+        path, gradients, ..
+    }) = only_job(&effects)
+    else {
         panic!("{effects:?}")
     };
     assert_eq!(path, &PathBuf::from("/d/scan.nii"));

@@ -17,6 +17,7 @@ mod regions;
 mod room;
 mod sample;
 pub mod segment;
+mod segment_plot;
 mod sessions;
 mod settings;
 mod sliders;
@@ -33,6 +34,7 @@ use arcuate::jobs::Job;
 use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::GuideStep;
+use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -175,6 +177,7 @@ pub fn tests() -> Vec<Trial> {
         regions::tests(),
         room::tests(),
         segment::tests(),
+        segment_plot::tests(),
         filter::tests(),
         first::tests(),
         sliders::tests(),
@@ -566,7 +569,7 @@ fn running_job() {
     control.begin("voxels", 200);
     control.advance(50);
     let job = arcuate::jobs::JobHandle {
-        slot: arcuate::jobs::Slot::Fit,
+        slot: FIT,
         ticket: 7,
         label: "Fitting tensors".to_owned(),
         control,
@@ -584,8 +587,5 @@ fn running_job() {
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();
     window.run_steps(2);
-    assert!(matches!(
-        window.state().effects[..],
-        [Effect::Cancel(arcuate::jobs::Slot::Fit)]
-    ));
+    assert!(matches!(window.state().effects[..], [Effect::Cancel(FIT)]));
 }

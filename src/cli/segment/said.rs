@@ -3,8 +3,8 @@
 use super::super::output::shown;
 use super::super::runner::Failure;
 use crate::data::words::{counted, plural};
-use crate::jobs::Leaked;
 use crate::solvers::level_set::Ended;
+use crate::state::LeakNotice;
 use crate::state::segment::jobs::Segmented;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub fn leaked(made: &Segmented) -> Option<Failure> {
 }
 
 /// The leak in one sentence.
-fn sentence(leaked: &Leaked) -> String {
+fn sentence(leaked: &LeakNotice) -> String {
     let near = leaked.at.map_or_else(String::new, |at| {
         let [x, y, z] = at.to_array();
         format!(" near {x:.0}, {y:.0}, {z:.0} mm")

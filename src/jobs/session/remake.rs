@@ -1,16 +1,17 @@
 //! Kept streamlines and rays that are made again.
 
 use super::super::error::JobError;
-use super::super::fitting::fitted;
-use super::super::open::{with_lengths, with_target_names};
-use super::super::request::memory_for_curves;
-use super::super::resample::{Kept, Resample};
-use super::super::{Output, Request, Shoot};
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
+use crate::jobs::memory_for_curves;
 use crate::solvers::tractogram::selection::{Edit, apply};
 use crate::solvers::{curves, geodesic, tensor_fit};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::tensors::jobs::fit::fitted;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use crate::state::track::jobs::shoot::ShootRays;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
 use std::sync::Arc;
 
 /// Tensors that curves are made in: as they are, or from the scan.
@@ -20,7 +21,7 @@ pub enum Tensors {
         field: TensorField,
         fa: Volume,
         /// For a bootstrap.
-        resample: Option<Box<Resample>>,
+        resample: Option<Box<BootstrapInput>>,
     },
     Fit {
         dwi: Volume,
@@ -59,11 +60,11 @@ pub enum Remade {
 
 impl Tensors {
     /// Tensors and their FA, and what a bootstrap needs.
-    pub(in crate::jobs) fn fitted(
+    pub(crate) fn fitted(
         self,
         backend: &Backend,
         control: &Control,
-    ) -> Result<(TensorField, Volume, Option<Box<Resample>>), JobError> {
+    ) -> Result<(TensorField, Volume, Option<Box<BootstrapInput>>), JobError> {
         Ok(match self {
             Self::Here {
                 field,
@@ -80,12 +81,12 @@ impl Tensors {
                 let fitted = fitted(&dwi, of, mask, &params, backend, control)?;
                 let mask = fitted.mask;
                 let resample = gradients.map(|gradients| {
-                    Box::new(Resample {
+                    Box::new(BootstrapInput {
                         dwi,
                         gradients,
                         mask,
                         params,
-                        kept: Kept::default(),
+                        residuals: ResidualCache::default(),
                     })
                 });
                 (fitted.fit.field, fitted.maps.fa, resample)
@@ -98,37 +99,37 @@ impl Remake {
     pub(super) fn run(self, backend: &Backend, control: &Control) -> Result<Tractogram, JobError> {
         let (field, fa, resample) = self.tensors.fitted(backend, control)?;
         let regions = self.regions.clone();
-        let request = match self.curves {
-            Remade::Streamlines(params) => Request::Track {
-                field,
-                fa,
-                regions: self.regions,
-                params,
-                resample,
-                coarse: false,
-                whole_brain: true,
-            },
+        let tractogram = match self.curves {
+            Remade::Streamlines(params) => {
+                let track = TrackStreamlines {
+                    field,
+                    fa,
+                    regions: self.regions,
+                    params,
+                    resample,
+                    coarse: false,
+                };
+                track.track(backend, control)?.kept
+            }
             Remade::Rays {
                 sharpening,
                 precision,
                 params,
                 cut,
-            } => Request::Shoot(Box::new(Shoot {
-                field,
-                medium: None,
-                sharpening,
-                precision,
-                fa,
-                regions: self.regions,
-                params,
-                cut,
-                coarse: false,
-            })),
-        };
-        let tractogram = match request.solve(backend, control)? {
-            Output::Tracked { output, .. } => output.kept.clone(),
-            Output::Shot(shot) => shot.output.kept,
-            _ => return Err("Nothing was made again".to_owned().into()),
+            } => {
+                let shoot = ShootRays {
+                    field,
+                    medium: None,
+                    sharpening,
+                    precision,
+                    fa,
+                    regions: self.regions,
+                    params,
+                    cut,
+                    coarse: false,
+                };
+                shoot.shoot(backend, control)?.output.kept
+            }
         };
         let all = with_target_names(with_lengths(tractogram), &regions);
         let tractogram = apply(&all, &self.edits, memory_for_curves(), backend, control)?;

@@ -1,8 +1,5 @@
 //! Writing and reading sessions.
 
-use super::super::open::open;
-use super::super::request::memory_for_curves;
-use super::super::{Loaded, Output};
 use super::mask_files;
 use super::{
     Draft, Found, Item, LeftBehind, Memory, NotRestored, Parser, ReadSession, Restored,
@@ -15,11 +12,14 @@ use crate::io::recovery;
 use crate::io::session::{
     self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
 };
+use crate::jobs::memory_for_curves;
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::density::{On, Params};
 use crate::solvers::tractogram::selection;
 use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::state::files::jobs::head;
+use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use glam::DAffine3;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -399,21 +399,24 @@ fn file(
     control: &Control,
 ) -> Result<Restored, String> {
     match open(path, gradients, told, control)? {
-        Output::Opened {
-            path,
-            loaded,
-            told,
-            notes,
-            ..
-        } => Ok(Restored::File {
-            path,
-            loaded,
-            told,
-            notes,
-            changed: None,
-            moved: Vec::new(),
-        }),
-        _ => Err(format!("Nothing was read: {}", path.display())),
+        Opened::File(file) => {
+            let OpenedFile {
+                path,
+                loaded,
+                reading,
+                notes,
+                ..
+            } = *file;
+            Ok(Restored::File {
+                path,
+                loaded,
+                told: reading,
+                notes,
+                changed: None,
+                moved: Vec::new(),
+            })
+        }
+        Opened::Folder(_) => Err(format!("Nothing was read: {}", path.display())),
     }
 }
 
@@ -520,7 +523,7 @@ pub fn load(
                 .map_err(NotRestored::from),
             Item::Head { seed } => match &head {
                 Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
-                _ => super::super::head::make(seed, backend, control)
+                _ => head::make(seed, backend, control)
                     .map(|demo| {
                         let demo = Arc::new(demo);
                         head = Some((seed, demo.clone()));

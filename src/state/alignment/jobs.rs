@@ -1,12 +1,15 @@
-//! Aligning images, and affines from files.
+//! Aligning images, affines from files, and streamlines that are moved.
 
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
-use crate::data::{Gradients, Grid, Volume};
+use crate::data::{Gradients, Grid, Tractogram, Volume};
 use crate::io;
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
+use crate::solvers::tractogram::selection;
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
@@ -15,6 +18,8 @@ use std::sync::Arc;
 
 /// Alignments and affines from files: the newest wins.
 pub const ALIGN: Slot = Slot::latest_wins("align");
+/// Streamlines that are moved.
+pub const MOVE_STREAMLINES: Slot = Slot::latest_wins("shift");
 
 /// What is aligned to.
 #[derive(Clone, Debug)]
@@ -170,5 +175,66 @@ impl Receive<State> for ReadAffine {
         ended(state, self, delivery, effects, |state, read, _, effects| {
             super::update::read(state, read, effects);
         });
+    }
+}
+
+/// Moves streamlines of a layer from where their file says.
+#[derive(Clone, Debug)]
+pub struct MoveStreamlines {
+    pub layer: u64,
+    pub tractogram: Tractogram,
+    pub by: DAffine3,
+}
+
+impl Job for MoveStreamlines {
+    type Output = Tractogram;
+
+    fn slot(&self) -> Slot {
+        MOVE_STREAMLINES
+    }
+
+    fn label(&self) -> String {
+        "Moving streamlines".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        _: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let moved = selection::moved(&self.tractogram, self.by, memory_for_curves())?;
+        moved.bounds();
+        Ok(moved)
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![output]
+    }
+}
+
+impl Receive<State> for MoveStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, moved, _, _| {
+            super::update::shifted(state, self.layer, self.tractogram.id(), self.by, moved);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        // Not where a newer one has taken its place.
+        if state
+            .session
+            .jobs
+            .iter()
+            .all(|j| j.slot != MOVE_STREAMLINES)
+        {
+            state.session.shifting.retain(|s| !s.running);
+        }
+        false
     }
 }

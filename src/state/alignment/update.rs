@@ -1,11 +1,11 @@
 //! Moving layers: by hand, by a file, by alignment; each a step that can be taken back.
 
 use crate::data::{DataId, Tractogram, Volume};
-use crate::jobs::bundle::ForBundle;
-use crate::jobs::{Request, Slot};
 use crate::solvers::alignment::Params;
 use crate::state::action::Phase;
-use crate::state::alignment::jobs::{ALIGN, AffineRead, AlignImages, Aligned, Fixed, ReadAffine};
+use crate::state::alignment::jobs::{
+    ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
+};
 use crate::state::alignment::{How, Shifting};
 use crate::state::core::words::THIN;
 use crate::state::document::{Content, LayerId};
@@ -85,12 +85,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     shifting.running = true;
-    let request = Request::Bundle(Box::new(ForBundle::Shift {
+    effects.push(Effect::submit(MoveStreamlines {
         layer: shifting.layer.0,
         tractogram: lines.clone(),
         by: shifting.by,
     }));
-    effects.push(Effect::submit(request));
 }
 
 /// Streamlines of this layer are not to be moved any more; without one, none are.
@@ -98,7 +97,7 @@ pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect
     let left = |s: &Shifting| layer.is_none_or(|id| s.layer == id);
     let all = &mut state.session.shifting;
     if all.iter().any(|s| s.running && left(s)) {
-        effects.push(Effect::Cancel(Slot::Shift));
+        effects.push(Effect::Cancel(MOVE_STREAMLINES));
     }
     all.retain(|s| !left(s));
 }

@@ -1,7 +1,8 @@
 //! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
 
-use crate::jobs::{AnyJob, BackendKind, BackendOpened, DeviceFailure, Slot};
+use crate::jobs::{BackendKind, BackendOpened, Slot};
 use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
+use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::{Effect, OpenBackend, State, pathways, segment, track};
 
 /// Looks for graphics cards, unless they are known.
@@ -63,7 +64,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         session.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.stranded.requests);
         // Pathways are asked for again as they are wanted now.
-        requests.retain(|r| !matches!(r.slot(), Slot::Pathway | Slot::Pathways));
+        requests.retain(|r| !matches!(r.slot(), PATHWAY | KEPT_PATHWAY));
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.stranded.live {
@@ -75,25 +76,4 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
 pub fn not_opened(state: &mut State) {
     state.session.wanted_setting = None;
     state.session.stranded.moving = false;
-}
-
-/// A job failed on a graphics card. Live curves are those of the document as it is when they are
-/// tried again; other requests are kept as they were.
-pub fn card_failed(
-    state: &mut State,
-    slot: Slot,
-    failure: DeviceFailure,
-    job: Box<dyn AnyJob<State>>,
-    effects: &mut Vec<Effect>,
-) {
-    if slot == Slot::Live && state.session.backend_kind == BackendKind::Cpu {
-        // The last that was under way when the CPU was chosen.
-        track::update::retrack(state, false, effects);
-    } else if slot == Slot::Live {
-        state.session.live = None;
-        state.session.live_error = Some(failure.found);
-        state.session.stranded.live = true;
-    } else {
-        state.session.failed_on_card(slot, failure, job);
-    }
 }

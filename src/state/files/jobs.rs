@@ -1,4 +1,7 @@
-//! Jobs that write files, and those that convert them. Each file is read back and found equal.
+//! Jobs that open files, write them and convert them. Each written file is read back and found equal.
+
+pub mod head;
+pub mod open;
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
@@ -19,6 +22,12 @@ use std::sync::Arc;
 /// A job that writes one file, as [`Job`] and [`Receive`].
 pub trait WriteFile: Clone + Debug + Send + Sync + 'static {
     fn path(&self) -> &Path;
+
+    /// For the status line: `Saving a.tck`.
+    fn title(&self) -> String {
+        label("Saving", self.path())
+    }
+
     fn write(self, worker: &Worker, control: &Control) -> Result<Saved, JobError>;
 }
 
@@ -30,7 +39,7 @@ impl<W: WriteFile> Job for W {
     }
 
     fn label(&self) -> String {
-        label("Saving", self.path())
+        self.title()
     }
 
     fn run(

@@ -1,12 +1,12 @@
 //! Opened files become layers.
 
 use crate::data::{AffineSource, Gradients, Mask, Volume};
-use crate::io::{Remark, Told};
-use crate::jobs::{Folder, Loaded, Request, Slot};
+use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::counted;
 use crate::state::document::{Content, Display, Layer, LayerId};
-use crate::state::session::{Recent, RecentKind, Severity};
+use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
+use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
 use crate::state::update::edit;
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults, tensors};
 use std::path::{Path, PathBuf};
@@ -79,15 +79,15 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
     tensors::update::fit(state, effects);
 }
 
-pub fn opened(
-    state: &mut State,
-    path: PathBuf,
-    loaded: Loaded,
-    told: Told,
-    notes: Vec<Remark>,
-    mask_beside: Option<PathBuf>,
-    effects: &mut Vec<Effect>,
-) {
+pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
+    let OpenedFile {
+        path,
+        loaded,
+        reading,
+        notes,
+        mask_beside,
+        gradients_refused: _,
+    } = file;
     let name = stem(&path);
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
@@ -105,7 +105,7 @@ pub fn opened(
         Loaded::Mask(mask) => format!("{} inside", counted(mask.count(), "voxel")),
         Loaded::Tractogram(tractogram) => counted(tractogram.len(), "streamline"),
     };
-    let mut recipe = Recipe::opened(path.clone(), told);
+    let mut recipe = Recipe::opened(path.clone(), reading);
     let mut b_range = None;
     let content = match loaded {
         Loaded::Scan {
@@ -116,7 +116,11 @@ pub fn opened(
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
+            state.session.mask_beside = mask_beside.map(|path| MaskBeside {
+                scan: dwi.id(),
+                path,
+                taken: false,
+            });
             recipe = recipe.with_gradients(&path, gradient_files);
             Content::Scan { dwi, gradients }
         }
@@ -146,8 +150,16 @@ pub fn opened(
         passed_over = choose_mask(document, id, &together);
     });
     state.session.together = together;
-    let base = Arc::make_mut(&mut state.session.saving.base);
-    base.follow_fit(&before, &state.document);
+    // A mask that the user has chosen is another fit than the one that opening the scan again gives.
+    let beside = state.session.mask_beside.as_mut();
+    let taken = beside.filter(|b| b.taken && b.path == path);
+    match taken {
+        Some(beside) => beside.taken = false,
+        None => {
+            let base = Arc::make_mut(&mut state.session.saving.base);
+            base.follow_fit(&before, &state.document);
+        }
+    }
     if let Some(sentence) = passed_over {
         state.session.say(Severity::Information, sentence);
     }
@@ -170,12 +182,12 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
+    if let Some(beside) = &mut state.session.mask_beside {
+        beside.taken = true;
+    }
     let scan = state.document.scan().and_then(|l| l.path.clone());
     state.session.together = scan.into_iter().chain([path.clone()]).collect();
-    effects.push(Effect::submit(Request::Open {
-        path,
-        gradients: Vec::new(),
-    }));
+    effects.push(Effect::submit(OpenFile::new(path)));
 }
 
 /// A data set's folder: of one visit what it has is opened, of several the user is asked.
@@ -222,14 +234,12 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
         // Those beside it are found anyway, and the recipe stays short.
         let own = file.path.parent();
         let inherited = file.gradients.iter().any(|g| g.parent() != own);
-        effects.push(Effect::submit(Request::Open {
-            path: file.path.clone(),
-            gradients: if inherited {
-                file.gradients.clone()
-            } else {
-                Vec::new()
-            },
-        }));
+        let gradients = match inherited {
+            true => file.gradients.clone(),
+            false => Vec::new(),
+        };
+        let path = file.path.clone();
+        effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Answers about the typed path, kept by their question: an answer holds for exactly this path.
 
-use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive};
+use crate::jobs::{Delivery, PathAnswer, PathCheck, Receive, Unfinished};
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
 use crate::state::session::Exports;
 use crate::state::update::ended;
@@ -68,5 +68,11 @@ impl Receive<State> for PathCheck {
         ended(state, self, delivery, effects, |state, answer, _, _| {
             state.session.paths.done(self, answer);
         });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        state.session.paths.fail();
+        // A cancelled one was replaced by another question.
+        matches!(end, Unfinished::Cancelled)
     }
 }

@@ -1,6 +1,7 @@
 //! The feature filter.
 
 pub(in crate::state) mod changes;
+pub mod jobs;
 pub(in crate::state) mod methods;
 pub(in crate::state) mod reach;
 pub mod recipe;

@@ -6,15 +6,17 @@ mod told;
 
 use crate::data::Tractogram;
 use crate::data::words::counted;
-use crate::jobs::{
-    CommitNeeds, Committed, FitCommit, ReadScheme, Request, Scheme, Slot, StartFrom, Without,
-};
+use crate::jobs::Slot;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::action::Phase;
 use crate::state::document::{Content, LayerId};
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+use crate::state::filter::jobs::{
+    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
+    StartFrom,
+};
 pub use crate::state::filter::update::told::told;
 use crate::state::filter::{
     Aim, FilterAction, FilterFile, FilterKey, FitOf, Lesioned, Running, Shown, Times, WEIGHT,
@@ -64,12 +66,11 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             state.session.forget_failures(Slot::Load);
             let explained = state.document.explained();
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
-            let request = Request::ReadScheme(ReadScheme { path, gradients });
-            effects.push(Effect::submit(request));
+            effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
-        FilterAction::Run => run(state, Aim::Weights, Without::Nobody, false, effects),
-        FilterAction::RunAnew => run(state, Aim::Weights, Without::Nobody, true, effects),
-        FilterAction::Stop => effects.push(Effect::Cancel(Slot::Commit)),
+        FilterAction::Run => run(state, Aim::Weights, Excluded::Nobody, false, effects),
+        FilterAction::RunAnew => run(state, Aim::Weights, Excluded::Nobody, true, effects),
+        FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
             let Some(id) = weighed(state) else {
                 return state.session.say(Severity::Information, NONE_YET);
@@ -99,7 +100,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         return;
     };
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
-        d.filter.cut = least.max(0.0);
+        d.filter.set_cut(id, least);
         let shown = match d.shown_by_weight(id) {
             Shown::Before => Shown::After,
             shown => shown,
@@ -167,7 +168,7 @@ pub fn request(
     document: &Document,
     lines: &Tractogram,
     from: &FitOf,
-) -> Result<FitCommit, &'static str> {
+) -> Result<FitWeights, &'static str> {
     let layer = |id: LayerId| document.layer(id);
     let scan = layer(from.scan).ok_or("its scan is not there")?;
     let gradients = match &scan.content {
@@ -190,7 +191,7 @@ pub fn request(
                 .clone(),
         ),
     };
-    Ok(FitCommit {
+    Ok(FitWeights {
         tractogram: lines.clone(),
         scan: scan.content.volume().ok_or("its scan is no image")?.clone(),
         gradients,
@@ -201,7 +202,7 @@ pub fn request(
         params: from.params.clone(),
         prepared: None,
         start: StartFrom::Zero,
-        without: Without::Nobody,
+        without: Excluded::Nobody,
         left: None,
         before: None,
         curve: Curve::default(),
@@ -223,9 +224,9 @@ fn of(state: &State, key: &FilterKey) -> Option<FitOf> {
     })
 }
 
-fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut Vec<Effect>) {
+fn run(state: &mut State, aim: Aim, without: Excluded, anew: bool, effects: &mut Vec<Effect>) {
     if let Some(why) = state.cannot_filter() {
-        return state.session.refused(Slot::Commit, why);
+        return state.session.refused(FIT_WEIGHTS, why);
     }
     if state.is_filtering() {
         return;
@@ -239,7 +240,7 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
     };
     let mut request = match request(&state.document, &key.lines, &from) {
         Ok(request) => request,
-        Err(why) => return state.session.refused(Slot::Commit, why.to_owned()),
+        Err(why) => return state.session.refused(FIT_WEIGHTS, why.to_owned()),
     };
     request.without = without;
     let reused = state.holds_fit();
@@ -286,8 +287,8 @@ fn run(state: &mut State, aim: Aim, without: Without, anew: bool, effects: &mut 
         curve: request.curve.clone(),
     });
     state.session.status.clear();
-    state.session.forget_failures(Slot::Commit);
-    effects.push(Effect::submit(Request::Commit(Box::new(request))));
+    state.session.forget_failures(FIT_WEIGHTS);
+    effects.push(Effect::submit(request));
 }
 
 /// Values that a curve has before its run.
@@ -307,25 +308,25 @@ fn lesion(state: &mut State, what: Lesioned, effects: &mut Vec<Effect>) {
             for member in members.iter() {
                 marks[*member as usize] = true;
             }
-            (name.clone(), Without::Marked(marks.into()))
+            (name.clone(), Excluded::Marked(marks.into()))
         }),
         Lesioned::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
             let name = match chosen.count {
                 1 => "the chosen streamline".to_owned(),
                 many => counted(many, "chosen streamline"),
             };
-            (name, Without::Marked(chosen.marks.0.clone()))
+            (name, Excluded::Marked(chosen.marks.0.clone()))
         }),
         Lesioned::Region(region) => state.document.region(*region).map(|r| {
             (
                 format!("what passes {}", r.name),
-                Without::Through((**r).clone()),
+                Excluded::Through((**r).clone()),
             )
         }),
         Lesioned::Pathway(of) => pathways::update::one(state, *of).map(|(found, epsilon, name)| {
             (
                 format!("what passes {name}"),
-                Without::Along(found, epsilon),
+                Excluded::Along(found, epsilon),
             )
         }),
     };
@@ -347,7 +348,7 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Marks the streamlines of a layer that the cut leaves.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
-    let least = state.document.filter.least();
+    let least = state.document.filter.least(id);
     let layer = state.document.layer(id);
     let weights = layer.and_then(|l| state.document.weighed_of(l));
     let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));
@@ -411,7 +412,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
-        let request = request.map(|wanted| Request::CommitNeeds(Box::new(wanted)));
+        let request = request.map(|fit| EstimateFit { fit });
         effects.extend(request.map(Effect::submit));
     }
     if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
@@ -435,7 +436,7 @@ fn again(state: &mut State, key: &FilterKey, effects: &mut Vec<Effect>) {
         held.layer == id && held.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
-        run(state, Aim::Again, Without::Nobody, false, effects);
+        run(state, Aim::Again, Excluded::Nobody, false, effects);
     }
 }
 
@@ -444,15 +445,16 @@ fn fitting(state: &State) -> bool {
     state.session.fitting.is_some()
 }
 
-pub fn needs(state: &mut State, needs: CommitNeeds) {
-    state.session.filter.needs.finish(needs);
+pub fn estimated(state: &mut State, estimate: FitEstimate) {
+    state.session.filter.needs.finish(estimate);
     state.session.filter.refused = None;
 }
 
 /// It cannot run as asked, and why.
-pub fn refused(state: &mut State, why: String) {
+pub fn refused(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
-    working.refused = working.needs.running().map(|key| (key.clone(), why));
+    let running = working.needs.running();
+    working.refused = running.map(|key| (key.clone(), why.to_owned()));
     working.needs.fail();
 }
 
@@ -470,7 +472,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
 }
 
 /// Weights are there, those of a fit that was stopped as well.
-pub fn done(state: &mut State, committed: Committed) {
+pub fn done(state: &mut State, committed: CommitFit) {
     let Some(running) = state.session.filter.running.take() else {
         return;
     };
@@ -495,7 +497,7 @@ pub fn done(state: &mut State, committed: Committed) {
 }
 
 /// How fast this machine is, for the next estimate.
-fn learn(state: &mut State, running: &Running, committed: &Committed) {
+fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
     /// Fewer say little.
     const ENOUGH: u32 = 5;
     let working = &mut state.session.filter;
@@ -509,10 +511,10 @@ fn learn(state: &mut State, running: &Running, committed: &Committed) {
 }
 
 /// It could not be done, and why.
-pub fn failed(state: &mut State, why: String) {
+pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
     working.running = None;
-    working.failed = Some(why);
+    working.failed = Some(why.to_owned());
 }
 
 /// The user stopped it before there was a weight.

@@ -1,9 +1,8 @@
 //! What is known of fits of weights, and what is on its way. Not undone and not saved.
 
-use super::{BundleSums, FitOf};
+use super::{BundleSums, FitEstimate, FitOf};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Tractogram, Volume};
-use crate::jobs::CommitNeeds;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Params, Prepared};
@@ -128,7 +127,7 @@ pub struct SumKey {
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Working {
-    pub needs: Live<FilterKey, CommitNeeds>,
+    pub needs: Live<FilterKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
     /// Why it cannot run as asked.
     pub refused: Option<(FilterKey, String)>,

@@ -1,23 +1,32 @@
 //! Jobs of pathways.
 
+mod compare;
+mod find;
+pub mod region;
+
+pub use compare::{COMPARE, ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
+pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
+
 use crate::compute::Control;
 use crate::data::Shape;
 use crate::jobs::{
-    Delivery, FoundPathway, Job, JobError, Outcome, PartialSender, Receive, Saved, Slot, TracePath,
-    TracedPath, Worker,
+    Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Unfinished, Worker,
 };
 use crate::state::core::live::Detail;
 use crate::state::files::jobs::{WriteFile, save_shape, saved};
-use crate::state::pathways::HoverKey;
+use crate::state::pathways::{HoverKey, PathAtVoxel, PathQuery, PathwayResult};
 use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The best path through the voxel under the pointer.
+pub const TRACE: Slot = Slot::latest_wins("trace");
+
 /// Saves the voxels of a pathway of some width.
 #[derive(Clone, Debug)]
 pub struct SavePathway {
-    pub found: Arc<FoundPathway>,
+    pub found: Arc<PathwayResult>,
     pub epsilon: f64,
     pub path: PathBuf,
     pub command: String,
@@ -36,12 +45,12 @@ impl WriteFile for SavePathway {
     }
 }
 
-impl Job for TracePath {
+impl Job for PathQuery {
     /// `None`: no path leads through the voxel.
-    type Output = Option<Box<TracedPath>>;
+    type Output = Option<Box<PathAtVoxel>>;
 
     fn slot(&self) -> Slot {
-        Slot::Trace
+        TRACE
     }
 
     fn label(&self) -> String {
@@ -58,27 +67,36 @@ impl Job for TracePath {
     }
 }
 
-impl Receive<State> for TracePath {
+impl Receive<State> for PathQuery {
     fn receive(
         &self,
         delivery: Delivery<Self::Output>,
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        let key = HoverKey {
-            of: self.found.excess.id(),
-            voxel: self.voxel,
-        };
-        let hover = &mut state.session.pathways.hover;
-        // A cancelled one was replaced: its key is not the one that runs.
-        if matches!(delivery.outcome, Outcome::Failed(_)) && hover.running() == Some(&key) {
-            hover.fail();
-        }
         ended(state, self, delivery, effects, |state, path, wall_ms, _| {
             let hover = &mut state.session.pathways.hover;
             let wanted = hover.running().copied();
             let path = path.map(|path| *path);
-            hover.done(key, Detail::Full, path, wall_ms, wanted.as_ref());
+            hover.done(key(self), Detail::Full, path, wall_ms, wanted.as_ref());
         });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        let hover = &mut state.session.pathways.hover;
+        match end {
+            // Another one replaced it, whose key runs.
+            Unfinished::Cancelled => return true,
+            Unfinished::Failed(_) if hover.running() == Some(&key(self)) => hover.fail(),
+            Unfinished::Failed(_) | Unfinished::DeviceFailed(_) => {}
+        }
+        false
+    }
+}
+
+fn key(job: &PathQuery) -> HoverKey {
+    HoverKey {
+        of: job.found.excess.id(),
+        voxel: job.voxel,
     }
 }

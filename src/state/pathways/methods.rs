@@ -1,11 +1,10 @@
 //! What is said of pathways.
 
 use crate::data::Role;
-use crate::jobs::FoundPathway;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::methods::{Citations, named};
-use crate::state::pathways::Asked;
+use crate::state::pathways::{Asked, PathwayResult};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -28,11 +27,11 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
-    let mut told: Vec<(&FoundPathway, f64, Vec<&str>)> = Vec::new();
+    let mut told: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
         let asked = Asked::of(found);
         let alike =
-            |t: &&mut (&FoundPathway, f64, Vec<&str>)| t.1 == epsilon && Asked::of(t.0) == asked;
+            |t: &&mut (&PathwayResult, f64, Vec<&str>)| t.1 == epsilon && Asked::of(t.0) == asked;
         match told.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),
             None => told.push((found, epsilon, name.into_iter().collect())),
@@ -49,7 +48,7 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     text
 }
 
-fn one(found: &FoundPathway, epsilon: f64, citations: &mut Citations) -> String {
+fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
     let params = &found.params;
     // Numbers go up in the order of the text.
     let equation = citations.cite(COST_FIELDS);

@@ -4,8 +4,10 @@ pub(in crate::state) mod changes;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;
+pub mod result;
 pub(in crate::state) mod saved;
 mod types;
 pub(in crate::state) mod update;
 
+pub use result::{CostliestStretch, PathAtVoxel, PathQuery, PathwayResult};
 pub use types::*;

@@ -2,14 +2,15 @@
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
-pub use crate::jobs::Weakest;
-use crate::jobs::{Compared, FoundPathway, JobHandle, KnownPairs, KnownPathway, Slot, TracedPath};
+use crate::jobs::JobHandle;
 use crate::solvers::pathway::{Params, Path};
 use crate::state::Phase;
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::defaults::CATEGORIES;
 use crate::state::document::{Basis, Document, LayerId};
+use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
+use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
 use crate::state::session::Exports;
 use crate::state::volume_look::Cut;
 use glam::DVec3;
@@ -174,7 +175,7 @@ pub struct KeptPathway {
     pub regions: Vec<Region>,
     pub params: Params,
     /// `None` until it was solved again.
-    pub found: Option<Arc<FoundPathway>>,
+    pub found: Option<Arc<PathwayResult>>,
     /// `None`: it was not compared.
     pub compared: Option<AmongPairs>,
 }
@@ -230,8 +231,8 @@ impl AmongPairs {
 }
 
 // Where no path leads is in no set, and beyond the last colour.
-const _: () = assert!(*Settings::EPSILON.end() < FoundPathway::MOST_EXCESS as f64);
-const _: () = assert!(*Settings::RANGE.end() < FoundPathway::MOST_EXCESS);
+const _: () = assert!(*Settings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
+const _: () = assert!(*Settings::RANGE.end() < PathwayResult::MOST_EXCESS);
 
 /// The cost that is the last colour as a rule: half as much again as the least.
 pub const EXCESS_SHOWN: f32 = 0.5;
@@ -311,7 +312,7 @@ impl PartialEq for Asked {
 }
 
 impl Asked {
-    pub fn of(found: &FoundPathway) -> Self {
+    pub fn of(found: &PathwayResult) -> Self {
         Self {
             field: found.field,
             regions: found.regions.clone(),
@@ -323,7 +324,7 @@ impl Asked {
 /// What happens meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Working {
-    pub live: Option<Arc<FoundPathway>>,
+    pub live: Option<Arc<PathwayResult>>,
     pub wall_ms: f64,
     /// On its way, and whether coarse.
     pub running: Option<(Asked, bool)>,
@@ -343,11 +344,11 @@ pub struct Working {
     /// For the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
     /// For the next ones: fine and coarse.
-    pub known: [Option<Arc<KnownPathway>>; 2],
+    pub known: [Option<Arc<PreparedCosts>>; 2],
     /// How long the last full ones took: on a metric that was there, and on one made for it.
     pub full_ms: [Option<f64>; 2],
     /// The best path through the voxel under the pointer; `None`: no path leads through it.
-    pub hover: Live<HoverKey, Option<TracedPath>>,
+    pub hover: Live<HoverKey, Option<PathAtVoxel>>,
     /// A kept one.
     pub selected: Option<LayerId>,
     /// A kept one that is being solved again, and those that could not be.
@@ -444,7 +445,7 @@ impl crate::state::State {
             Some(Standing::Coarse) => {
                 let live = self.session.pathways.live.as_ref().map(|l| Asked::of(l));
                 let mut jobs = self.session.jobs.iter();
-                let late = |j: &JobHandle| j.slot == Slot::Pathway && j.started.elapsed() > LAG;
+                let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
                 live != self.document.wanted_pathway() && jobs.any(late)
             }
         }
@@ -462,18 +463,18 @@ impl crate::state::State {
     }
 
     /// The live pathway, if it is all that the document asks for.
-    pub fn final_pathway(&self) -> Option<&Arc<FoundPathway>> {
+    pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
         let live = self.session.pathways.live.as_ref();
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
     /// The best path through the voxel that was under the pointer last.
-    pub fn path_hovered(&self) -> Option<&TracedPath> {
+    pub fn path_hovered(&self) -> Option<&PathAtVoxel> {
         self.session.pathways.hover.shown()?.1.as_ref()
     }
 
     /// The best path through the voxel under the pointer.
-    pub fn path_pointed(&self) -> Option<&TracedPath> {
+    pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
         let working = &self.session.pathways;
         let live = working.live.as_ref()?;
         let hovered = self.path_hovered();
@@ -482,7 +483,7 @@ impl crate::state::State {
 
     /// The path that is told about, and where it is weakest: the one under the pointer, else the minimal
     /// one.
-    pub fn path_told(&self) -> Option<(&Path, Option<&Weakest>)> {
+    pub fn path_told(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
         let live = self.session.pathways.live.as_ref()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),

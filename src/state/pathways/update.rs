@@ -6,19 +6,20 @@ mod kept;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
-use crate::jobs::{ForRegions, FoundPathway, Request, Slot, TracePath, Values};
+use crate::jobs::Values;
 use crate::state::core::live::{Live, Order, Pace};
 use crate::state::core::words::{fixed, took, with_unit};
 use crate::state::document::{LayerId, Unfiled};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
+use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::{follow, rest};
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
-    AmongPairs, Asked, HoverKey, KeptPathway, PathwayAction, PathwayFile, Settings, Standing,
-    Working, percent_joined,
+    AmongPairs, Asked, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayResult,
+    Settings, Standing, Working, percent_joined,
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
@@ -80,13 +81,12 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::Region { of, role } => {
             if let Some((found, epsilon, name)) = one(state, of) {
-                let work = ForRegions::Pathway {
+                effects.push(Effect::submit(MakePathwayRegion {
                     found,
                     epsilon,
                     name,
                     role,
-                };
-                effects.push(Effect::submit(Request::Regions(Box::new(work))));
+                }));
             }
         }
         PathwayAction::SwapEnds => {
@@ -114,15 +114,15 @@ pub fn leave(state: &mut State) {
 }
 
 /// Whether the end of a kept pathway's job belongs to a document that was left.
-pub fn was_left(state: &mut State, slot: Slot) -> bool {
+pub fn was_left(state: &mut State) -> bool {
     let left = &mut state.session.pathways.left;
-    let was = slot == Slot::Pathways && *left > 0;
+    let was = *left > 0;
     *left -= usize::from(was);
     was
 }
 
 /// Takes one in.
-pub fn done(state: &mut State, found: FoundPathway, wall_ms: f64) {
+pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let found = Arc::new(found);
     if let Some(id) = found.kept {
         let id = LayerId(id);
@@ -181,14 +181,14 @@ fn field(document: &Document) -> crate::data::DataId {
 }
 
 /// One was not found, and why.
-pub fn failed(state: &mut State, why: String) {
+pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.pathways;
     let running = working.running.take();
     match running {
         Some((asked, true)) => (working.lost, working.gave_way) = (Some(asked), false),
         Some((asked, false)) => {
             working.live = None;
-            working.failed = Some((asked, why));
+            working.failed = Some((asked, why.to_owned()));
         }
         None => {}
     }
@@ -218,7 +218,7 @@ fn again(state: &mut State) {
     state.session.pathways.unsolved.clear();
 }
 
-fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon: f64) -> Recipe {
+fn recipe_of(document: &Document, fit: FitRecipe, found: &PathwayResult, epsilon: f64) -> Recipe {
     match document.specs(&found.regions) {
         Err(Unfiled(region)) => Recipe::NoCommand { region },
         Ok(regions) => Recipe::Pathway {
@@ -230,7 +230,7 @@ fn recipe_of(document: &Document, fit: FitRecipe, found: &FoundPathway, epsilon:
     }
 }
 
-fn recipe(document: &Document, found: &FoundPathway) -> Option<Recipe> {
+fn recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
     let basis = recipes::basis(document, found.field)?;
     let epsilon = document.pathways.epsilon;
     Some(recipe_of(document, fit_recipe(&basis), found, epsilon))
@@ -284,7 +284,7 @@ fn keep(state: &mut State) {
             basis,
             regions: found.regions.clone(),
             params: found.params,
-            found: Some(Arc::new(FoundPathway {
+            found: Some(Arc::new(PathwayResult {
                 known: None,
                 ..(*found).clone()
             })),
@@ -371,7 +371,7 @@ fn swap(state: &mut State) {
 /// Asks for the best path through the voxel at a point.
 fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
-    let voxel = |live: &FoundPathway| live.pathway.metric().grid.nearest(at?);
+    let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
     let live = working.live.as_ref();
     let wanted = live.and_then(|l| Some((l.clone(), voxel(l)?)));
     let key = wanted.as_ref().map(|(found, voxel)| HoverKey {
@@ -381,7 +381,7 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
     // One that nobody waits for any more ends within milliseconds.
     if let (Order::Start(..), Some((found, voxel))) = (order, wanted) {
-        effects.push(Effect::submit(TracePath { found, voxel }));
+        effects.push(Effect::submit(PathQuery { found, voxel }));
     }
 }
 
@@ -389,7 +389,7 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
 pub(in crate::state) fn one(
     state: &State,
     of: Option<LayerId>,
-) -> Option<(Arc<FoundPathway>, f64, String)> {
+) -> Option<(Arc<PathwayResult>, f64, String)> {
     match of {
         None => {
             let found = state.final_pathway()?.clone();

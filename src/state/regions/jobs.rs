@@ -1,5 +1,9 @@
 //! Jobs of regions.
 
+pub mod labels;
+pub mod make;
+pub mod save;
+
 use crate::compute::Control;
 use crate::data::{Grid, Shape};
 use crate::io;

@@ -1,8 +1,7 @@
 //! Regions made by computation: asked for as controls move, taken in as they come.
 
 use crate::data::region::RegionId;
-use crate::data::{Mask, Region, Role, Shape, VolumeKind};
-use crate::jobs::{ForRegions, Made, Make, Making as Asked, OfRegions, Request, Slot};
+use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, Found};
 use crate::state::action::Phase;
 use crate::state::core::words::count;
@@ -10,8 +9,10 @@ use crate::state::defaults::CATEGORIES;
 use crate::state::document::LayerId;
 use crate::state::regions::draw::wanted_role;
 use crate::state::regions::drawing::{canvas, drawn, grid_of};
+use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
+use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
 use crate::state::regions::making::{Labels, Making, Source, region_name};
-use crate::state::{Document, Effect, State, Tool, pathways, regions, track};
+use crate::state::{Document, Effect, State, Tool, regions, track};
 use std::sync::Arc;
 
 /// Begins to make a region, or goes on with other values.
@@ -81,7 +82,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
 pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.making.take() {
         if making.running {
-            effects.push(Effect::Cancel(Slot::Region));
+            effects.push(Effect::Cancel(REGION));
         }
         state.history.close();
         if making.live {
@@ -108,13 +109,13 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let voxels = canvas(document).and_then(|l| grid_of(l)).cloned();
     let base = making.base.clone();
-    let what = match making.source.clone() {
+    let operation = match making.source.clone() {
         Source::Threshold {
             layer,
             frame,
             low,
             high,
-        } => image(document, layer).map(|volume| Asked::Threshold {
+        } => image(document, layer).map(|volume| RegionOperation::Threshold {
             volume: volume.clone(),
             frame,
             low,
@@ -127,7 +128,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
             tolerance,
             most_ml,
             erase,
-        } => image(document, layer).map(|volume| Asked::Fill {
+        } => image(document, layer).map(|volume| RegionOperation::Fill {
             volume: volume.clone(),
             frame,
             from,
@@ -135,15 +136,14 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
             most_ml,
             base: base.map(|b| (b, [Combine::Union, Combine::Difference][usize::from(erase)])),
         }),
-        Source::Change(change) => {
-            base.zip(voxels)
-                .map(|(base, grid)| Asked::Change { base, grid, change })
-        }
+        Source::Change(change) => base
+            .zip(voxels)
+            .map(|(base, grid)| RegionOperation::Change { base, grid, change }),
         Source::Combine { how, with } => {
             let with = document.region(with).map(|r| r.shape.clone());
             base.zip(with)
                 .zip(voxels)
-                .map(|((base, with), grid)| Asked::Combine {
+                .map(|((base, with), grid)| RegionOperation::Combine {
                     how,
                     base,
                     with,
@@ -151,14 +151,13 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
                 })
         }
     };
-    let Some(what) = what else {
+    let Some(operation) = operation else {
         state.session.making = None;
         return;
     };
     making.running = true;
     let serial = making.serial;
-    let work = ForRegions::Make(Make { what, serial });
-    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(MakeRegion { operation, serial }));
 }
 
 /// Its job ended without a result.
@@ -168,31 +167,18 @@ pub fn ended(state: &mut State) {
     }
 }
 
-/// What the jobs bring back.
-pub fn done(state: &mut State, done: OfRegions, effects: &mut Vec<Effect>) {
-    match done {
-        OfRegions::Made(result) => made(state, result, effects),
-        OfRegions::Numbered { of, frame, numbers } => {
-            let labels = state.session.labels.as_mut();
-            if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
-                labels.numbers = Some(numbers);
-            }
-        }
-        OfRegions::Labelled { layer, role, masks } => {
-            labelled(state, LayerId(layer), role, masks, effects);
-        }
-        OfRegions::Pathway {
-            field,
-            name,
-            role,
-            mask,
-        } => pathways::update::region_made(state, field, (name, role, mask), effects),
+/// Takes in the numbers of a label map.
+pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: LabelCounts) {
+    let labels = state.session.labels.as_mut();
+    if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
+        labels.numbers = Some(numbers);
     }
 }
 
-fn made(state: &mut State, made: Made, effects: &mut Vec<Effect>) {
+/// Takes in a region.
+pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
     let wanted = state.session.making.as_ref();
-    let Some(making) = wanted.filter(|m| m.serial == made.serial).cloned() else {
+    let Some(making) = wanted.filter(|m| m.serial == serial).cloned() else {
         return;
     };
     let gone = |id: RegionId| state.document.region(id).is_none();
@@ -265,12 +251,11 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
         frame,
         numbers: None,
     });
-    let work = ForRegions::Number { volume, frame };
-    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+    effects.push(Effect::submit(CountLabels { volume, frame }));
 }
 
 /// Makes regions of labels that were counted.
-pub fn from_labels(state: &mut State, wanted: Vec<Found>, role: Role, effects: &mut Vec<Effect>) {
+pub fn from_labels(state: &mut State, chosen: Vec<Found>, role: Role, effects: &mut Vec<Effect>) {
     let Some(labels) = &state.session.labels else {
         return;
     };
@@ -278,17 +263,17 @@ pub fn from_labels(state: &mut State, wanted: Vec<Found>, role: Role, effects: &
     let Some(volume) = image(&state.document, layer).cloned() else {
         return;
     };
-    let work = ForRegions::Label {
+    effects.push(Effect::submit(MakeLabelRegions {
         volume,
         frame,
-        wanted,
+        labels: chosen,
         layer: layer.0,
         role,
-    };
-    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+    }));
 }
 
-fn labelled(
+/// Takes in regions of a label map.
+pub fn labelled(
     state: &mut State,
     layer: LayerId,
     role: Role,

@@ -2,13 +2,13 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::jobs::{ForRegions, Request, SaveLabels, SaveMasks};
 use crate::state::action::Phase;
 use crate::state::core::words::count;
 use crate::state::defaults::role_rgb;
 use crate::state::document::{Content, LayerId};
 use crate::state::regions::drawing::{canvas, grid_of};
 use crate::state::regions::jobs::SaveRegion;
+use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 use crate::state::session::{GuideStep, Severity};
 use crate::state::update::edit;
 use crate::state::{Effect, RegionsChange, State, Task, Tool, track};
@@ -223,12 +223,12 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         return state.session.say(Severity::Error, text);
     };
     let regions = &state.document.regions;
-    let work = if as_labels {
+    effects.push(if as_labels {
         let one = |r: &Arc<Region>| {
             let colour = r.colour.unwrap_or(role_rgb(r.role));
             (r.name.clone(), colour, r.shape.clone())
         };
-        ForRegions::SaveLabels(SaveLabels {
+        Effect::submit(SaveLabels {
             regions: regions.iter().map(one).collect(),
             own: {
                 let known = &state.document.label_numbers;
@@ -245,10 +245,9 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
             let command = format!("{} region \"{}\"", r.role.name(), r.name);
             (file, r.shape.clone(), command)
         };
-        ForRegions::SaveMasks(SaveMasks {
+        Effect::submit(SaveMasks {
             regions: files.into_iter().zip(regions).map(one).collect(),
             grid,
         })
-    };
-    effects.push(Effect::submit(Request::Regions(Box::new(work))));
+    });
 }

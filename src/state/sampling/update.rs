@@ -3,7 +3,7 @@
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::words::counted;
-use crate::jobs::FoundPathway;
+use crate::state::pathways::PathwayResult;
 use crate::state::pathways::{self, Settings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
@@ -48,13 +48,13 @@ fn begin(state: &State) -> Option<Sample> {
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {
         let excess = Sample::new(Sampled::Excess, "excess cost".to_owned(), (&live.excess, 0));
-        let most = f64::from(FoundPathway::MOST_EXCESS);
+        let most = f64::from(PathwayResult::MOST_EXCESS);
         return Some(excess.only_below(most).shown_as(100.0, "%"));
     }
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;
         // Samples of one image add up.
-        let known = state.session.segment.sample.clone();
+        let known = state.segment_sample().map(|sample| (**sample).clone());
         let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
         let fresh = || Sample::new(Sampled::Layer(layer.id), layer.name.clone(), (image, frame));

@@ -1,10 +1,10 @@
 //! Parameters that steer a surface, and its spheres.
 
-use crate::jobs::Hand;
 use crate::parameters::widened;
 use crate::solvers::level_set::Params;
 use crate::state::changes::Fields;
 use crate::state::core::words::{counted, fixed, with_unit};
+use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::{Document, LayerId};
 
@@ -74,13 +74,14 @@ fn target(fields: &mut Fields, document: &Document, params: &Params) {
 }
 
 /// Each sphere by its kind and size; many of them by their number.
-fn spheres(from: &[Hand], to: &[Hand]) -> Vec<String> {
+fn spheres(from: &[PlacedSphere], to: &[PlacedSphere]) -> Vec<String> {
     let mm = |radius: f64| with_unit(&fixed(radius, 1), "mm");
     let what = |add: bool| if add { "sphere" } else { "keep-out sphere" };
-    let missing = |hands: &[Hand], (number, _): &Hand| hands.iter().all(|(n, _)| n != number);
+    let missing =
+        |hands: &[PlacedSphere], (number, _): &PlacedSphere| hands.iter().all(|(n, _)| n != number);
     let mut all = Vec::new();
     for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
-        let own: Vec<&Hand> = of.iter().filter(|hand| missing(others, hand)).collect();
+        let own: Vec<&PlacedSphere> = of.iter().filter(|hand| missing(others, hand)).collect();
         match &*own {
             [] => {}
             [(_, s)] => all.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),

@@ -1,24 +1,37 @@
 //! Segmentation by a level set, and surfaces of it as files.
 
+mod proximity;
+mod run;
+mod run_state;
+mod run_worker;
+mod speed_sources;
+
+pub use proximity::{Distance, Proximity, ProximityTarget};
+pub use run::{
+    InitialSurface, LeakNotice, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest,
+    RunUpdate, SurfaceStatistics, SurfaceUpdate,
+};
+pub use speed_sources::SpeedSources;
+
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Mask, Shape, Surface, Volume};
 use crate::io;
-use crate::jobs::{
-    Beside, Delivery, FoundPathway, Job, JobError, Leaked, PartialSender, Receive, Saved, Slot,
-    Worker,
-};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Worker};
 use crate::solvers::Error;
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, Inputs, Measures, Probe, Script, Size, Start, agreement,
     measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::pathways::PathwayResult;
 use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A level set.
+pub const SEGMENT: Slot = Slot::latest_wins("segment");
 /// Voxels that a surface begins with, counted.
 pub const BEGIN: Slot = Slot::latest_wins("begin");
 /// Takes target and range from a sample.
@@ -31,7 +44,7 @@ pub struct Segment {
     pub frame: usize,
     pub start: Start,
     /// Inputs that give speeds beside the image, by the numbers of the script.
-    pub beside: Vec<Beside>,
+    pub speed_sources: Vec<SpeedSources>,
     pub script: Script,
     /// Up to the script's last step, whatever happens; else it may end sooner.
     pub again: bool,
@@ -49,7 +62,7 @@ pub struct Segmented {
     pub measures: Measures,
     pub agreement: Option<Agreement>,
     pub ended: Ended,
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
     /// Of what was done.
     pub script: Script,
     /// Voxels inside after each step.
@@ -65,7 +78,7 @@ pub struct Segmented {
 pub enum Counted {
     Shape(Arc<Shape>, Arc<Grid>),
     /// Of so much width.
-    Pathway(Arc<FoundPathway>, f64),
+    Pathway(Arc<PathwayResult>, f64),
 }
 
 impl Counted {
@@ -81,7 +94,7 @@ impl Job for Segment {
     type Output = Box<Segmented>;
 
     fn slot(&self) -> Slot {
-        Slot::Segment
+        SEGMENT
     }
 
     fn label(&self) -> String {
@@ -253,7 +266,7 @@ impl Segment {
     fn segmented(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
         let (image, inputs) = backend.install(|| -> Result<_, Error> {
             let image = Inputs::new(&self.image, self.frame)?;
-            let inputs = Beside::all(&self.beside, &image);
+            let inputs = SpeedSources::all(&self.speed_sources, &image);
             Ok((image, inputs))
         })?;
         let (start, script) = (&self.start, &self.script);
@@ -279,7 +292,7 @@ impl Segment {
             measures: backend.install(|| measures(&field)),
             surface: surface(&field),
             agreement: compared.transpose()?,
-            leak: Leaked::of(&made, &field, ended),
+            leak: LeakNotice::of(&made, &field, ended),
             mask,
             field,
             ended,

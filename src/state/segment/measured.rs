@@ -1,17 +1,17 @@
 //! What distances from the surface are of: streamlines and pathways as they are drawn, and what is left out.
 
-use crate::jobs::Thing;
 use crate::state::core::words::count;
 use crate::state::document::Content;
+use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
 const LIVE: &str = "Live tracks";
 
 impl State {
     /// What the surface may come near to: the streamlines and pathways that are drawn.
-    pub fn measured_things(&self) -> Vec<Thing> {
+    pub fn measured_things(&self) -> Vec<ProximityTarget> {
         let document = &self.document;
-        let mut things: Vec<Thing> = Vec::new();
+        let mut things: Vec<ProximityTarget> = Vec::new();
         let display = document.live_display();
         let shown = display.visible && display.opacity > 0.0;
         if let Some(live) = self.final_live().filter(|_| shown) {
@@ -19,7 +19,7 @@ impl State {
                 Some((_, [kept, _])) => kept,
                 None => &live.output.kept,
             };
-            things.push(Thing::Lines(LIVE.to_owned(), kept.clone()));
+            things.push(ProximityTarget::Lines(LIVE.to_owned(), kept.clone()));
         }
         for layer in &document.layers {
             let Content::Tractogram(all) = &layer.content else {
@@ -31,15 +31,20 @@ impl State {
             // Of a filter that is dragged some are drawn: until it rests all are counted.
             let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
             let drawn = sifted.map_or(all, |s| &s.shown);
-            things.push(Thing::Lines(layer.name.clone(), drawn.clone()));
+            things.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(found) = &kept.found {
                 let level = kept.epsilon as f32;
-                things.push(Thing::Set(kept.name.clone(), found.excess.clone(), level));
+                things.push(ProximityTarget::Set(
+                    kept.name.clone(),
+                    found.excess.clone(),
+                    level,
+                ));
             }
         }
-        things.retain(|thing| !matches!(thing, Thing::Lines(_, lines) if lines.is_empty()));
+        things
+            .retain(|thing| !matches!(thing, ProximityTarget::Lines(_, lines) if lines.is_empty()));
         things
     }
 

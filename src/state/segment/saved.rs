@@ -4,12 +4,12 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::ReadSession;
-use crate::jobs::{Beside, Hand, Resume};
 use crate::solvers::level_set::Script;
 use crate::state::Document;
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::recipes::segmented_recipe;
 use crate::state::regions::saved::{Lacking, Painted, leave_out, region};
+use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
@@ -100,7 +100,7 @@ impl Lists<'_> {
     pub(in crate::state) fn segmentation(
         &mut self,
         document: &Document,
-        run: Option<&Resume>,
+        run: Option<&RunCheckpoint>,
     ) -> SavedSegmentation {
         let segment = &document.segment;
         let place = |number: &u64| segment.spheres.iter().position(|(n, _)| n == number);
@@ -122,12 +122,12 @@ impl Lists<'_> {
                     .filter_map(|(number, step)| Some((place(number)?, *step)))
                     .collect(),
                 inputs: run
-                    .beside
+                    .speed_sources
                     .iter()
-                    .map(|beside| {
-                        let layer = beside.layer.as_ref();
+                    .map(|speed_sources| {
+                        let layer = speed_sources.layer.as_ref();
                         let layer = layer.map(|(id, _, frame)| (*id, *frame));
-                        self.inputs(document, layer, &beside.painted)
+                        self.inputs(document, layer, &speed_sources.painted)
                     })
                     .collect(),
             }),
@@ -225,11 +225,11 @@ fn resume(
     document: &Document,
     read: &ReadSession,
     run: &SavedRun,
-    spheres: &[Hand],
-) -> Result<Resume, String> {
+    spheres: &[PlacedSphere],
+) -> Result<RunCheckpoint, String> {
     // Those of older sessions have none.
     sound(&run.script, run.inputs.len().max(1))?;
-    let beside = run.inputs.iter().map(|inputs| {
+    let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             None => None,
             Some((id, frame)) => {
@@ -239,17 +239,17 @@ fn resume(
                 Some((id, layer.clone(), frame))
             }
         };
-        Ok(Beside {
+        Ok(SpeedSources {
             layer,
             painted: painted(document, read, inputs)?,
         })
     });
     let placed = run.placed.iter();
     let placed = placed.filter_map(|(place, step)| Some((spheres.get(*place)?.0, *step)));
-    Ok(Resume {
+    Ok(RunCheckpoint {
         script: run.script.clone(),
         placed: placed.collect(),
-        beside: beside.collect::<Result<_, String>>()?,
+        speed_sources: speed_sources.collect::<Result<_, String>>()?,
         leak: run.leak.filter(|l| l.leak.from <= run.script.steps),
     })
 }
@@ -344,7 +344,7 @@ fn segmentation(
 ) -> Result<Segmentation, String> {
     let start = start(read, &saved.start)?;
     let spheres = saved.spheres.iter();
-    let spheres: Vec<Hand> = spheres.map(|s| (document.fresh_id(), *s)).collect();
+    let spheres: Vec<PlacedSphere> = spheres.map(|s| (document.fresh_id(), *s)).collect();
     let there = |id: Option<u64>| {
         let id = id.map(LayerId);
         id.filter(|id| document.layer(*id).is_some())
@@ -360,6 +360,7 @@ fn segmentation(
         layer: there(saved.layer),
         painted,
         spheres,
+        sample: None,
         resume,
     })
 }

@@ -2,12 +2,14 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
-use crate::jobs::{Back, Hand, Play, Resume, Steer, Surfaced};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, Script, Sphere};
 use crate::state::document::{Content, Document, Layer, LayerId};
 use crate::state::filter::WeightMap;
 use crate::state::sampling::Sample;
+use crate::state::segment::jobs::{
+    PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, SurfaceUpdate,
+};
 use crate::state::{Camera, Phase, State, Task};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -102,7 +104,9 @@ pub struct Segmentation {
     pub image: Option<LayerId>,
     pub start: Start,
     /// By numbers that are never used again.
-    pub spheres: Vec<Hand>,
+    pub spheres: Vec<PlacedSphere>,
+    /// All that was sampled for its target and tolerance. Not saved.
+    pub sample: Option<Arc<Sample>>,
     /// A mask to compare with.
     pub reference: Option<LayerId>,
     /// An image whose values are a speed.
@@ -110,7 +114,7 @@ pub struct Segmentation {
     /// Regions where to grow, where not to.
     pub painted: [Option<RegionId>; 2],
     /// How far the surface of a session was; gone there as soon as it is looked at.
-    pub resume: Option<Arc<Resume>>,
+    pub resume: Option<Arc<RunCheckpoint>>,
 }
 
 impl Segmentation {
@@ -180,8 +184,6 @@ pub enum SegmentAction {
     Step,
     /// Back to the state after so many steps.
     Rewind(u64),
-    /// Forgets what was sampled.
-    Unsample,
     Reference(Option<LayerId>),
     SpeedLayer(Option<LayerId>),
     /// Where to grow (0), where not to (1).
@@ -233,8 +235,6 @@ keyed!(SegmentFile, suffix {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Left {
     pub growth: Vec<(u64, u64)>,
-    /// From where it leaked.
-    pub leak: Option<u64>,
 }
 
 /// What happens meanwhile.
@@ -242,12 +242,12 @@ pub struct Left {
 pub struct Working {
     /// Begins anew with another number.
     pub run: u64,
-    pub play: Play,
-    pub back: Option<Back>,
+    pub play: RunControl,
+    pub back: Option<Rewind>,
     /// What was asked for last; nothing is asked for twice.
-    pub asked: Option<Box<Steer>>,
+    pub asked: Option<Box<RunRequest>>,
     pub running: bool,
-    pub live: Option<Arc<Surfaced>>,
+    pub live: Option<Arc<SurfaceUpdate>>,
     /// Voxels of the image without a value.
     pub missing: usize,
     pub speed: Option<Volume>,
@@ -263,8 +263,8 @@ pub struct Working {
     pub keeps: bool,
     /// The voxels that it is to begin with are being counted.
     pub begins: bool,
-    /// All that was sampled.
-    pub sample: Option<Sample>,
+    /// All that was sampled, until the worker that looks at it has found target and tolerance.
+    pub sample: Option<Arc<Sample>>,
     /// The result of the last probe.
     pub probe: Option<Probe>,
     /// The camera before it was brought to the surface, and the one it was brought to.
@@ -277,7 +277,7 @@ impl Default for Working {
     fn default() -> Self {
         Self {
             run: 1,
-            play: Play::Rest,
+            play: RunControl::Rest,
             back: None,
             asked: None,
             running: false,
@@ -325,35 +325,46 @@ pub fn scalar(layer: &Layer) -> Option<&Volume> {
 }
 
 impl Document {
-    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that
-    /// was opened. How well something was fitted is segmented only where somebody chose it.
+    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that was opened.
+    /// A map that a fit gives is the default only where no other image is open.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
         fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
         }
+        let fitted = |l: &Layer| matches!(l.recipe, crate::state::Recipe::Fit { .. });
         let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
+        let images = || layers().filter(|l| !self.is_of_weights(l));
+        let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
-        let shown = || layers().filter(|l| l.display.visible).find_map(of);
-        let opened = || layers().filter(|l| matches!(l.content, Content::Image(_)));
-        let own = || {
-            opened().find_map(|l| {
-                let fit = matches!(l.recipe, crate::state::Recipe::Fit { .. });
-                of(l).filter(|_| !fit)
-            })
+        let opened = opened.find_map(of);
+        let shown = || {
+            let mut seen = images().filter(|l| l.display.visible);
+            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
         };
         chosen
             .and_then(of)
             .or_else(shown)
-            .or_else(own)
+            .or(opened)
+            .or_else(|| images().find_map(of))
             .or_else(|| layers().find_map(of))
     }
 
-    /// Whether a layer says how far a fit is off; files of other programs by their names.
+    /// Whether a layer is a map of the fit of weights; files of other programs by their names.
+    fn is_of_weights(&self, layer: &Layer) -> bool {
+        let name = layer.name.to_lowercase();
+        let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
+        let own = self.weight_maps.contains_key(&layer.id);
+        own || named.iter().any(|word| name.contains(word))
+    }
+
+    /// Whether a layer says how far a fit is off, or how much worse another one is; files of other programs by their
+    /// names.
     fn is_error(&self, layer: &Layer) -> bool {
         let map = self.weight_maps.get(&layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
-        map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
+        let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
+        off || named.iter().any(|word| name.contains(word))
     }
 
     /// The parameters of the surface; a speed whose layer is gone has none.
@@ -383,6 +394,12 @@ impl Document {
 }
 
 impl State {
+    /// All that was sampled of what is looked for.
+    pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
+        let looked_at = self.session.segment.sample.as_ref();
+        looked_at.or(self.document.segment.sample.as_ref())
+    }
+
     /// Why the surface cannot run, in a sentence's words.
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
@@ -399,15 +416,20 @@ impl State {
         None
     }
 
-    /// Why the surface will not stop at the border of the sampled structure; `None` once the target is another.
+    /// Why the surface will not stop at the border of the sampled structure; once the target is another, only whether
+    /// the range reaches the background.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);
         let probe = self.session.segment.probe?;
+        let range = [target - tolerance, target + tolerance].map(f64::from);
+        if probe.background_within(range) {
+            return Some(RangeDoubt::Background);
+        }
         if probe.target != target {
             return None;
         }
-        let doubt = probe.range_doubt([target - tolerance, target + tolerance].map(f64::from))?;
+        let doubt = probe.range_doubt(range)?;
         // Whoever sets another range chooses among the tissues.
         let chosen = doubt == RangeDoubt::Mixed && probe.tolerance != tolerance;
         (!chosen).then_some(doubt)
@@ -416,7 +438,7 @@ impl State {
     pub fn segment_standing(&self) -> Option<Standing> {
         let working = &self.session.segment;
         let live = working.live.as_ref()?;
-        let asked = working.running && working.play != Play::Rest;
+        let asked = working.running && working.play != RunControl::Rest;
         // It may be measured still, or looked at in another way.
         let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
         Some(match live.ended {
@@ -437,7 +459,7 @@ impl State {
     }
 
     /// Whether the surface came about by the parameters and spheres that are asked for.
-    fn is_moved_as_asked(&self, live: &Surfaced) -> bool {
+    fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
@@ -463,15 +485,20 @@ impl State {
 
     /// What can be written now.
     pub fn segment_files(&self) -> Vec<SegmentFile> {
-        use SegmentFile::{Labels, Script, Structures, Surface};
         let rests = self.resting_surface().is_some();
-        let own = [Labels, Surface, Script].into_iter().filter(|_| rests);
+        let own = [
+            SegmentFile::Labels,
+            SegmentFile::Surface,
+            SegmentFile::Script,
+        ]
+        .into_iter()
+        .filter(|_| rests);
         let kept = !self.document.segmented.is_empty();
-        own.chain(kept.then_some(Structures)).collect()
+        own.chain(kept.then_some(SegmentFile::Structures)).collect()
     }
 
     /// The surface at rest, with its voxels.
-    pub fn resting_surface(&self) -> Option<(&Arc<Surfaced>, &Mask)> {
+    pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| !working.running)?;
         Some((live, live.mask.as_ref()?))

@@ -6,15 +6,17 @@ mod keep;
 use crate::data::region::RegionId;
 use crate::data::words::counted;
 use crate::data::{DataId, Mask};
-use crate::jobs::{Beside, Origin, Play, Request, Resume, Slot, Steer, Steered};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::document::{Content, LayerId};
 use crate::state::sampling::Sample;
-use crate::state::segment::jobs::{CountVoxels, Counted, ProbeSample};
+use crate::state::segment::jobs::{
+    CountVoxels, Counted, InitialSurface, ProbeSample, RunCheckpoint, RunControl, RunRequest,
+    RunUpdate, SEGMENT, SpeedSources,
+};
 pub use crate::state::segment::update::keep::{now, told};
 use crate::state::segment::{SegmentAction, Settings, Start, Working, frame_of, scalar};
 use crate::state::session::Exports;
-use crate::state::{Camera, Document, Effect, Phase, State, Surfaced, Task, pathways, track};
+use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
 use std::sync::Arc;
 
 pub(in crate::state) use crate::state::update::{edit, exported, layers};
@@ -81,16 +83,15 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         }
         SegmentAction::Clear => clear(state),
         SegmentAction::Play => play(state),
-        SegmentAction::Pause => state.session.segment.play = Play::Rest,
+        SegmentAction::Pause => state.session.segment.play = RunControl::Rest,
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
                 return waits(state, why);
             }
             let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
-            state.session.segment.play = Play::Until(step + STEPS);
+            state.session.segment.play = RunControl::Until(step + STEPS);
         }
         SegmentAction::Rewind(step) => back::rewind(state, step),
-        SegmentAction::Unsample => state.session.segment.sample = None,
         SegmentAction::Reference(layer) => {
             edit(state, "Reference", false, |d| d.segment.reference = layer);
         }
@@ -116,7 +117,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
 
 pub fn set(state: &mut State, settings: Settings, phase: Phase) {
     let live = phase == Phase::Live;
-    edit(state, "Segmentation", live, |d| {
+    edit(state, "Surface parameters", live, |d| {
         d.segment.settings = settings
     });
 }
@@ -132,8 +133,9 @@ fn choose(state: &mut State, id: LayerId) {
     edit(state, "Image to segment", false, |d| {
         d.segment.image = Some(id);
         d.segment.settings.told = false;
+        d.segment.sample = None;
     });
-    state.session.segment.sample = None;
+    (state.session.segment.sample, state.session.segment.probe) = (None, None);
     guess(state);
 }
 
@@ -202,7 +204,7 @@ fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     });
     let working = &mut state.session.segment;
     working.run += 1;
-    (working.play, working.back) = (Play::Rest, None);
+    (working.play, working.back) = (RunControl::Rest, None);
     working.begins = false;
     working.left.clear();
     working.changes.clear();
@@ -218,14 +220,14 @@ fn clear(state: &mut State) {
 fn place_label(sphere: &Sphere) -> &'static str {
     match sphere.add {
         true => "Add sphere",
-        false => "Remove sphere",
+        false => "Add keep-out sphere",
     }
 }
 
 fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
-        return state.session.warned(Slot::Segment, why.to_string());
+        return state.session.warned(SEGMENT, why.to_string());
     }
     guess(state);
     edit(state, place_label(&sphere), false, |d| {
@@ -240,7 +242,7 @@ fn play(state: &mut State) {
     match state.cannot_segment() {
         Some(why) => waits(state, why),
         None => {
-            state.session.segment.play = Play::Run;
+            state.session.segment.play = RunControl::Run;
             // A surface that stands still looks again.
             state.session.segment.asked = None;
         }
@@ -268,7 +270,7 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 
 /// What was sampled is what is looked for; a worker looks at what lies around it.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
-    state.session.segment.sample = Some(sample.clone());
+    state.session.segment.sample = Some(Arc::new(sample.clone()));
     state.session.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
     effects.push(Effect::submit(ProbeSample {
@@ -286,7 +288,12 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     }
     guess(state);
     let status = std::mem::take(&mut state.session.status);
-    edit(state, "Target of what was sampled", false, |d| {
+    let sample = state.session.segment.sample.take();
+    edit(state, "Sample", false, |d| {
+        // Undone together with the values that it gave.
+        if sample.is_some() {
+            d.segment.sample = sample;
+        }
         let settings = &mut d.segment.settings;
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
         settings.told = true;
@@ -300,7 +307,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
 }
 
 /// All that the document asks of the surface; `None` without an image.
-fn wanted(state: &State) -> Option<Steer> {
+fn wanted(state: &State) -> Option<RunRequest> {
     let (document, working) = (&state.document, &state.session.segment);
     let segment = &document.segment;
     let (layer, image) = document.segmented_image()?;
@@ -313,27 +320,27 @@ fn wanted(state: &State) -> Option<Steer> {
         let region = region.and_then(|id| document.region(id));
         region.map(|r| r.shape.clone()).into_iter().collect()
     };
-    let beside = Beside {
+    let speed_sources = SpeedSources {
         layer: speed_layer,
         painted: segment.painted.each_ref().map(shapes),
     };
-    Some(Steer {
+    Some(RunRequest {
         run: working.run,
         frame: frame_of(layer, image),
         image: image.clone(),
         origin: match &segment.start {
-            Start::Spheres => Origin::Nothing,
-            Start::Mask(_, mask) => Origin::Mask(mask.clone()),
-            Start::Values { low, high } => Origin::Values {
+            Start::Spheres => InitialSurface::Nothing,
+            Start::Mask(_, mask) => InitialSurface::Mask(mask.clone()),
+            Start::Values { low, high } => InitialSurface::Values {
                 low: *low,
                 high: *high,
             },
-            Start::Filled { at, within } => Origin::Filled {
+            Start::Filled { at, within } => InitialSurface::Filled {
                 at: *at,
                 within: *within,
             },
         },
-        beside: held(state).unwrap_or(beside),
+        speed_sources: held(state).unwrap_or(speed_sources),
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
@@ -349,21 +356,21 @@ fn wanted(state: &State) -> Option<Steer> {
 
 /// Each change beside the image is one of the run's script, and nobody holds on to a mask that is being painted:
 /// what a hand drags or paints is taken once it lets go.
-fn held(state: &State) -> Option<Beside> {
+fn held(state: &State) -> Option<SpeedSources> {
     let working = &state.session.segment;
     let begun = working.live.as_ref().is_some_and(|live| live.step > 0);
     let asked = working.asked.as_ref().filter(|a| a.run == working.run);
     let held = asked.filter(|_| begun && state.history.is_open());
-    held.map(|asked| asked.beside.clone())
+    held.map(|asked| asked.speed_sources.clone())
 }
 
 /// Asks for what is missing: after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.task != Task::Segment {
-        if state.session.segment.play != Play::Rest {
-            state.session.segment.play = Play::Rest;
+        if state.session.segment.play != RunControl::Rest {
+            state.session.segment.play = RunControl::Rest;
             if state.session.segment.running {
-                effects.push(Effect::Cancel(Slot::Segment));
+                effects.push(Effect::Cancel(SEGMENT));
             }
         }
         return;
@@ -373,7 +380,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let begins =
-        !matches!(wanted.origin, Origin::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+        !matches!(wanted.origin, InitialSurface::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
     let working = &mut state.session.segment;
     // The last value of a drag comes when the drag has ended.
@@ -389,11 +396,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     working.running = true;
     working.dragged |= working.begins_change(&wanted, dragged) && drags;
     working.asked = Some(Box::new(wanted.clone()));
-    effects.push(Effect::submit(Request::Steer(Box::new(wanted))));
+    effects.push(Effect::submit(wanted));
 }
 
 /// How it stands; `rests`: the job has ended.
-pub fn done(state: &mut State, steered: Steered, rests: bool) {
+pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     let working = &mut state.session.segment;
     if steered.run != working.run {
         return;
@@ -423,7 +430,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
         if let Some(asked) = &mut state.session.segment.asked {
             asked.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.warned(Slot::Segment, why);
+        state.session.warned(SEGMENT, why);
     }
     if !rests {
         return;
@@ -431,32 +438,32 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
     let working = &mut state.session.segment;
     working.running = false;
     let Some(live) = working.live.clone() else {
-        working.play = Play::Rest;
+        working.play = RunControl::Rest;
         return;
     };
     let stops = match live.ended {
-        Ended::Steps => !matches!(working.play, Play::Run),
+        Ended::Steps => !matches!(working.play, RunControl::Run),
         Ended::Converged => true,
         Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
     };
-    let played = working.play != Play::Rest;
+    let played = working.play != RunControl::Rest;
     // A surface that stands still goes on by itself once something else is asked of it.
     if stops && live.ended != Ended::Converged {
-        working.play = Play::Rest;
+        working.play = RunControl::Rest;
         if let Some(asked) = &mut working.asked {
-            asked.play = Play::Rest;
+            asked.play = RunControl::Rest;
         }
     }
     match live.ended {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
-            state
-                .session
-                .follows(format!("The surface is at rest after {steps}"));
+            let sentence = format!("The surface is at rest after {steps}");
+            state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+            state.session.follows(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.warned(Slot::Segment, sentence);
+                state.session.warned(SEGMENT, sentence);
             }
         }
         _ => {}
@@ -467,7 +474,7 @@ pub fn done(state: &mut State, steered: Steered, rests: bool) {
 }
 
 /// Brings the camera to a new surface, no further away than it is.
-fn frame(state: &mut State, live: &Surfaced) {
+fn frame(state: &mut State, live: &SurfaceUpdate) {
     /// Around a small surface this much is seen, mm.
     const AROUND_MM: f64 = 65.0;
     let Some(voxels) = live.field.extent() else {
@@ -512,26 +519,26 @@ fn unframe(state: &mut State) {
 }
 
 /// It could not be done, and why.
-pub fn failed(state: &mut State, why: String) {
+pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.segment;
     working.running = false;
     working.keeps = false;
-    working.play = Play::Rest;
+    working.play = RunControl::Rest;
     if let Some(asked) = &mut working.asked {
-        asked.play = Play::Rest;
+        asked.play = RunControl::Rest;
     }
-    working.failed = Some(why);
+    working.failed = Some(why.to_owned());
 }
 
 /// The user stopped it: how it stands is asked for.
 pub fn stopped(state: &mut State) {
     let working = &mut state.session.segment;
-    working.play = Play::Rest;
+    working.play = RunControl::Rest;
     working.running = false;
     if state.document.segment.resume.is_some() {
         // It is on its way to where it was, and goes on once somebody asks for something.
         if let Some(asked) = &mut working.asked {
-            asked.play = Play::Rest;
+            asked.play = RunControl::Rest;
         }
         return;
     }
@@ -545,19 +552,19 @@ pub fn stopped(state: &mut State) {
 /// Another backend: it is brought there by the next request.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.segment;
-    (working.asked, working.play) = (None, Play::Rest);
+    (working.asked, working.play) = (None, RunControl::Rest);
     // The other backend goes there by the script.
     state.document.segment.resume = working.resume();
 }
 
 impl Working {
     /// How a surface gets to where it is.
-    pub fn resume(&self) -> Option<Arc<Resume>> {
+    pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
         let live = self.live.as_ref()?;
-        Some(Arc::new(Resume {
+        Some(Arc::new(RunCheckpoint {
             script: live.script.clone(),
             placed: live.placed.clone(),
-            beside: live.beside.clone(),
+            speed_sources: live.speed_sources.clone(),
             leak: live.leak,
         }))
     }

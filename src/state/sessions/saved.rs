@@ -24,7 +24,6 @@ pub use crate::state::snapshots::saved::{
 use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout, keyed};
 use crate::io::Space;
-use crate::jobs::Leaked;
 use crate::jobs::session::{Change, Entry, ReadSession, Store};
 use crate::solvers::curves::{self, StopReason};
 use crate::solvers::geodesic::{self, Cut};
@@ -38,6 +37,7 @@ use crate::state::filter::{Figures, Filtering, FitOf, Lesion, WeightMap};
 use crate::state::pathways::{self, AmongPairs};
 use crate::state::recipe::MediumRecipe;
 use crate::state::segment::Settings;
+use crate::state::segment::jobs::LeakNotice;
 use crate::state::session::Curves;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
@@ -347,7 +347,7 @@ pub struct SavedRun {
     pub placed: Vec<(usize, u64)>,
     /// The leak at which it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leak: Option<Leaked>,
+    pub leak: Option<LeakNotice>,
     /// By the numbers of the script; none: what the surface has now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<SavedInputs>,
@@ -486,6 +486,16 @@ impl Absent {
             Origin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
             _ => None,
         }
+    }
+
+    /// Whether its session has no streamlines of it, only how they are made: there is nothing else to lose.
+    pub(in crate::state) fn is_recipe_alone(&self) -> bool {
+        let name = result_name(self.layer.id);
+        // Under the same number a snapshot may have others.
+        let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
+        let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
+        let mut results = self.read.results.iter();
+        self.kept().is_some() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
     /// Whether it can be made again.

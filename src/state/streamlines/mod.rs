@@ -2,6 +2,7 @@
 
 pub(in crate::state) mod changes;
 pub mod edits;
+pub mod jobs;
 pub(in crate::state) mod reach;
 pub mod tables;
 mod types;

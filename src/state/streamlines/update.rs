@@ -2,22 +2,20 @@
 
 pub(in crate::state) mod apart;
 mod asked;
-mod choose;
-mod edits;
-mod follow;
+pub(in crate::state) mod choose;
+pub(in crate::state) mod edits;
+pub(in crate::state) mod follow;
 mod measure;
 mod save;
 
-use crate::jobs::Slot;
-use crate::jobs::bundle::{ForBundle, OfBundle};
 use crate::state::action::Phase;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
-use crate::state::streamlines::{Bundle, BundleAction, ByPtr, Connected, Profiled, Sifted};
+use crate::state::streamlines::{Bundle, BundleAction};
 use crate::state::update::edit;
-use crate::state::{Effect, State, alignment};
+use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {
@@ -71,94 +69,4 @@ fn set(state: &mut State, label: &str, phase: Phase, change: impl FnOnce(&mut Bu
     edit(state, label, phase == Phase::Live, |d| {
         change(&mut d.bundle)
     });
-}
-
-fn submit(effects: &mut Vec<Effect>, work: ForBundle) {
-    let request = crate::jobs::Request::Bundle(Box::new(work));
-    effects.push(Effect::submit(request));
-}
-
-/// What the jobs bring back.
-pub fn done(state: &mut State, done: OfBundle) {
-    let working = &mut state.session.bundle;
-    match done {
-        OfBundle::Filtered {
-            selection,
-            shown,
-            every,
-        } => {
-            let kept = selection.kept();
-            working.sift.finish(Sifted {
-                marks: ByPtr(selection.marks.into()),
-                kept,
-                shown,
-                every,
-            });
-        }
-        OfBundle::Columns(values) => {
-            if let Some(keys) = working.columns.finish(()) {
-                working.values.extend(keys.into_iter().zip(values));
-            }
-        }
-        OfBundle::Ordered(order) => {
-            working.order.finish(order);
-        }
-        OfBundle::Picked(lines) => choose::picked(state, &lines),
-        OfBundle::Extracted(some) => {
-            working.extract.finish(some);
-        }
-        OfBundle::Edited {
-            layer,
-            of,
-            edit,
-            tractogram,
-            fresh,
-        } => edits::done(state, layer, of, (edit, tractogram), fresh),
-        OfBundle::Stopped(found) => {
-            state.session.bundle.stopped.finish(found);
-        }
-        OfBundle::Shifted {
-            layer,
-            of,
-            by,
-            tractogram,
-        } => alignment::update::shifted(state, layer, of, by, tractogram),
-        OfBundle::Profiled(profile) => {
-            let names = follow::profile_names(state);
-            state
-                .session
-                .bundle
-                .profile
-                .finish(Profiled { profile, names });
-        }
-        OfBundle::Connected(connectome) => {
-            let names = follow::node_names(state, &connectome);
-            state
-                .session
-                .bundle
-                .connect
-                .finish(Connected { connectome, names });
-        }
-    }
-}
-
-/// A job ended without a result.
-pub fn failed(state: &mut State, slot: Slot) {
-    let working = &mut state.session.bundle;
-    match slot {
-        Slot::Select => working.sift.fail(),
-        Slot::Columns => working.columns.fail(),
-        Slot::Order => working.order.fail(),
-        Slot::Extract => working.extract.fail(),
-        Slot::Stopped => working.stopped.fail(),
-        // Not where a newer one has taken its place.
-        Slot::Shift if state.session.jobs.iter().all(|j| j.slot != slot) => {
-            state.session.shifting.retain(|s| !s.running);
-        }
-        Slot::Pick => working.picking = None,
-        Slot::Profile => working.profile.fail(),
-        Slot::Connect => working.connect.fail(),
-        Slot::Path => state.session.paths.fail(),
-        _ => {}
-    }
 }

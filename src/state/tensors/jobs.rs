@@ -1,4 +1,6 @@
-//! Checking what tensors are from: the axes of the gradients, the order of six volumes.
+//! Fitting tensors, and checking what they are from: the axes of the gradients, the order of six volumes.
+
+pub mod fit;
 
 use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};

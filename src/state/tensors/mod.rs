@@ -3,4 +3,5 @@
 pub(in crate::state) mod axes;
 pub mod jobs;
 pub(in crate::state) mod orders;
+pub mod types;
 pub(in crate::state) mod update;

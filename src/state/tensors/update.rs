@@ -4,13 +4,14 @@ use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
 use crate::data::words::counted;
 use crate::data::{Mask, Volume};
-use crate::jobs::{FitKey, Kept, Request, Slot};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::words::{THIN, mask};
 use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
 use crate::state::recipe::FitRecipe;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
+use crate::state::tensors::jobs::fit::{FIT, FitTensors};
+use crate::state::tensors::types::{FitKey, ResidualCache};
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults, snapshots};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let there = document.tensors.as_ref().map(|t| &t.key);
     if wanted.is_none() || wanted.as_ref() == there {
         if state.session.fitting.take().is_some() {
-            effects.push(Effect::Cancel(Slot::Fit));
+            effects.push(Effect::Cancel(FIT));
         }
         return;
     }
@@ -65,11 +66,11 @@ pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// The fit of a document's scan.
-fn request(document: &Document) -> Option<Request> {
+fn request(document: &Document) -> Option<FitTensors> {
     let Content::Scan { dwi, gradients } = &document.scan()?.content else {
         return None;
     };
-    Some(Request::Fit {
+    Some(FitTensors {
         dwi: dwi.clone(),
         gradients: gradients.clone(),
         mask: document.chosen_mask().map(|(_, mask)| mask.clone()),
@@ -259,7 +260,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
         without_direction: fit.without_direction.clone(),
         outside_range: fit.outside_range.clone(),
         wall_ms: *wall_ms,
-        residuals: Kept::default(),
+        residuals: ResidualCache::default(),
     }));
 }
 

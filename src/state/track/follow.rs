@@ -2,8 +2,8 @@
 //! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
 
 use crate::data::Tractogram;
-use crate::jobs::bundle::ForBundle;
 use crate::state::session::{Passing, StopKey};
+use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::view::Task;
 use crate::state::{Effect, State};
 use glam::Vec3;
@@ -31,9 +31,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if curves.iter().map(|c| c.points.len()).sum::<usize>() > AT_ONCE {
-        let work = ForBundle::Stopped { curves, reason };
-        let work = crate::jobs::Request::Bundle(Box::new(work));
-        return effects.push(Effect::submit(work));
+        return effects.push(Effect::submit(CollectStopped { curves, reason }));
     }
     let found = curves.map(|curves| reason.only(&curves));
     state.session.bundle.stopped.finish(found);

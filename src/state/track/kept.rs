@@ -3,7 +3,7 @@
 use crate::data::words::counted;
 use crate::data::{Role, Tractogram};
 use crate::io::Format;
-use crate::jobs::{Request, Slot, Values};
+use crate::jobs::Values;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{THIN, count};
@@ -11,6 +11,8 @@ use crate::state::document::{Content, Display, Layer, LayerId, Made, Method};
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::session::{Asked, GuideStep, Severity};
 use crate::state::streamlines::Column;
+use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::update::{edit, sifted_recipe};
 use crate::state::{Effect, Phase, Recipe, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
@@ -66,15 +68,14 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         false => Vec::new(),
     };
     regions.retain(|r| r.role != Role::Seed);
-    effects.push(Effect::submit(Request::Track {
+    effects.push(Effect::submit(TrackWholeBrain(TrackStreamlines {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
         params: whole_brain.params(&state.document.track),
         resample: track::update::resample(&state.document),
         coarse: false,
-        whole_brain: true,
-    }));
+    })));
 }
 
 /// Adds a tractogram as a layer.
@@ -115,12 +116,12 @@ pub fn keep(state: &mut State) {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
-        state.session.refused(Slot::Live, sentence.to_owned());
+        state.session.refused(LIVE, sentence.to_owned());
         return;
     };
     if live.output.kept.is_empty() {
         let sentence = "Nothing reached what was asked for: there is nothing to keep";
-        state.session.refused(Slot::Live, sentence.to_owned());
+        state.session.refused(LIVE, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
@@ -170,7 +171,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             }
             (false, Method::Rays) => "There are no rays to save yet: place a seed first",
         };
-        state.session.failed(Slot::Live, sentence.to_owned());
+        state.session.failed(LIVE, sentence.to_owned());
         return;
     };
     let tractogram = with_grid(state, tractogram);

@@ -1,13 +1,14 @@
 //! Geodesic rays: how many while something is dragged, and the cut, which needs no new ones.
 
 use crate::data::{DataId, Tractogram};
-use crate::jobs::{Request, Shoot, Shot};
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Medium};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::recipe::MediumRecipe;
 use crate::state::session::{Asked, Curves, LiveRays, measure_range};
+use crate::state::track::jobs::cut::CutRays;
+use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::update::edit;
 use crate::state::{Effect, Recipe, State, track};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
 
 /// The rays of the document as it is; fewer where all would take too long and something is being dragged:
 /// how many depends on how fast the last ones were, which they are on their number alone.
-pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
+pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
         medium,
         mut params,
@@ -78,7 +79,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
             && m.interpolation == params.walk.interpolation
     };
     let prepared = state.session.medium.as_ref().filter(fits);
-    Shoot {
+    ShootRays {
         field: tensors.field.clone(),
         medium: prepared.map(|(_, medium)| medium.clone()),
         sharpening: medium.sharpening,
@@ -93,16 +94,22 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> Shoot {
 }
 
 /// Takes in rays.
-pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effect>) {
+pub fn shot(
+    state: &mut State,
+    job: &ShootRays,
+    shot: RayOutput,
+    wall_ms: f64,
+    effects: &mut Vec<Effect>,
+) {
     let medium = MediumRecipe {
         sharpening: shot.medium.sharpening,
-        precision: shot.precision,
+        precision: job.precision,
     };
     let asked = Asked {
         field: shot.medium.field.id(),
-        regions: shot.regions,
-        curves: Curves::Rays(medium, shot.params),
-        coarse: shot.coarse,
+        regions: job.regions.clone(),
+        curves: Curves::Rays(medium, job.params.clone()),
+        coarse: job.coarse,
     };
     let rays = (shot.seeds * shot.directions) as f64;
     state.session.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
@@ -116,17 +123,17 @@ pub fn shot(state: &mut State, shot: Shot, wall_ms: f64, effects: &mut Vec<Effec
     let mut range = measure_range(&shot.measures);
     // Colours and bins hold still while something is dragged.
     let before = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
-    if let Some(before) = before.filter(|_| shot.coarse) {
+    if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = track::update::taken_in(state, output, asked, shot.cut, wall_ms) else {
+    let Some(mut live) = track::update::taken_in(state, output, asked, job.cut, wall_ms) else {
         return;
     };
     live.rays = Some(LiveRays {
         range,
         all: shot.all,
         measures: shot.measures,
-        cut: shot.cut,
+        cut: job.cut,
         least: shot.least,
         repaired,
     });
@@ -151,7 +158,7 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
         }
         state.session.cut_running = true;
         let all = rays.all.clone();
-        effects.push(Effect::submit(Request::Rank { all, cut }));
+        effects.push(Effect::submit(CutRays { all, cut }));
         return;
     }
     let coarse = state.session.live.as_ref().is_some_and(|l| l.coarse);

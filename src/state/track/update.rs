@@ -2,13 +2,15 @@
 
 use crate::data::words::counted;
 use crate::data::{Region, Role};
-use crate::jobs::{Request, Resample, Slot};
 use crate::solvers::curves::{self, Seeding};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{mask, none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::curves_recipe;
 use crate::state::session::{Asked, Curves, Live};
+use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::jobs::LIVE;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::rays;
 use crate::state::{Document, Effect, Recipe, State, Task, segment};
 use std::sync::Arc;
@@ -175,7 +177,7 @@ fn params(document: &Document, coarse: bool) -> curves::Params {
 }
 
 /// What a bootstrap needs, where one is wanted.
-pub fn resample(document: &Document) -> Option<Box<Resample>> {
+pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.track.repetitions?;
     document.resample().map(Box::new)
 }
@@ -229,7 +231,7 @@ fn put_off(state: &mut State, coarse: bool, effects: &mut Vec<Effect>) {
     session.live.take_if(|live| !current(live));
     (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
     session.coarse_running = false;
-    effects.push(Effect::Cancel(Slot::Live));
+    effects.push(Effect::Cancel(LIVE));
 }
 
 /// A task is looked at; what was put off for that of pathways is done in the others.
@@ -240,7 +242,7 @@ pub fn look_at(state: &mut State, task: Task, effects: &mut Vec<Effect>) {
     state.view.task = task;
     if !task.shows_live() {
         // What was said about live curves is about nothing that is seen there.
-        state.session.forget_failures(Slot::Live);
+        state.session.forget_failures(LIVE);
         if state
             .session
             .status_about
@@ -283,13 +285,13 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     let seeded = document.regions.iter().any(|r| r.role == Role::Seed);
     let (Some(tensors), true) = (document.tensors.clone(), seeded) else {
         state.session.live = None;
-        effects.push(Effect::Cancel(Slot::Live));
+        effects.push(Effect::Cancel(LIVE));
         return;
     };
     let full = state.session.live.as_ref().filter(|live| !live.coarse);
     if !coarse && full.is_some_and(|live| is_current(document, &live.asked)) {
         // It is there; what is on its way was asked for in between.
-        effects.push(Effect::Cancel(Slot::Live));
+        effects.push(Effect::Cancel(LIVE));
         return rays::cut_again(state, effects);
     }
     if coarse && state.session.coarse_running {
@@ -302,29 +304,28 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
         state.session.live = None;
     }
     let few = coarse || first;
-    let (request, fewer) = match document.method {
+    let (job, fewer) = match document.method {
         Method::Streamlines => {
-            let request = Request::Track {
+            let track = TrackStreamlines {
                 field: tensors.field.clone(),
                 fa: tensors.fa.clone(),
                 regions: regions(document),
                 params: params(document, few),
                 resample: resample(document),
                 coarse: few,
-                whole_brain: false,
             };
-            (request, few)
+            (Effect::submit(track), few)
         }
         Method::Rays => {
             let shoot = rays::request(state, &tensors, few);
             let fewer = shoot.coarse;
-            (Request::Shoot(Box::new(shoot)), fewer)
+            (Effect::submit(shoot), fewer)
         }
     };
     state.session.unsettled = fewer && coarse;
     state.session.full_next = fewer && first;
     state.session.coarse_running = fewer;
-    effects.push(Effect::submit(request));
+    effects.push(job);
 }
 
 /// The user stopped it: says what that leaves.

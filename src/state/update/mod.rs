@@ -8,11 +8,13 @@ mod steps;
 mod stopping;
 
 use crate::data::{Grid, Role};
-use crate::jobs::{JobHandle, Request, Slot};
+use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect, Phase};
 pub use crate::state::alignment::update::fixed_name;
 use crate::state::alignment::{self, How};
 pub use crate::state::density::update::sent;
+use crate::state::files::jobs::head::MakeHead;
+use crate::state::files::jobs::open::OpenFile;
 pub use crate::state::filter::update::{
     key as filter_key, request as weight_request, told as filter_recipe,
 };
@@ -38,7 +40,7 @@ use stopping::{escape, stop};
 
 pub(in crate::state) use crate::state::files::opening::exported;
 pub(super) use crate::state::track::update::is_current;
-pub(super) use results::ended;
+pub(super) use results::{ended, remove_job};
 
 /// Applies one action; what it returns is for the window to carry out.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
@@ -74,7 +76,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Open(paths) => open(state, paths, effects),
         Action::OpenAs { path, told } => {
             state.session.forget_failures(Slot::Load);
-            effects.push(Effect::submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
         Action::OpenDemo { guide } => {
             sessions::update::leave(state, Leaving::Demo { guide }, effects);
@@ -401,7 +403,7 @@ pub(in crate::state) fn demo(state: &mut State, guide: bool, effects: &mut Vec<E
         true => state.session.start_guide(),
         false => state.session.guide = None,
     }
-    effects.push(Effect::submit(Request::Demo { seed: 1 }));
+    effects.push(Effect::submit(MakeHead { seed: 1 }));
 }
 
 fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
@@ -450,7 +452,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         match waiting.or_else(|| scans().next()) {
             Some((_, path)) => {
                 let path = path.clone();
-                effects.push(Effect::submit(Request::Open { path, gradients }));
+                effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
             }
             None => state.session.say(
                 Severity::Error,
@@ -465,10 +467,10 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     }
     state.session.together.clone_from(&files);
     for path in files {
-        effects.push(Effect::submit(Request::Open {
+        effects.push(Effect::submit(OpenFile::with_gradients(
             path,
-            gradients: gradients.clone(),
-        }));
+            gradients.clone(),
+        )));
     }
 }
 
@@ -492,7 +494,7 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
                 colours: Some(table),
                 ..Told::default()
             };
-            effects.push(Effect::submit(Request::OpenTold { path, told }));
+            effects.push(Effect::submit(OpenFile::with_reading(path, told)));
         }
         None => state.session.say(
             Severity::Error,

@@ -1,26 +1,8 @@
 //! What the jobs bring back.
 
-use crate::data::words::counted;
-use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
-use crate::state::files::{self, opening};
-use crate::state::session::{Asked, Curves, Severity};
-use crate::state::track::{self, kept, rays};
-use crate::state::{
-    Effect, State, device, filter, pathways, pictures, regions, segment, sessions, streamlines,
-    tensors,
-};
-use std::sync::Arc;
-
-impl Receive<State> for Request {
-    fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
-        match delivery.outcome {
-            Outcome::Partial(Output::Steered(steered)) => {
-                segment::update::done(state, *steered, false)
-            }
-            _ => ended(state, self, delivery, effects, take_in),
-        }
-    }
-}
+use crate::jobs::{Delivery, Outcome, Receive, Slot};
+use crate::state::files::opening;
+use crate::state::{Effect, State, device, pictures, sessions};
 
 /// A job has ended: what that means for jobs of every type, and what `receive` makes of its output.
 pub fn ended<J: Receive<State>>(
@@ -34,99 +16,29 @@ pub fn ended<J: Receive<State>>(
     if matches!(event.outcome, Outcome::Partial(_)) {
         return;
     }
-    let mut jobs = state.session.jobs.iter();
-    let ended = jobs.find(|j| j.ticket == event.ticket);
-    let label = ended.map(|j| j.label.clone());
-    state.session.jobs.retain(|j| j.ticket != event.ticket);
-    // Not where a newer fit has taken its place.
-    if event.slot == Slot::Fit && !state.session.jobs.iter().any(|j| j.slot == Slot::Fit) {
-        state.session.fitting = None;
-    }
-    if pathways::update::was_left(state, event.slot) {
-        return;
-    }
-    let live = event.slot == Slot::Live;
-    if live {
-        state.session.coarse_running = false;
-    }
-    let again = live && std::mem::take(&mut state.session.coarse_again);
-    let full = live && std::mem::take(&mut state.session.full_next);
+    let label = remove_job(state, event.ticket);
     let done = matches!(event.outcome, Outcome::Done(_));
-    if event.slot == Slot::Region && !done {
-        regions::make::ended(state);
-    }
-    let rank = event.slot == Slot::Rank;
-    state.session.cut_running &= !rank;
     if !done {
         sessions::update::failed(state, event.slot);
-        streamlines::update::failed(state, event.slot);
     }
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
-    let kept = match event.slot {
-        Slot::Pathways if !done => pathways::update::kept_failed(state),
-        _ => None,
-    };
+    let end = event.outcome.unfinished();
+    let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
         Outcome::Partial(_) => {}
-        Outcome::Cancelled if event.slot == Slot::Segment => segment::update::stopped(state),
-        Outcome::Cancelled if event.slot == Slot::Commit => filter::update::stopped(state),
-        Outcome::Cancelled if event.slot == Slot::Needs => state.session.filter.needs.fail(),
-        Outcome::Cancelled | Outcome::Failed(_) | Outcome::DeviceFailed(_)
-            if event.slot == Slot::Sums =>
-        {
-            state.session.filter.sums.fail();
-        }
-        Outcome::Cancelled if event.slot == Slot::Compare => {
-            pathways::update::not_compared(state, None)
-        }
-        Outcome::Failed(why) if event.slot == Slot::Compare => {
-            pathways::update::not_compared(state, Some(why));
-        }
+        _ if is_reported => {}
         // Replaced by something else that was asked for.
-        Outcome::Cancelled
-            if matches!(
-                event.slot,
-                Slot::Live | Slot::Recovery | Slot::Trace | Slot::Path
-            ) || event.slot == Slot::Pathway && state.session.pathways.failed.is_none() => {}
+        Outcome::Cancelled if event.slot == Slot::Recovery => {}
         Outcome::Cancelled => {
             // Nothing is said about a document that was left.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
-        Outcome::Failed(why) if event.slot == Slot::Pathway => {
-            pathways::update::failed(state, why);
-        }
-        Outcome::Failed(why) if event.slot == Slot::Pathways => {
-            let name = kept.unwrap_or_else(|| "A kept pathway".to_owned());
-            state.session.say(
-                Severity::Warning,
-                format!("{name} was not solved again: {why}"),
-            );
-        }
-        Outcome::Failed(why) if event.slot == Slot::Segment => segment::update::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Commit => filter::update::failed(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Needs => filter::update::refused(state, why),
-        Outcome::Failed(why) if event.slot == Slot::Live => {
-            state.session.live = None;
-            state.session.live_error = Some(why);
-        }
         Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
         Outcome::DeviceFailed(failure) => {
-            if event.slot == Slot::Pathway {
-                pathways::update::failed(state, failure.found.clone());
-            }
-            if event.slot == Slot::Compare {
-                pathways::update::not_compared(state, Some(failure.found.clone()));
-            }
-            if event.slot == Slot::Segment {
-                segment::update::failed(state, failure.found.clone());
-            }
-            if event.slot == Slot::Commit {
-                filter::update::failed(state, failure.found.clone());
-            }
             let job = Box::new(job.clone());
-            device::update::card_failed(state, event.slot, failure, job, effects);
+            state.session.failed_on_card(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.
@@ -136,14 +48,15 @@ pub fn ended<J: Receive<State>>(
             receive(state, output, event.wall_ms, effects);
         }
     }
-    if again && state.session.unsettled {
-        track::update::retrack(state, true, effects);
-    } else if full && done {
-        track::update::full(state, effects);
-    }
-    if rank && std::mem::take(&mut state.session.cut_moved) {
-        rays::cut_again(state, effects);
-    }
+}
+
+/// A job is no longer on its way. Its label.
+pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
+    let jobs = &mut state.session.jobs;
+    let job = jobs.iter().find(|j| j.ticket == ticket);
+    let label = job.map(|j| j.label.clone());
+    jobs.retain(|j| j.ticket != ticket);
+    label
 }
 
 /// Reports a failure for which no feature has its own message.
@@ -156,91 +69,4 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
         pictures::update::not_saved(state, ticket);
     }
     state.session.failed(slot, why);
-}
-
-fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
-    match output {
-        Output::Opened {
-            path,
-            loaded,
-            told,
-            notes,
-            mask_beside,
-            gradients_refused: _,
-        } => opening::opened(state, path, loaded, told, notes, mask_beside, effects),
-        Output::Found(folder) => opening::found(state, folder, effects),
-        Output::Demo { seed, demo } => {
-            let head = opening::Head {
-                seed,
-                dwi: demo.dwi,
-                gradients: Arc::new(demo.gradients),
-                t1: demo.t1,
-                mask: demo.mask,
-            };
-            opening::demo(state, head, effects);
-        }
-        Output::Fitted {
-            key,
-            fit,
-            maps,
-            mask,
-            found,
-        } => {
-            let result = tensors::update::Fitted {
-                key,
-                fit: &fit,
-                maps: &maps,
-                mask,
-                mask_found: found,
-                wall_ms,
-            };
-            if tensors::update::fitted(state, &result) {
-                track::update::retrack(state, false, effects);
-            }
-            tensors::update::fit(state, effects);
-        }
-        Output::Tracked {
-            output,
-            field,
-            regions,
-            params,
-            coarse,
-            whole_brain,
-        } => {
-            let asked = Asked {
-                field,
-                regions,
-                curves: Curves::Streamlines(params),
-                coarse,
-            };
-            if whole_brain {
-                kept::whole_brain_done(state, output, &asked, wall_ms);
-            } else {
-                track::update::live_done(state, output, asked, wall_ms);
-            }
-        }
-        Output::Shot(shot) => rays::shot(state, *shot, wall_ms, effects),
-        Output::Pathway(found) => pathways::update::done(state, *found, wall_ms),
-        Output::Compared(compared) => pathways::update::compared(state, *compared),
-        Output::Ranked {
-            all,
-            cut,
-            kept,
-            least,
-        } => rays::ranked(state, all, cut, kept, least),
-        Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
-        Output::Steered(steered) => segment::update::done(state, *steered, true),
-        Output::Committed(committed) => filter::update::done(state, *committed),
-        Output::CommitNeeds(needs) => filter::update::needs(state, needs),
-        Output::BundleSums(sums) => {
-            state.session.filter.sums.finish(sums);
-        }
-        Output::Scheme(scheme) => filter::update::scheme(state, scheme),
-        Output::Regions(done) => regions::make::done(state, done, effects),
-        Output::Selected(kept, _) => {
-            state.session.status = format!("Selected {}", counted(kept.len(), "streamline"));
-        }
-        Output::Bundle(done) => streamlines::update::done(state, done),
-        Output::Saved(saved) => files::update::saved(state, saved),
-    }
 }

@@ -1,6 +1,9 @@
 //! What the user stops, and what that leaves.
 
 use crate::jobs::Slot;
+use crate::state::pathways::jobs::PATHWAY;
+use crate::state::segment::jobs::SEGMENT;
+use crate::state::track::jobs::LIVE;
 use crate::state::view::Tool;
 use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 
@@ -29,9 +32,9 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
     match slot {
-        Slot::Live => track::update::stopped(state),
-        Slot::Pathway => pathways::update::stopped(state),
-        Slot::Segment => segment::update::stopped(state),
+        LIVE => track::update::stopped(state),
+        PATHWAY => pathways::update::stopped(state),
+        SEGMENT => segment::update::stopped(state),
         // With it the rest of a turn.
         Slot::Picture => pictures::update::cancelled(state),
         _ => {}

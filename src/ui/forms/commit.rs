@@ -6,6 +6,7 @@ mod model;
 mod progress;
 mod results;
 
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, Severity, State};
 use crate::ui::files::{Place, Purpose, suggestion};
@@ -39,6 +40,15 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
         results::show(ui, state, memory, actions);
         progress::show(ui, state);
     }
+}
+
+/// The severest that the results warn of.
+pub fn warned(state: &State) -> Option<Severity> {
+    let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
+    let lines = crate::state::streamlines::lines_of(layer);
+    let others = lines.is_some_and(|lines| lines.id() != weights.of);
+    let warned = others || progress::unfinished(weights).is_some();
+    warned.then_some(Severity::Warning)
 }
 
 /// Why it cannot run, or did not.
@@ -77,7 +87,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             .stranded
             .requests
             .iter()
-            .any(|r| r.slot() == crate::state::Slot::Commit);
+            .any(|r| r.slot() == FIT_WEIGHTS);
         if on_card {
             note = note.action(panels::ON_CPU);
         }

@@ -13,7 +13,7 @@ use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::words::{counted, mask};
-use crate::state::{Action, Content, Layer, Look, Recipe, Severity, Slot, State};
+use crate::state::{Action, Content, Layer, Look, Recipe, Severity, State};
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
@@ -243,7 +243,11 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
         }
     }
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    let running = state
+        .session
+        .jobs
+        .iter()
+        .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
     ui.add_space(4.0);
     rows::hint(
         ui,

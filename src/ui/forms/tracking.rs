@@ -12,10 +12,11 @@ use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
 use crate::state::recipe::Source;
-use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
+use crate::state::tensors::jobs::fit::FIT;
+use crate::state::{Action, Live, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
-use crate::ui::tracks::Remark;
+use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::{paint, region, rows, section};
@@ -157,6 +158,34 @@ pub(super) fn remarks(
     }
 }
 
+/// The severest that the results warn of.
+pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+    if state.session.live.is_none() && state.session.live_error.is_some() {
+        return Some(Severity::Error);
+    }
+    let empty = |live: &Live| match live.rays {
+        Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
+        None => {
+            let mask = mask::name_of(&state.document);
+            tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
+        }
+    };
+    let empty = state.session.live.as_ref().is_some_and(empty);
+    let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
+    warned.then_some(Severity::Warning)
+}
+
+/// Whether one of these remarks is made about regions.
+pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) -> bool) -> bool {
+    let Some(tensors) = &state.document.tensors else {
+        return false;
+    };
+    let whose = mask::name_of(&state.document);
+    let regions = &state.document.regions;
+    let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
+    remarks.iter().any(which)
+}
+
 /// The scan that a fit was made from: its file's name without the ending.
 fn scan_name(recipe: &Recipe) -> String {
     match recipe {
@@ -186,7 +215,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .session
         .jobs
         .iter()
-        .any(|j| matches!(j.slot, Slot::Fit | Slot::Load))
+        .any(|j| matches!(j.slot, FIT | Slot::Load))
     {
         rows::input(ui, icons::IMAGE, "Field", "Tensor", "being fitted");
         return;

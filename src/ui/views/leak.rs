@@ -3,7 +3,7 @@
 use super::Views;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use crate::state::{Action, Leaked, Pane, SegmentAction, State};
+use crate::state::{Action, LeakNotice, Pane, SegmentAction, State};
 use crate::ui::forms::level_set::alarm;
 use crate::ui::theme;
 use crate::ui::theme::space;
@@ -73,7 +73,7 @@ impl Views {
     }
 }
 
-fn button(ui: &mut Ui, pane: Rect, leaked: &Leaked, actions: &mut Vec<Action>) {
+fn button(ui: &mut Ui, pane: Rect, leaked: &LeakNotice, actions: &mut Vec<Action>) {
     let button = Button::plain(alarm::BACK);
     let size = vec2(button.width(ui), space::BUTTON);
     let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + TOP);

@@ -5,7 +5,8 @@ use super::pointer;
 use super::slice_view::Slice;
 use crate::data::Role;
 use crate::scene;
-use crate::state::{Action, FoundPathway, PathwayAction, State, Tool};
+use crate::state::pathways::PathwayResult;
+use crate::state::{Action, PathwayAction, State, Tool};
 use crate::ui::format;
 use crate::ui::theme::IN_VIEW;
 use egui::{Ui, vec2};
@@ -48,7 +49,7 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
 
 /// What is known of paths through a point, and whether there is one; `None` outside the head, and until
 /// the path is traced.
-pub fn words(state: &State, found: &FoundPathway, at: DVec3) -> Option<(String, bool)> {
+pub fn words(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
     let pathway = &found.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(at)?;

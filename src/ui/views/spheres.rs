@@ -9,7 +9,7 @@ use crate::data;
 use crate::scene;
 use crate::solvers::level_set::Sphere;
 use crate::state::{
-    Action, Hand, Pane, Phase, SegmentAction, State, Surfaced, Task, Tool, defaults,
+    Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool, defaults,
 };
 use egui::{Color32, Painter, Pos2, Shape, Stroke};
 use glam::DVec3;
@@ -48,7 +48,7 @@ fn begun(state: &State) -> bool {
 /// Whether a sphere may be moved: before the surface does, and where it was placed last, at this very step.
 fn is_loose(state: &State, number: u64) -> bool {
     let live = state.session.segment.live.as_ref();
-    let now = |(n, step): &(u64, u64), live: &Surfaced| *n == number && *step == live.step;
+    let now = |(n, step): &(u64, u64), live: &SurfaceUpdate| *n == number && *step == live.step;
     !begun(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
 }
 
@@ -100,7 +100,7 @@ fn taken(
     state: &State,
     at: Pos2,
     seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
-) -> Option<(Hand, Part)> {
+) -> Option<(PlacedSphere, Part)> {
     if state.view.task != Task::Segment {
         return None;
     }
@@ -153,7 +153,11 @@ pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
     }
 }
 
-fn held(((number, sphere), part): (Hand, Part), at: DVec3, plane: Option<(DVec3, DVec3)>) -> Kind {
+fn held(
+    ((number, sphere), part): (PlacedSphere, Part),
+    at: DVec3,
+    plane: Option<(DVec3, DVec3)>,
+) -> Kind {
     let shape = data::Shape::Sphere {
         centre: sphere.centre,
         radius_mm: sphere.radius_mm,
@@ -232,7 +236,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",
-        false => "Remove · D ends",
+        false => "Keep out · D ends",
     }
 }
 

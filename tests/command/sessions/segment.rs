@@ -8,7 +8,7 @@ use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
-use arcuate::state::{Action, Content, Leaked, Phase, Task};
+use arcuate::state::{Action, Content, LeakNotice, Phase, Task};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -63,7 +63,7 @@ fn leak() {
         cause: Cause::Growth,
     };
     live.ended = Ended::Leaked(leak);
-    live.leak = Some(Leaked {
+    live.leak = Some(LeakNotice {
         leak,
         at: Some(dvec3(1.0, -2.5, 3.0)),
         before_ml: 0.75,
@@ -176,7 +176,7 @@ fn come_back() {
     assert_eq!(steps[0].inside, steps[1].inside);
     // What it reads is what it wrote: nothing changes.
     assert_eq!(steps[0].script, steps[1].script);
-    assert_eq!(steps[0].beside.len(), 2);
+    assert_eq!(steps[0].speed_sources.len(), 2);
     let methods = arcuate::state::methods::methods(&again.state);
     assert!(methods.contains("was segmented in"), "{methods}");
     assert!(methods.contains("Lefohn"), "{methods}");

@@ -8,9 +8,10 @@ use arcuate::data::{Role, Shared, Tractogram};
 use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
+use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::streamlines::{BundleAction, ByPtr, Chosen, lines_of};
-use arcuate::state::{Action, Content, Effect, LayerId, Phase, Slot, State, update};
+use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, update};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -297,7 +298,7 @@ fn many() {
     let job = window.jobs.submit(request.clone());
     let there = window.jobs.wait(&job, |_| {});
     let asked = update(&mut window.state, Action::Undo);
-    assert!(matches!(asked[..], [Effect::Cancel(Slot::Shift), ..]));
+    assert!(matches!(asked[..], [Effect::Cancel(MOVE_STREAMLINES), ..]));
     assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
     // Also where the worker was there before.
     let redo = window.state.history.redo_label().map(str::to_owned);

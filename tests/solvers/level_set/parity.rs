@@ -9,7 +9,7 @@ use crate::support::fields::backend;
 use crate::support::panes::scene;
 use crate::support::{Random, cuda_test};
 use arcuate::compute::{Backend, Control};
-use arcuate::data::{BrickImage, LendImage, Mask};
+use arcuate::data::{BrickImage, ImageExporter, Mask};
 use arcuate::render::offscreen::Offscreen;
 use arcuate::scene::draw_list::{BrickSurface, ById, ScenePane};
 use arcuate::solvers::level_set;
@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// What the card draws is the surface that it has, while it goes on: the bricks stay there.
-fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: LendImage) {
+fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     let (image, place) = in_noise(&mut Random::fresh("level set pictures without a copy"));
     let control = Control::new();
     let inputs = cuda.install(|| Inputs::new(&image, 0)).unwrap();

@@ -6,7 +6,7 @@ use crate::support::panes::{pane, scene};
 use crate::support::{Random, cuda_test};
 use arcuate::compute::Backend;
 use arcuate::data::appearance::ColourMap;
-use arcuate::data::{LendImage, Volume};
+use arcuate::data::{ImageExporter, Volume};
 use arcuate::render::offscreen::Offscreen;
 use arcuate::scene::draw_list::{
     ById, Image, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A test where one card draws and computes; reported as ignored, with the reason, elsewhere.
-pub fn shared(name: &str, run: fn(Backend, Offscreen, LendImage)) -> Trial {
+pub fn shared(name: &str, run: fn(Backend, Offscreen, ImageExporter)) -> Trial {
     let Some(backend) = crate::support::cuda_backend() else {
         return cuda_test(name, move |_| unreachable!("there is none"));
     };
@@ -82,7 +82,7 @@ fn drawn(excess: &Volume) -> (ScenePane, Image) {
     (scene, image)
 }
 
-fn pictures(backend: Backend, mut offscreen: Offscreen, lend: LendImage) {
+fn pictures(backend: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     let mut random = Random::fresh("pictures without a copy");
     for round in 0..3 {
         let n = 24 + 5 * round;

@@ -1,12 +1,11 @@
 //! Strokes in the history: each can be taken back, and a long day of them fits into memory.
 
-use crate::support::{Random, event_of, test};
+use crate::support::{Random, opened_event, opened_file, test};
 use arcuate::data::{Grid, Mask, Shape, Stroke, Volume};
-use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Slot};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::{Action, Phase, State, Tool, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -34,20 +33,7 @@ fn with_image(shape: [usize; 3]) -> State {
     let values = vec![1.0; grid.voxel_count()];
     let mut state = State::new("CPU".to_owned());
     let loaded = Loaded::Image(Volume::scalar(grid, values));
-    let output = Output::Opened {
-        told: Default::default(),
-        path: PathBuf::from("/data/t1.nii"),
-        loaded,
-        notes: Vec::new(),
-        mask_beside: None,
-        gradients_refused: None,
-    };
-    let event = event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(output),
-    });
+    let event = opened_event(1, opened_file("/data/t1.nii", loaded));
     update(&mut state, Action::Event(event));
     update(&mut state, Action::SetTool(Tool::Brush));
     state

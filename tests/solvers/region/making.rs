@@ -1,16 +1,17 @@
 //! Regions that follow their controls, and files of them.
 
-use crate::support::{Random, Window, event_of, test};
+use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Slot};
 use arcuate::solvers::region::{Change, Combine, Found};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::drawing::measured;
+use arcuate::state::regions::jobs::make::REGION;
 use arcuate::state::regions::making::Source;
 use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, Tool, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -54,21 +55,7 @@ impl MakesRegions for Window {
     }
 
     fn open(&mut self, path: &str, volume: Volume) -> LayerId {
-        let output = Output::Opened {
-            told: Default::default(),
-            path: PathBuf::from(path),
-            loaded: Loaded::Image(volume),
-            notes: Vec::new(),
-            mask_beside: None,
-            gradients_refused: None,
-        };
-        let outcome = Outcome::Done(output);
-        let event = event_of(Delivery {
-            slot: Slot::Load,
-            ticket: 0,
-            wall_ms: 1.0,
-            outcome,
-        });
+        let event = opened_event(0, opened_file(path, Loaded::Image(volume)));
         self.act(Action::Event(event));
         self.state.document.layers.last().unwrap().id
     }
@@ -390,7 +377,7 @@ fn label_map_and_back() {
 
 fn names_of_files() {
     let names = ["A b", "a_B", "Å/1", "a b 2"].map(str::to_owned);
-    let files = arcuate::jobs::SaveMasks::files(Path::new("/x/r.nii.gz"), &names);
+    let files = arcuate::state::SaveMasks::files(Path::new("/x/r.nii.gz"), &names);
     let set: BTreeMap<_, _> = files.iter().map(|f| (f, 1)).collect();
     assert_eq!(set.len(), 4, "no two regions share a file: {files:?}");
     assert_eq!(files[0], Path::new("/x/r_a_b.nii.gz"));
@@ -475,11 +462,7 @@ fn late_results() {
     assert_eq!(asks, 1, "{effects:?}");
     // The tool is put away: what is on its way comes too late.
     let effects = update(&mut window.state, Action::Escape);
-    assert!(
-        effects
-            .iter()
-            .any(|e| matches!(e, Effect::Cancel(Slot::Region)))
-    );
+    assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));
     let before = window.count();
     update(&mut window.state, Action::Event(event));
     assert_eq!(window.count(), before);

@@ -3,9 +3,10 @@
 use super::{Window, only_job};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Outcome, Request, Slot};
+use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receive, Slot};
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
+use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use arcuate::state::{Action, BackendKind, Effect, Event, Phase, State, Which, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -23,10 +24,10 @@ pub fn tests() -> Vec<Trial> {
 const LOST: &str =
     "The graphics card stopped working while tracing rays (unspecified launch failure)";
 
-/// A request as if a card had failed it.
-fn failure(request: &Request) -> Action {
+/// A job as if a card had failed it.
+fn failure<J: Receive<State>>(job: &J) -> Action {
     let delivery = Delivery {
-        slot: request.slot(),
+        slot: Job::slot(job),
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::DeviceFailed(DeviceFailure {
@@ -34,7 +35,7 @@ fn failure(request: &Request) -> Action {
             sentence: format!("{LOST}; start again"),
         }),
     };
-    Action::Event(Event::new(request.clone(), delivery))
+    Action::Event(Event::new(job.clone(), delivery))
 }
 
 fn opened(kind: BackendKind, label: &str) -> Action {
@@ -117,7 +118,11 @@ fn stranded() {
     let mut window = Window::fitted();
     window.state.session.backend_setting = BackendKind::Cuda(Which::First);
     window.act(Action::TrackWholeBrain);
-    let request = window.requests.last().expect("a request").clone();
+    let request = window
+        .jobs_of::<TrackWholeBrain>()
+        .last()
+        .expect("a job")
+        .clone();
     let layers = window.state.document.layers.len();
     let mut changed = window.state.document.track.clone();
     changed.step_mm = 2.0;
@@ -142,24 +147,19 @@ fn stranded() {
         first.job::<UseBackend>().map(|j| j.kind),
         Some(BackendKind::Cpu)
     );
-    let Some(Request::Track {
-        whole_brain: true,
-        params,
-        ..
-    }) = second.job()
-    else {
+    let Some(TrackWholeBrain(track)) = second.job() else {
         panic!("{second:?}")
     };
-    assert_eq!(params.step_mm, 0.5, "as it was asked for");
+    assert_eq!(track.params.step_mm, 0.5, "as it was asked for");
     let session = &window.state.session;
     assert!(session.messages.iter().all(|m| !m.on_card));
     assert!(session.backend.label.starts_with("CPU"));
     assert!(session.backend.reason.contains("a graphics card failed"));
     assert_eq!(session.backend_setting, BackendKind::Cuda(Which::First));
     // Once is enough.
-    let before = window.requests.len();
+    let before = window.jobs_of::<TrackWholeBrain>().count();
     window.act(opened(BackendKind::Cpu, "CPU"));
-    assert_eq!(window.requests.len(), before);
+    assert_eq!(window.jobs_of::<TrackWholeBrain>().count(), before);
     assert!(!window.state.session.is_on_card());
 }
 
@@ -167,7 +167,11 @@ fn stranded() {
 fn live() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
-    let request = window.requests.last().expect("a request").clone();
+    let request = window
+        .jobs_of::<TrackStreamlines>()
+        .last()
+        .expect("a job")
+        .clone();
     let session = |window: &Window| window.state.session.clone();
     window.act(failure(&request));
     assert!(session(&window).live.is_none() && session(&window).stranded.live);
@@ -186,7 +190,11 @@ fn live() {
         shape,
         phase: Phase::Done,
     });
-    let request = window.requests.last().expect("a request").clone();
+    let request = window
+        .jobs_of::<TrackStreamlines>()
+        .last()
+        .expect("a job")
+        .clone();
     window.held.truncate(1);
     window.act(failure(&request));
     window.holding = false;
@@ -195,9 +203,13 @@ fn live() {
     assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
     // One that was under way on the card, and fails after the change.
-    let before = window.requests.len();
+    let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
-    assert_eq!(window.requests.len(), before, "its result is there already");
+    assert_eq!(
+        window.jobs_of::<TrackStreamlines>().count(),
+        before,
+        "its result is there already"
+    );
     window.holding = true;
     let params = window.state.document.track.clone();
     window.act(Action::SetTrack {
@@ -207,16 +219,20 @@ fn live() {
         },
         phase: Phase::Done,
     });
-    let before = window.requests.len();
+    let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
-    assert_eq!(window.requests.len(), before + 1);
+    assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
     assert!(session(&window).live.is_some() && session(&window).live_error.is_none());
 }
 
 fn no_offer() {
     let mut window = Window::fitted();
     window.act(Action::TrackWholeBrain);
-    let request = window.requests.last().expect("a request").clone();
+    let request = window
+        .jobs_of::<TrackWholeBrain>()
+        .last()
+        .expect("a job")
+        .clone();
     window.act(failure(&request));
     window.act(failure(&request));
     assert_eq!(window.state.session.stranded.requests.len(), 1);

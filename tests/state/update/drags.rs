@@ -5,13 +5,15 @@ use super::pathways::{A, change, drag, live, looking};
 use super::rays;
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{ComparePathway, Outcome, Output, Request};
+use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::Event;
+use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
 use arcuate::state::pathways::{LAG, PathwayAction, Standing};
-use arcuate::state::{Action, Pane, Phase, Rays, Slot, Task};
+use arcuate::state::track::jobs::LIVE;
+use arcuate::state::{Action, Pane, Phase, Rays, Task};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -44,15 +46,11 @@ fn slow(window: &mut Window) {
     window.state.session.pathways.full_ms = [Some(1e4); 2];
 }
 
-/// Whether the pathways that were asked for are coarse, from a request on.
+/// Whether the pathways that were asked for are coarse, from a job on.
 fn coarse(window: &Window, from: usize) -> Vec<bool> {
-    let requests = window.requests[from..].iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Pathway(wanted) => Some(wanted.coarse),
-            _ => None,
-        })
-        .collect()
+    let jobs = window.submitted[from..].iter();
+    let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
+    pathways.map(|pathway| pathway.coarse).collect()
 }
 
 fn alpha(window: &Window) -> f64 {
@@ -63,7 +61,7 @@ fn alpha(window: &Window) -> f64 {
 fn pauses() {
     let mut window = looking();
     slow(&mut window);
-    let from = window.requests.len();
+    let from = window.submitted.len();
     window.holding = true;
     to_alpha(&mut window, 3.5, Phase::Live);
     assert!(window.state.waits_for_rest());
@@ -104,16 +102,16 @@ fn pauses() {
 fn first() {
     let mut window = looking();
     slow(&mut window);
-    let from = window.requests.len();
+    let from = window.submitted.len();
     to_alpha(&mut window, 2.0, Phase::Done);
     assert_eq!(coarse(&window, from), [true, false]);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     slow(&mut window);
-    let from = window.requests.len();
+    let from = window.submitted.len();
     window.holding = true;
     to_alpha(&mut window, 2.5, Phase::Done);
     let failed = Outcome::Failed("No path".to_owned());
-    window.deliver(|events| *events[0].outcome_mut::<Request>().expect("a request") = failed);
+    window.deliver(|events| *events[0].outcome_mut::<FindPathway>().expect("a pathway") = failed);
     assert_eq!(coarse(&window, from), [true, false]);
     window.deliver(|_| {});
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
@@ -122,11 +120,11 @@ fn first() {
 fn gives_way() {
     let mut window = looking();
     slow(&mut window);
-    let from = window.requests.len();
+    let from = window.submitted.len();
     window.holding = true;
     let age = |window: &mut Window| {
         let jobs = window.state.session.jobs.iter_mut();
-        let of_pathway = jobs.filter(|j| j.slot == Slot::Pathway);
+        let of_pathway = jobs.filter(|j| j.slot == PATHWAY);
         of_pathway.for_each(|j| j.started = start_of_old_job(2 * LAG));
     };
     to_alpha(&mut window, 2.0, Phase::Live);
@@ -190,7 +188,7 @@ fn dim() {
     assert!(!window.state.pathway_is_stale());
     // What was stopped leaves the old one, dim.
     to_alpha(&mut window, 6.0, Phase::Done);
-    window.act(Action::CancelJob(Slot::Pathway));
+    window.act(Action::CancelJob(PATHWAY));
     assert!(window.state.pathway_is_stale());
 }
 
@@ -245,18 +243,13 @@ fn dim_rays() {
     assert!(!window.state.live_is_stale());
     // What was stopped leaves the old ones, dim.
     sharpen(&mut window, 3.0, Phase::Done);
-    window.act(Action::CancelJob(Slot::Live));
+    window.act(Action::CancelJob(LIVE));
     assert!(window.state.live_is_stale());
 }
 
 fn comparisons(window: &Window) -> Vec<&ComparePathway> {
-    let requests = window.requests.iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Compare(wanted) => Some(&**wanted),
-            _ => None,
-        })
-        .collect()
+    let jobs = window.submitted.iter();
+    jobs.filter_map(|job| job.job::<ComparePathway>()).collect()
 }
 
 fn compared() {
@@ -290,20 +283,21 @@ fn interrupted() {
     let mut window = looking();
     let cancelled = |window: &Window| {
         let mut slots = window.cancelled.iter();
-        slots.any(|s| *s == Slot::Compare)
+        slots.any(|s| *s == COMPARE)
     };
     let ends = |window: &mut Window| {
         window.deliver(|events| {
-            let of_compare = |e: &&mut Event| e.slot == Slot::Compare;
+            let of_compare = |e: &&mut Event| e.slot == COMPARE;
             let events = events.iter_mut().filter(of_compare);
-            events
-                .for_each(|e| *e.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled);
+            events.for_each(|e| {
+                *e.outcome_mut::<ComparePathway>().expect("a comparison") = Outcome::Cancelled;
+            });
         });
     };
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     window.deliver(|_| {});
-    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+    while !window.held.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
@@ -318,7 +312,7 @@ fn interrupted() {
         window.deliver(|_| {});
     }
     // Whoever stops it is not shown it again unless they ask.
-    window.act(Action::CancelJob(Slot::Compare));
+    window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
     let why = window.state.session.pathways.not_compared.as_deref();
     assert_eq!(why, Some("Stopped"));
@@ -428,15 +422,14 @@ fn kept_among() {
     let of = |window: &Window, n: usize| window.state.document.kept_pathways[n].compared;
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    while !window.held.iter().any(|e| e.slot == Slot::Compare) {
+    while !window.held.iter().any(|e| e.slot == COMPARE) {
         window.deliver(|_| {});
     }
     keep(&mut window);
     assert_eq!(of(&window, 0), None);
     window.deliver(|events| {
         for event in events {
-            if let Some(Outcome::Done(Output::Compared(compared))) = event.outcome_mut::<Request>()
-            {
+            if let Some(Outcome::Done(compared)) = event.outcome_mut::<ComparePathway>() {
                 let (weakest, mean) = (0.25, 0.5);
                 compared.shares = Some(Rates { mean, weakest });
             }

@@ -5,10 +5,10 @@ mod left_behind;
 use super::{Window, file};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Tractogram};
-use arcuate::jobs::Loaded;
 use arcuate::solvers::commit::model::Intra;
 use arcuate::solvers::commit::{self, cylinder::Timing};
 use arcuate::state::document::LineColouring;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
     Apart, FilterAction, Lesioned, Shown, Times, WEIGHT, Weighed, WeightMap, weight,
 };

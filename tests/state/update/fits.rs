@@ -3,9 +3,12 @@
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
-use arcuate::jobs::{Loaded, Outcome, Output, Request};
+use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::core::words;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
+use arcuate::state::sessions::unsaved::Thing;
+use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Action, LayerId, Severity, State, update};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
@@ -71,10 +74,8 @@ fn repaired() {
             .is_some()
     );
     window.ordinary();
-    let Some(Request::Fit { mask, .. }) = window.requests.last() else {
-        panic!("{:?}", window.requests.last())
-    };
-    assert!(mask.is_none(), "found again from the scan");
+    let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
+    assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
     // Nor by asking for it.
     let repaired = layer(&window.state, "Repaired tensors");
@@ -115,10 +116,8 @@ fn elsewhere() {
         window.act(Action::Event(opened()));
         let by = random.direction() * share * 2.0;
         window.act(Action::Event(file("/data/m.nii.gz", half_ball(by))));
-        let Some(Request::Fit { mask, .. }) = window.requests.last() else {
-            panic!("{:?}", window.requests.last())
-        };
-        assert_eq!(mask.is_some(), taken, "moved by {share} of a voxel");
+        let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
+        assert_eq!(fit.mask.is_some(), taken, "moved by {share} of a voxel");
         let messages = &window.state.session.messages;
         let told = messages.iter().any(|m| m.text.contains("another grid"));
         assert_eq!(told, !taken, "{messages:?}");
@@ -236,7 +235,7 @@ fn gradients_to_scans() {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
         let effects = update(state, Action::Open(files));
         effects.iter().find_map(|e| match e.job() {
-            Some(Request::Open { path, .. }) => Some(path.clone()),
+            Some(OpenFile { path, .. }) => Some(path.clone()),
             _ => None,
         })
     };
@@ -325,24 +324,31 @@ fn beside() {
     };
     let path = PathBuf::from("/data/scan_brain_mask.nii.gz");
     let mut event = file("/data/scan.nii.gz", loaded);
-    let Some(Outcome::Done(Output::Opened { mask_beside, .. })) = event.outcome_mut::<Request>()
-    else {
+    let Some(Outcome::Done(Opened::File(opened))) = event.outcome_mut::<OpenFile>() else {
         panic!("a file")
     };
-    *mask_beside = Some(path.clone());
+    opened.mask_beside = Some(path.clone());
     let mut window = Window::new();
     window.act(Action::Event(event));
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
     assert_eq!(window.state.offered_mask(), Some(&path));
+    assert_eq!(window.state.unsaved(), []);
+    // Opened together they give the same fit whenever they are opened again: that is no work.
+    let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
+    let mut both = window.state.clone();
+    both.session.together = together.map(PathBuf::from).to_vec();
+    let mask = || file("/data/scan_brain_mask.nii.gz", half_ball(DVec3::ZERO));
+    update(&mut both, Action::Event(mask()));
+    assert!(both.document.chosen_mask().is_some());
+    assert_eq!(both.unsaved(), []);
     let effects = update(&mut window.state, Action::TakeOfferedMask);
     let asked = effects
         .iter()
-        .any(|e| matches!(e.job(), Some(Request::Open { path: asked, .. }) if *asked == path));
+        .any(|e| matches!(e.job(), Some(OpenFile { path: asked, .. }) if *asked == path));
     assert!(asked, "{effects:?}");
-    window.act(Action::Event(file(
-        "/data/scan_brain_mask.nii.gz",
-        half_ball(DVec3::ZERO),
-    )));
+    window.act(Action::Event(mask()));
+    // A choice of the user's is.
+    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(chosen.path.as_ref(), Some(&path));
     assert_eq!(window.tensors().mask.inside, mask.inside);

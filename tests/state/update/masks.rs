@@ -3,9 +3,9 @@
 use super::{file, opened};
 use crate::support::test;
 use arcuate::data::{Grid, Mask};
-use arcuate::jobs::Loaded;
 use arcuate::scene;
 use arcuate::state::Event;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::{Action, Pane, Phase, State, update};
 use glam::DVec3;
 use libtest_mimic::Trial;

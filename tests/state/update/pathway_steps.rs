@@ -4,10 +4,10 @@ use super::Window;
 use super::pathways::{A, drag, live, looking};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::jobs::Request;
 use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::{PathwayAction, percent_joined};
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Action, KeptPathway, Phase, Task};
 use arcuate::ui::format;
 use glam::DVec3;
@@ -27,8 +27,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn tracked(window: &Window) -> usize {
-    let track = |r: &&Request| matches!(r, Request::Track { .. });
-    window.requests.iter().filter(track).count()
+    window.jobs_of::<TrackStreamlines>().count()
 }
 
 /// None are made where they are not seen; who goes there finds them.

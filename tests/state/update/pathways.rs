@@ -4,13 +4,15 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{FindPathway, ForRegions, Loaded, Request};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
 use arcuate::state::document::MadeMask;
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::pathways::jobs::region::MakePathwayRegion;
+use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{Asked, PathwayAction, PathwayFile, Settings, Standing};
 use arcuate::state::update::pathway_recipe;
-use arcuate::state::{Action, Phase, Recipe, Slot, Task};
+use arcuate::state::{Action, Phase, Recipe, Task};
 use arcuate::ui::views::path_under;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -50,16 +52,12 @@ pub(super) fn looking() -> Window {
 
 /// Full ones: whether a coarse one comes before depends on how fast the machine is.
 fn asked(window: &Window) -> Vec<&FindPathway> {
-    let requests = window.requests.iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Pathway(wanted) if !wanted.coarse => Some(&**wanted),
-            _ => None,
-        })
-        .collect()
+    let jobs = window.submitted.iter();
+    let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
+    pathways.filter(|pathway| !pathway.coarse).collect()
 }
 
-pub(super) fn live(window: &Window) -> &arcuate::jobs::FoundPathway {
+pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult {
     let live = window.state.session.pathways.live.as_ref();
     live.expect("a live pathway")
 }
@@ -133,8 +131,7 @@ fn coarse() {
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
     // Streamlines are not seen here: none are made for the hand.
-    let tracked = |r: &Request| matches!(r, Request::Track { coarse: true, .. });
-    assert!(!window.requests.iter().any(tracked));
+    assert!(!window.coarse_requests().contains(&true));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
     window.act(Action::Settle);
@@ -268,8 +265,8 @@ fn stopped() {
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Updating));
-    window.act(Action::CancelJob(Slot::Pathway));
-    assert!(window.cancelled.contains(&Slot::Pathway));
+    window.act(Action::CancelJob(PATHWAY));
+    assert!(window.cancelled.contains(&PATHWAY));
     assert_eq!(window.state.pathway_standing(), Some(Standing::OutOfDate));
     window.holding = false;
     window.held.clear();
@@ -339,8 +336,7 @@ fn region() {
     let role = Role::Mask;
     window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
     // Its voxels are counted by a worker.
-    let counted = |r: &Request| matches!(r, Request::Regions(work) if matches!(**work, ForRegions::Pathway { .. }));
-    assert_eq!(window.requests.iter().filter(|r| counted(r)).count(), 1);
+    assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
     // Paths keep to it from now on.
@@ -455,7 +451,7 @@ fn another() {
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
     assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
-    for slot in [Slot::Pathway, Slot::Pathways] {
+    for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
     window.state.document = other;
@@ -517,10 +513,8 @@ fn own_mask() {
         (kept.found, kept.basis.mask) = (None, basis);
         window.state.session.pathways.unsolved_with = Default::default();
         window.act(Action::MoveCrosshair(DVec3::ONE));
-        let asked = window.requests.iter().rev().find_map(|r| match r {
-            Request::Pathway(find) if find.kept.is_some() => Some(find),
-            _ => None,
-        });
+        let mut jobs = window.submitted.iter().rev();
+        let asked = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));
         assert_eq!(asked.expect("solved again").mask_name, name);
     }
 }

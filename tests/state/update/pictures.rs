@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::support::event_of;
+use crate::support::saved_event;
 use arcuate::compute::Control;
-use arcuate::jobs::{Delivery, JobHandle, Output, Saved};
+use arcuate::jobs::{Delivery, JobHandle};
 use arcuate::state::pictures::jobs::SaveFilm;
 use arcuate::state::{Layout, Look, Shot, Turn};
 use std::f64::consts::TAU;
@@ -131,17 +132,7 @@ fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
 
 /// The last picture of a turn is in its file.
 fn picture_saved() -> Action {
-    Action::Event(event_of(Delivery {
-        slot: Slot::Save,
-        ticket: 99,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Saved(Saved {
-            path: PathBuf::from("/tmp/t-001.png"),
-            what: "picture".to_owned(),
-            whole: None,
-            losses: Vec::new(),
-        })),
-    }))
+    Action::Event(saved_event(99, "/tmp/t-001.png", "picture"))
 }
 
 /// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.

@@ -3,12 +3,16 @@
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::{Outcome, Output, Request, Shoot};
+use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, Interpolation, Seeding, StopReason};
 use arcuate::solvers::geodesic::{Cut, Directions, Precision, Sharpening};
 use arcuate::state::streamlines::Column;
-use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Slot, Standing, Task};
+use arcuate::state::track::jobs::LIVE;
+use arcuate::state::track::jobs::cut::{CUT, CutRays};
+use arcuate::state::track::jobs::shoot::ShootRays;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
+use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Standing, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -52,14 +56,8 @@ fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     window.act(Action::SetRays { rays, phase });
 }
 
-fn shots(window: &Window) -> Vec<&Shoot> {
-    let requests = window.requests.iter();
-    requests
-        .filter_map(|r| match r {
-            Request::Shoot(shoot) => Some(&**shoot),
-            _ => None,
-        })
-        .collect()
+fn shots(window: &Window) -> Vec<&ShootRays> {
+    window.jobs_of().collect()
 }
 
 fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
@@ -234,19 +232,14 @@ fn cut_of_many() {
 fn moving_cut() {
     let mut window = shooting(1_500);
     let all = live(&window).rays.as_ref().expect("rays").measures.len();
-    let ranks = |window: &Window| {
-        let requests = window.requests.iter();
-        requests
-            .filter(|r| matches!(r, Request::Rank { .. }))
-            .count()
-    };
+    let ranks = |window: &Window| window.jobs_of::<CutRays>().count();
     window.holding = true;
     cut_to(&mut window, Cut::Top(100), Phase::Live);
     for count in (60..100).rev() {
         cut_to(&mut window, Cut::Top(count), Phase::Live);
     }
     assert_eq!(ranks(&window), 1, "none is cancelled for the next");
-    assert!(!window.cancelled.contains(&Slot::Rank));
+    assert!(!window.cancelled.contains(&CUT));
     window.deliver(|_| {});
     assert_eq!(live(&window).output.kept.len(), 100, "the first is shown");
     assert!(window.state.final_live().is_none(), "but not kept");
@@ -408,8 +401,8 @@ fn late() {
     // The older of two results comes last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome::<Request>(),
-            Some(Outcome::Done(Output::Shot(_)))
+            events[0].outcome::<ShootRays>(),
+            Some(Outcome::Done(_))
         ));
         events.reverse();
     });
@@ -491,21 +484,24 @@ fn out_of_date() {
         "nothing is kept"
     );
     assert!(
-        matches!(window.requests.last(), Some(Request::Shoot(_))),
+        window
+            .submitted
+            .last()
+            .is_some_and(|job| job.job::<ShootRays>().is_some()),
         "nothing is saved"
     );
     assert_eq!(window.state.session.messages.len(), 2);
     // Stopped: said, and the way back offered.
     window.cancelled.clear();
     window.act(Action::Escape);
-    assert_eq!(window.cancelled, [Slot::Live]);
+    assert_eq!(window.cancelled, [LIVE]);
     let said = &window.state.session.status;
     assert_eq!(
         said,
         "Stopped: the rays shown are from before the last change"
     );
     let mut late = window.held.pop().expect("a result that came too late");
-    *late.outcome_mut::<Request>().expect("a request") = Outcome::Cancelled;
+    *late.outcome_mut::<ShootRays>().expect("rays") = Outcome::Cancelled;
     window.act(Action::Event(late));
     assert_eq!(window.state.standing(), Some(Standing::OutOfDate));
     assert!(window.state.final_live().is_none());
@@ -522,13 +518,18 @@ fn out_of_date() {
     assert_ne!(window.state.standing(), Some(Standing::Final));
 }
 
+/// How often live curves were asked for.
+fn asked(window: &Window) -> usize {
+    window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
+}
+
 fn undo_stops() {
     for method in Method::ALL {
         let mut window = shooting(20);
         window.act(Action::SetMethod(method));
         window.holding = true;
         window.cancelled.clear();
-        let requests = window.requests.len();
+        let requests = asked(&window);
         match method {
             Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
             Method::Streamlines => {
@@ -540,12 +541,12 @@ fn undo_stops() {
                 window.act(Action::SetTrack { params, phase });
             }
         }
-        assert!(window.requests.len() > requests);
-        let requests = window.requests.len();
+        assert!(asked(&window) > requests);
+        let requests = asked(&window);
         window.act(Action::Undo);
-        assert_eq!(window.cancelled, [Slot::Live], "{method:?}");
+        assert_eq!(window.cancelled, [LIVE], "{method:?}");
         assert_eq!(
-            window.requests.len(),
+            asked(&window),
             requests,
             "what is there is not asked for again"
         );

@@ -1,10 +1,10 @@
 //! What counts as saved, and what is said in the status and on the badge.
 
 use super::{Window, opened};
-use crate::support::{event_of, test, thread_time};
+use crate::support::{saved_event, test, thread_time};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::convert::Converted;
-use arcuate::jobs::{Delivery, Outcome, Output, Saved, Slot};
+use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
 use arcuate::state::Event;
@@ -47,19 +47,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn saved() -> Action {
-    let (path, what) = (PathBuf::from("/data/out"), "something".to_owned());
-    let output = Output::Saved(Saved {
-        path,
-        what,
-        whole: None,
-        losses: Vec::new(),
-    });
-    Action::Event(event_of(Delivery {
-        slot: Slot::Save,
-        ticket: 0,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(output),
-    }))
+    Action::Event(saved_event(0, "/data/out", "something"))
 }
 
 fn pictures() {

@@ -1,15 +1,16 @@
-//! The surface in the hand: sampled, placed, run, steered, gone back, undone, kept; what is said where it
-//! cannot be.
+//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the notice where it cannot be.
 
 use super::Window;
 use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
-use arcuate::jobs::{ForRegions, Loaded, Request};
 use arcuate::solvers::level_set::{Cause, Ended, Sphere, What};
+use arcuate::state::SaveLabels;
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Settings, Standing, Start};
-use arcuate::state::{Action, Phase, Play, Surfaced, Task};
+use arcuate::state::{Action, Phase, RunControl, SurfaceUpdate, Task};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -71,7 +72,7 @@ pub(super) fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f
     );
 }
 
-fn sample(window: &mut Window) {
+pub(super) fn sample(window: &mut Window) {
     let (from, to) = (dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0));
     window.act(Action::Sample(SampleAction::Begin(from)));
     window.act(Action::Sample(SampleAction::Over(from, to)));
@@ -84,7 +85,7 @@ pub(super) fn set(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Sett
     act(window, SegmentAction::Set { settings, phase });
 }
 
-pub(super) fn live(window: &Window) -> &Surfaced {
+pub(super) fn live(window: &Window) -> &SurfaceUpdate {
     window
         .state
         .session
@@ -142,7 +143,7 @@ fn run() {
         settings.params.tolerance
     );
     let count = |window: &Window| {
-        let sample = window.state.session.segment.sample.as_ref();
+        let sample = window.state.segment_sample();
         sample.expect("sampled").count()
     };
     let first = count(&window);
@@ -200,7 +201,7 @@ fn steered() {
     assert_eq!(live(&window).step, 10);
     assert_eq!(
         window.state.session.segment.play,
-        Play::Rest,
+        RunControl::Rest,
         "a step is over"
     );
     // Paused: nothing is an event before it goes on.
@@ -398,7 +399,7 @@ fn said() {
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
     says(&window, "vanished");
-    assert_eq!(window.state.session.segment.play, Play::Rest);
+    assert_eq!(window.state.session.segment.play, RunControl::Rest);
     // All of the image is within the tolerance; of what is left now curvature may close it.
     act(&mut window, SegmentAction::Rewind(0));
     set(&mut window, Phase::Done, |s| {
@@ -467,12 +468,8 @@ fn kept() {
         let path = "/nowhere/at/all/all.nii.gz".into();
         let what = SegmentFile::Structures;
         act(window, SegmentAction::Save { what, path });
-        let Some(Request::Regions(work)) = window.requests.last() else {
-            panic!("a label map");
-        };
-        let ForRegions::SaveLabels(labels) = &**work else {
-            panic!("a label map");
-        };
+        let labels = window.jobs_of::<SaveLabels>().last();
+        let labels = labels.expect("a label map");
         let names = labels.regions.iter().map(|r| r.0.clone());
         (names.collect::<Vec<_>>(), labels.grid.clone())
     };
@@ -556,8 +553,8 @@ fn starts() {
 
 fn looked_at() {
     let steers = |window: &Window| {
-        let all = window.requests.iter();
-        all.filter(|r| matches!(r, Request::Steer(_))).count()
+        let jobs = window.submitted.iter();
+        jobs.filter(|job| job.job::<RunRequest>().is_some()).count()
     };
     let mut window = ready();
     let count = steers(&window);

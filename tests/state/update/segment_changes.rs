@@ -6,12 +6,13 @@ use super::Window;
 use super::segment::{RADIUS_MM, act, live, messages, opened, ready, set, sphere};
 use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
-use arcuate::jobs::{Outcome, Request, Slot};
+use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::{Sphere, What};
 use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
+use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
-use arcuate::state::{Action, Effect, Phase, Play};
+use arcuate::state::{Action, Effect, Phase, RunControl};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -66,14 +67,14 @@ fn regions() {
     act(&mut window, SegmentAction::Step);
     assert_eq!((live(&window).step, changes(&window)), (20, vec![(10, 1)]));
     assert_eq!(window.state.session.segment.run, run);
-    assert_eq!(live(&window).beside.len(), 2);
+    assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is taken when it ends.
     let asked = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
         radius_mm: 5.0,
     };
-    let before = asked(&window).beside;
+    let before = asked(&window).speed_sources;
     for (x, phase) in [
         (14.0, Phase::Live),
         (13.0, Phase::Live),
@@ -84,7 +85,7 @@ fn regions() {
             shape: shape(x),
             phase,
         });
-        assert_eq!(asked(&window).beside == before, phase == Phase::Live);
+        assert_eq!(asked(&window).speed_sources == before, phase == Phase::Live);
     }
     act(&mut window, SegmentAction::Step);
     assert_eq!(changes(&window), [(10, 1), (20, 2)]);
@@ -128,7 +129,7 @@ fn regions() {
     // At the start it is no change.
     act(&mut window, SegmentAction::Rewind(0));
     act(&mut window, SegmentAction::Step);
-    assert!(changes(&window).is_empty() && live(&window).beside.len() == 1);
+    assert!(changes(&window).is_empty() && live(&window).speed_sources.len() == 1);
     let methods = arcuate::state::methods::methods(&window.state);
     assert!(!methods.contains("give a speed were changed"), "{methods}");
 }
@@ -141,9 +142,10 @@ fn stopped() {
     sphere(&mut window, false, dvec3(4.0, 0.0, 0.0), 3.0);
     act(&mut window, SegmentAction::Step);
     let spheres = window.state.document.segment.spheres.clone();
-    let asked = |window: &Window| match window.requests.last() {
-        Some(Request::Steer(asked)) => asked.clone(),
-        other => panic!("{other:?}"),
+    let asked = |window: &Window| {
+        let mut jobs = window.submitted.iter().rev();
+        let last = jobs.find_map(|job| job.job::<RunRequest>());
+        last.expect("a run").clone()
     };
     for way in [
         Action::Segment(SegmentAction::Rewind(5)),
@@ -154,10 +156,10 @@ fn stopped() {
         let left = window.state.session.segment.left.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
-        let steers = |e: &Effect| matches!(e.job(), Some(Request::Steer(_)));
+        let steers = |e: &Effect| e.job::<RunRequest>().is_some();
         assert!(effects.iter().any(steers), "{effects:?}");
         assert_eq!(window.state.document.segment.spheres.len(), 1);
-        window.act(Action::CancelJob(Slot::Segment));
+        window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.session.segment.left.len(), left);
         let asked = asked(&window);
@@ -224,7 +226,7 @@ fn leaks() {
         assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
         assert_eq!(
             window.state.session.segment.play,
-            Play::Rest,
+            RunControl::Rest,
             "it is paused"
         );
         let leaked = live(&window).leak.expect("a leak");
@@ -340,7 +342,7 @@ fn refused() {
             // An earlier step with the same label stays.
             sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
             let before = steps(&window);
-            assert_eq!(before.1.as_deref(), Some("Remove sphere"));
+            assert_eq!(before.1.as_deref(), Some("Add keep-out sphere"));
             let recorded = window.state.history.recorded();
             let shown = live(&window).inside;
             sphere(&mut window, add, centre, radius_mm);

@@ -3,10 +3,13 @@
 use super::{Window, file, opened, picture, scan};
 use crate::support::test;
 use arcuate::data::{Role, Shape, Volume};
-use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
+use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::tensors::jobs::fit::FIT;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, Content, Event, LayerId, Leaving, Phase, Recipe, SessionAction, WholeBrain,
 };
@@ -107,11 +110,7 @@ fn undone_fit() {
     window.ordinary();
     window.cancelled.clear();
     window.act(Action::Undo);
-    assert!(
-        window.cancelled.contains(&Slot::Fit),
-        "{:?}",
-        window.cancelled
-    );
+    assert!(window.cancelled.contains(&FIT), "{:?}", window.cancelled);
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
@@ -166,7 +165,7 @@ fn scan_gone() {
         } else {
             Action::Undo
         });
-        assert!(window.cancelled.contains(&Slot::Fit), "{deleted}");
+        assert!(window.cancelled.contains(&FIT), "{deleted}");
         window.deliver(in_order);
         let document = &window.state.document;
         assert!(document.scan().is_none() && document.tensors.is_none());
@@ -249,11 +248,11 @@ fn live_of_old_tensors() {
     window.place(Role::Seed, DVec3::ZERO);
     window.ordinary();
     // The fit comes first, then the streamlines of the tensors before it.
-    window.deliver(|events| events.sort_by_key(|e| e.slot != Slot::Fit));
+    window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(window.state.session.live.is_none(), "of the old tensors");
     let field = window.tensors().field.id();
-    let asked = window.requests.last();
-    assert!(matches!(asked, Some(Request::Track { field: f, .. }) if f.id() == field));
+    let asked = window.submitted.last().and_then(|job| job.job());
+    assert!(asked.is_some_and(|job: &TrackStreamlines| job.field.id() == field));
     window.deliver(in_order);
     let live = window.state.session.live.as_ref().expect("a live result");
     let Recipe::Track { fit, .. } = &live.recipe else {
@@ -278,8 +277,8 @@ fn live_without_seed() {
     // The older of two results comes last.
     window.deliver(|events| {
         assert!(matches!(
-            events[0].outcome::<Request>(),
-            Some(Outcome::Done(Output::Tracked { .. }))
+            events[0].outcome::<TrackStreamlines>(),
+            Some(Outcome::Done(_))
         ));
         events.reverse();
     });

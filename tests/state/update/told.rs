@@ -2,12 +2,12 @@
 //! and which files of a folder are opened.
 
 use super::{Window, file, only_job, scan};
-use crate::support::{event_of, test};
+use crate::support::{opened_event, opened_file, test};
 use arcuate::data::turn::Turn;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
-use arcuate::jobs::{Delivery, Loaded, Outcome, Output, Request, Slot};
 use arcuate::state::Event;
 use arcuate::state::document::Content;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use arcuate::state::{Action, Recipe, Space, State, Told, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -73,19 +73,12 @@ fn turned() {
 }
 
 fn opened_as(path: &str, loaded: Loaded, told: Told) -> Event {
-    event_of(Delivery {
-        slot: Slot::Load,
-        ticket: 1,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(Output::Opened {
-            path: PathBuf::from(path),
-            loaded,
-            told,
-            notes: Vec::new(),
-            mask_beside: None,
-            gradients_refused: None,
-        }),
-    })
+    let reading = told;
+    let file = OpenedFile {
+        reading,
+        ..opened_file(path, loaded)
+    };
+    opened_event(1, file)
 }
 
 fn told(space: Space) -> Told {
@@ -115,7 +108,7 @@ fn spaces() {
         },
     );
     assert!(
-        matches!(only_job(&effects), Some(Request::OpenTold { told: t, .. }) if *t == told(Space::Lps))
+        matches!(only_job(&effects), Some(OpenFile { reading, .. }) if *reading == told(Space::Lps))
     );
     update(
         &mut state,
@@ -151,10 +144,10 @@ fn colours() {
         Action::Event(opened_as("/data/dseg.nii.gz", loaded, Told::default())),
     );
     let effects = update(&mut state, Action::Open(vec![table.clone()]));
-    let Some(Request::OpenTold { path, told }) = only_job(&effects) else {
+    let Some(OpenFile { path, reading, .. }) = only_job(&effects) else {
         panic!("{effects:?}");
     };
     assert_eq!(path, &PathBuf::from("/data/dseg.nii.gz"));
-    assert_eq!(told.colours, Some(table));
+    assert_eq!(reading.colours, Some(table));
     assert!(matches!(state.document.layers[0].recipe, Recipe::File(_)));
 }

@@ -3,8 +3,8 @@
 use super::Window;
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::jobs::Request;
 use arcuate::solvers::curves::Seeding;
+use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{Action, Phase, Recipe, WholeBrain, methods};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -30,16 +30,9 @@ fn set(window: &mut Window, whole_brain: WholeBrain) {
 }
 
 fn last(window: &Window) -> (Seeding, usize) {
-    let last = window.requests.iter().rev().find_map(|r| match r {
-        Request::Track {
-            whole_brain: true,
-            params,
-            regions,
-            ..
-        } => Some((params.seeding, regions.len())),
-        _ => None,
-    });
-    last.expect("the whole brain")
+    let last = window.jobs_of::<TrackWholeBrain>().last();
+    let TrackWholeBrain(track) = last.expect("the whole brain");
+    (track.params.seeding, track.regions.len())
 }
 
 fn seeds() {

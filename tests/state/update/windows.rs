@@ -1,9 +1,9 @@
 //! Window and level of a file are known when it is opened again.
 
 use super::*;
-use crate::support::event_of;
+use crate::support::done_event;
 use arcuate::data::Tractogram;
-use arcuate::jobs::Delivery;
+use arcuate::state::files::jobs::open::{OpenFile, Opened};
 use arcuate::state::update::losses;
 use arcuate::state::{Convention, Mouse, Settings};
 use arcuate::ui::files::{Purpose, suggestion};
@@ -107,16 +107,12 @@ fn visits() {
     let mut state = State::new(String::new());
     let found = |path: &std::path::Path| {
         let found = arcuate::io::bids::find(path).expect("a data set");
-        Action::Event(event_of(Delivery {
-            slot: Slot::Load,
-            ticket: 1,
-            wall_ms: 1.0,
-            outcome: arcuate::jobs::Outcome::Done(arcuate::jobs::Output::Found(found)),
-        }))
+        let job = OpenFile::new(path.to_owned());
+        Action::Event(done_event(job, 1, Opened::Folder(found)))
     };
     let opened = |effects: &[Effect]| -> Vec<String> {
         let opens = effects.iter().filter_map(|e| match e.job() {
-            Some(Request::Open { path, .. }) => Some(path),
+            Some(OpenFile { path, .. }) => Some(path),
             _ => None,
         });
         let name = |p: &std::path::PathBuf| p.file_name().expect("a name").to_owned();

@@ -2,8 +2,9 @@
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
-use arcuate::jobs::{DeviceFailure, Slot};
+use arcuate::jobs::DeviceFailure;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
+use arcuate::state::track::jobs::streamlines::WHOLE_BRAIN;
 use arcuate::state::{Action, BackendKind, Which};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -70,7 +71,7 @@ fn offers() {
     };
     state
         .session
-        .failed_on_card(Slot::Track, failure, Box::new(FindCards));
+        .failed_on_card(WHOLE_BRAIN, failure, Box::new(FindCards));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label(&found);
     click(&mut window, "Run on the CPU");

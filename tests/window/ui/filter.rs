@@ -7,17 +7,19 @@ use super::{
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Gradients, Tractogram, Volume, VolumeKind};
-use arcuate::jobs::{FitCommit, Jobs, Request, StartFrom};
+use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::words::{counted, significant};
 use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
+use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
-use arcuate::state::streamlines::lines_of;
+use arcuate::state::streamlines::{Column, lines_of};
+use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, Phase, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -36,6 +38,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::run, stop and run again", run),
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
+        test("ui::filter::each layer has a cut of its own", own_cut),
+        test("ui::filter::time is of all runs, as iterations are", time),
         test(
             "ui::filter::a lesion is seen where it was asked for",
             lesion,
@@ -157,21 +161,17 @@ fn act(window: &mut Window, action: Action) {
     window.run();
 }
 
-fn fit(window: &Window) -> Option<FitCommit> {
-    let last = submitted(window).into_iter().rev().find_map(|r| match r {
-        Request::Commit(wanted) => Some(wanted),
-        _ => None,
-    });
-    last.map(|wanted| (**wanted).clone())
+fn fit(window: &Window) -> Option<FitWeights> {
+    submitted(window).last().copied().cloned()
 }
 
 /// What was asked for last is done.
-fn carry_out(window: &mut Window, wanted: impl Fn(&Request) -> bool) {
-    let request = submitted(window).into_iter().rev().find(|r| wanted(r));
-    let request = request.expect("asked for").clone();
+fn carry_out<J: Receive<State>>(window: &mut Window) {
+    let jobs = submitted::<J>(window);
+    let job = (*jobs.last().expect("asked for")).clone();
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let job = jobs.submit(request);
+    let job = jobs.submit(job);
     let event = jobs.wait(&job, |_| {});
     act(window, Action::Event(event));
 }
@@ -192,14 +192,7 @@ fn nothing() {
     let mut small = super::window(small_scan(), [1280.0, 800.0]);
     click(&mut small, "Filter");
     click(&mut small, "Track the whole brain");
-    let tracked = submitted(&small);
-    assert!(tracked.iter().any(|r| matches!(
-        r,
-        Request::Track {
-            whole_brain: true,
-            ..
-        }
-    )));
+    assert!(!submitted::<TrackWholeBrain>(&small).is_empty());
 }
 
 fn choose(window: &mut Window, row: &str, item: &str) {
@@ -213,16 +206,16 @@ fn choose(window: &mut Window, row: &str, item: &str) {
 fn model() {
     let mut window = filtering();
     let params = |window: &Window| window.state().state.document.filter_params();
-    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    carry_out::<EstimateFit>(&mut window);
     // One shell does not determine free water: it can be forced.
     click(&mut window, "Free water: Ball");
     assert!(!params(&window).model.free.is_empty());
-    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    carry_out::<EstimateFit>(&mut window);
     window.get_by_label_contains("Ball needs at least two shells");
     assert!(fit(&window).is_none());
     click(&mut window, "Force the model");
     assert!(params(&window).force_model);
-    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    carry_out::<EstimateFit>(&mut window);
     assert_eq!(window.state().state.cannot_filter(), None);
     window.get_by_label_contains("the model is forced");
     click(&mut window, "Free water: None");
@@ -276,7 +269,7 @@ fn model() {
 fn run() {
     let mut window = filtering();
     window.get_by_label_contains("counting…");
-    carry_out(&mut window, |r| matches!(r, Request::CommitNeeds(_)));
+    carry_out::<EstimateFit>(&mut window);
     window.get_by_label_contains("Memory needed");
     window.get_by_label_contains("Time about");
     assert!(fit(&window).is_none());
@@ -292,16 +285,16 @@ fn run() {
     assert_eq!(before, stop);
     assert!(!stop.intersects(rect(&window, "Run")));
     window.get_by_label("Progress");
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
     assert_eq!(weighed.figures.streamlines, 60);
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
     // The second click of a double click on Stop runs nothing.
-    let asked = submitted::<Request>(&window).len();
+    let asked = submitted::<FitWeights>(&window).len();
     double_click(&mut window, stop.center());
-    assert_eq!(submitted::<Request>(&window).len(), asked);
+    assert_eq!(submitted::<FitWeights>(&window).len(), asked);
     assert!(!window.state().state.is_filtering());
     click(&mut window, "Run again");
     let asked = fit(&window).expect("asked for");
@@ -316,7 +309,7 @@ fn run() {
     assert_eq!(running.most(), weighed.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
     let before = weighed.iterations();
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     let document = &window.state().state.document;
     let weighed = document.weighed.values().next().expect("weights");
     let own = u64::from(weighed.figures.iterations);
@@ -375,10 +368,70 @@ fn behind() {
     assert!(own.expect("as it was").context);
 }
 
+fn own_cut() {
+    let mut state = weighed();
+    let layer = state.document.filtered().expect("streamlines").0.clone();
+    let (first, other) = (layer.id, LayerId(state.document.fresh_id()));
+    state.document.layers.push(Arc::new(Layer {
+        id: other,
+        name: "other".to_owned(),
+        ..(*layer).clone()
+    }));
+    let fit = state.document.weighed[&first].clone();
+    state.document.weighed.insert(other, fit.clone());
+    let least = fit.sorted[fit.sorted.len() / 2];
+    let all = fit.sorted.len();
+    let mut window = window(state, [1920.0, 1080.0]);
+    let filter = |window: &mut Window, action| act(window, Action::Filter(action));
+    let kept = |window: &Window, of| fit.kept(window.state().state.document.filter.least(of));
+    filter(&mut window, FilterAction::Tractogram(first));
+    let phase = Phase::Done;
+    filter(&mut window, FilterAction::Cut { least, phase });
+    assert!(kept(&window, first) < all);
+    // Nobody cut the other ones.
+    filter(&mut window, FilterAction::Tractogram(other));
+    assert_eq!(kept(&window, other), all);
+    filter(&mut window, FilterAction::Show(Shown::After));
+    let document = &window.state().state.document;
+    let sieve = document.bundle.sieve.as_ref().expect("a filter");
+    let limit = sieve.limit(&Column::Value(WEIGHT.to_owned()));
+    let limit = limit.expect("a limit");
+    assert_eq!(
+        (sieve.layer, limit.low),
+        (other, Some(f32::MIN_POSITIVE)),
+        "any weight stays"
+    );
+    filter(&mut window, FilterAction::Cut { least, phase });
+    let more = fit.sorted[0];
+    filter(&mut window, FilterAction::Cut { least: more, phase });
+    // Each is as it was left.
+    filter(&mut window, FilterAction::Tractogram(first));
+    let filter = &window.state().state.document.filter;
+    assert_eq!([first, other].map(|of| filter.cut_of(of)), [least, more]);
+}
+
+fn time() {
+    let mut window = filtering();
+    let mut known = (0, 0.0);
+    for run in 0..3 {
+        act(&mut window, Action::Filter(FilterAction::Run));
+        carry_out::<FitWeights>(&mut window);
+        let document = &window.state().state.document;
+        let weighed = document.weighed.values().next().expect("weights");
+        let figures = &weighed.figures;
+        let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
+        assert!(
+            now.0 >= known.0 && now.1 > known.1,
+            "{run}: {now:?} after {known:?}"
+        );
+        known = now;
+    }
+}
+
 fn results() {
     let mut window = filtering();
     click(&mut window, "Run");
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     let state = &window.state().state;
     let (layer, _) = state.document.filtered().expect("streamlines");
     let id = layer.id;
@@ -417,9 +470,9 @@ fn results() {
     // Bundles: sums first, and one alone.
     let layer = window.state().state.document.layer(id).cloned();
     let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
-    carry_out(&mut window, |r| matches!(r, Request::SumBundles(_)));
+    carry_out::<SumBundles>(&mut window);
     let weights = &lines.per_streamline[WEIGHT];
-    let least = window.state().state.document.filter.least();
+    let least = window.state().state.document.filter.least(id);
     let members = lines.groups["CST L"].iter().map(|m| weights[*m as usize]);
     let kept: Vec<f64> = members.filter(|w| *w >= least).map(f64::from).collect();
     let spoken = format!(
@@ -449,7 +502,7 @@ fn results() {
     choose(&mut window, "Fit without", "Bundle CST L");
     let asked = fit(&window).expect("asked for");
     assert!(asked.before.is_some() && asked.prepared.is_some());
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");
     for name in ["Filter: run", "Filter: export weights, one a line…"] {
@@ -484,7 +537,7 @@ fn results() {
 fn lesion() {
     let mut window = window(weighing(Task::Filter), [1280.0, 800.0]);
     click(&mut window, "Run");
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     // Folded in a narrow window, and opened by hand.
     window.get_by_label("Virtual lesion").scroll_to_me();
     window.run();
@@ -496,7 +549,7 @@ fn lesion() {
     assert_eq!(choices(&window), 1);
     let what = Lesioned::Group("Cingulum".to_owned());
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
-    carry_out(&mut window, |r| matches!(r, Request::Commit(_)));
+    carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
     // A session that was opened has the weights, but not what they were fitted from.
     window.state_mut().state.session.filter.held = None;

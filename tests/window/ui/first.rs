@@ -1,8 +1,10 @@
 //! The first page: the demo head, files of before.
 
 use super::{click, sample, submitted, window};
+use crate::shapes::texts;
 use crate::support::test;
-use arcuate::jobs::Request;
+use arcuate::state::files::jobs::head::MakeHead;
+use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::session::GuideStep;
 use arcuate::state::{State, Task};
 use egui_kittest::kittest::Queryable as _;
@@ -12,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::the first page opens the demo", first_page),
         test("ui::recent files open again", recent),
+        test("ui::the demo's words keep off its picture", demo_card),
     ]
 }
 
@@ -19,7 +22,7 @@ fn first_page() {
     let mut page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     page.get_by_label("Open a scan, or try the demo head");
     click(&mut page, "Open the demo head");
-    assert!(matches!(submitted(&page)[..], [Request::Demo { .. }]));
+    assert!(matches!(submitted(&page)[..], [MakeHead { .. }]));
     assert_eq!(page.state().state.session.guide, None);
     click(&mut page, "Start the guide");
     assert_eq!(
@@ -31,10 +34,20 @@ fn first_page() {
     assert_eq!(page.state().state.view.task, Task::View);
 }
 
+/// However narrow the card is, its picture begins 176 points from its left side; words begin at 20.
+fn demo_card() {
+    let page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    let left = page.get_by_label("Start the guide").rect().left();
+    let shown = texts(&page.output().shapes);
+    let words = shown.iter().find(|(text, _)| text.starts_with("Built in"));
+    let (_, rect) = words.expect("the card's words");
+    assert!(rect.right() <= left + 176.0 - 20.0 - 8.0, "{rect:?} {left}");
+}
+
 fn recent() {
     let (state, _) = sample::with_recent(State::new(sample::BACKEND.to_owned()));
     let mut page = window(state, [1280.0, 800.0]);
     page.get_by_label_contains("Open dwi.nii.gz").click();
     page.run();
-    assert!(matches!(submitted(&page)[..], [Request::Open { .. }]));
+    assert!(matches!(submitted(&page)[..], [OpenFile { .. }]));
 }

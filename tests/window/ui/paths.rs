@@ -4,9 +4,10 @@ use super::{
     App, Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
 };
 use crate::support::{test, wait_for};
-use arcuate::jobs::{Delivery, Event, Outcome, Request, Slot};
+use arcuate::jobs::{Delivery, Event, Outcome, Slot};
 use arcuate::state::PathCheck;
 use arcuate::state::files::jobs::SaveTractogram;
+use arcuate::state::files::jobs::open::OpenFile;
 use arcuate::state::{Action, Effect, State, update};
 use arcuate::ui;
 use egui::Rect;
@@ -105,8 +106,13 @@ fn opened() {
     page.key_press(egui::Key::Enter);
     page.run();
     wait(&mut page, |w| count_submitted(w) > 0);
-    let [Request::Open { path, gradients }] = &submitted(&page)[..] else {
-        panic!("{:?}", submitted::<Request>(&page));
+    let [
+        OpenFile {
+            path, gradients, ..
+        },
+    ] = &submitted(&page)[..]
+    else {
+        panic!("{:?}", submitted::<OpenFile>(&page));
     };
     assert_eq!(path.to_str(), Some(&*a));
     assert_eq!(gradients[0].to_str(), Some(&*b));

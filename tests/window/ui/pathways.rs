@@ -4,8 +4,8 @@ use super::{Window, click, double_click, sample, submitted, type_over, window};
 use crate::support::{self, start_of_new_job, test};
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
-use arcuate::jobs::Request;
 use arcuate::scene::draw_list::{Colours, Transfer};
+use arcuate::state::pathways::jobs::FindPathway;
 use arcuate::state::pathways::{PathwayAction, Settings, Shown};
 use arcuate::state::volume_look::Cut;
 use arcuate::state::{Action, KeptPathway, State, Task};
@@ -82,9 +82,7 @@ fn kept_of(window: &Window) -> &[Arc<KeptPathway>] {
 }
 
 fn solves(window: &Window) -> usize {
-    let all = submitted(window);
-    let pathway = |r: &&&Request| matches!(r, Request::Pathway(_));
-    all.iter().filter(pathway).count()
+    submitted::<FindPathway>(window).len()
 }
 
 /// ε_h in percent, as a tenth that is no less.

@@ -5,10 +5,10 @@ mod exports;
 use super::{Window, click, count_submitted, sample, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::jobs::Request;
 use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
 use arcuate::state::document::LineColouring;
 use arcuate::state::session::{Asked, Curves, LiveRays, measure_range};
+use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -103,7 +103,7 @@ fn switch() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Method: Geodesic rays");
     assert_eq!(window.state().state.document.method, Method::Rays);
-    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
+    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     for name in ["Rays", "Opening angle", "Sharpening α", "Step"] {
         window.get_by_role_and_label(egui::Role::Slider, name);
     }
@@ -256,7 +256,7 @@ fn nothing() {
         panic!("{:?}", rays(&window).params.directions)
     };
     assert!((half_angle_rad.to_degrees() - 67.5).abs() < 1e-6);
-    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
+    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     // A cut above everything is another reason.
     let mut state = shot();
     state.document.rays.cut = Cut::AtLeast(3.0);
@@ -514,5 +514,5 @@ fn stale() {
     let copies = |e: &Effect| matches!(e, Effect::CopyText(_));
     assert!(!window.state().effects.iter().any(copies));
     click(&mut window, "Shoot again");
-    assert!(matches!(submitted(&window)[..], [Request::Shoot(_)]));
+    assert_eq!(submitted::<ShootRays>(&window).len(), 1);
 }

@@ -4,10 +4,10 @@ use super::{App, Window, click, click_with, small_scan, tracking, window};
 use crate::support::{test, thread_time};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
-use arcuate::jobs::{ForRegions, Request};
 use arcuate::solvers::region::{Found, Numbers};
+use arcuate::state::regions::jobs::make::MakeRegion;
 use arcuate::state::regions::making::Labels;
-use arcuate::state::{Action, Effect, RegionsChange, State, Tool, update};
+use arcuate::state::{Action, RegionsChange, State, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use glam::DVec3;
@@ -321,11 +321,7 @@ fn region_chooser() {
 
 fn asked(window: &Window) -> usize {
     let effects = window.state().effects.iter();
-    let made = |e: &&Effect| match e.job() {
-        Some(Request::Regions(work)) => matches!(**work, ForRegions::Make(_)),
-        _ => false,
-    };
-    effects.filter(made).count()
+    effects.filter(|e| e.job::<MakeRegion>().is_some()).count()
 }
 
 fn threshold_panel() {

@@ -4,11 +4,11 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
-use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves, Recent, RecentKind};
+use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{Content, Display, Layer, LayerId, Live, Recipe, State, Tensors, defaults};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -181,7 +181,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         wall_ms: 412.0,
-        residuals: Kept::default(),
+        residuals: ResidualCache::default(),
     }));
     state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
     state.view.crosshair = DVec3::new(-21.0, -14.0, 8.0);

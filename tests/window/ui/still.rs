@@ -12,7 +12,9 @@ use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::filter::{FilterAction, Weighed};
 use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::GuideStep;
-use arcuate::state::{Action, JobHandle, Method, Severity, Slot, State, Task, update};
+use arcuate::state::tensors::jobs::fit::FIT;
+use arcuate::state::track::jobs::LIVE;
+use arcuate::state::{Action, JobHandle, Method, Severity, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
@@ -127,7 +129,7 @@ fn streamlines() {
         if coarse {
             // The full result is on its way.
             state.session.jobs.push(JobHandle {
-                slot: Slot::Live,
+                slot: LIVE,
                 ticket: 1,
                 label: "Tracking".to_owned(),
                 control: Control::new(),
@@ -179,7 +181,7 @@ fn fit() {
     let mut runs = ended.clone();
     runs.document.tensors = None;
     runs.session.jobs.push(JobHandle {
-        slot: Slot::Fit,
+        slot: FIT,
         ticket: 1,
         label: "Fitting tensors".to_owned(),
         control: Control::new(),

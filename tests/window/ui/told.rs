@@ -6,8 +6,9 @@ use super::{
 };
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::Request;
 use arcuate::solvers::curves::StopReason;
+use arcuate::state::tensors::jobs::fit::FIT;
+use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -46,7 +47,7 @@ fn many_messages() {
     state
         .session
         .failed(Slot::Save, "The disk is full".to_owned());
-    state.session.forget_failures(Slot::Fit);
+    state.session.forget_failures(FIT);
     let mut window = window(state, [1280.0, 800.0]);
     let shown = |window: &Window, text: &str| window.query_by_label(text).is_some();
     assert!(shown(&window, "The disk is full") && shown(&window, "Trouble 5"));
@@ -148,7 +149,7 @@ fn fit_inputs() {
         .click();
     window.run();
     let requests = submitted(&window);
-    let Some(Request::Fit { mask: Some(_), .. }) = requests.last() else {
+    let Some(FitTensors { mask: Some(_), .. }) = requests.last() else {
         panic!("{requests:?}")
     };
 }

@@ -10,8 +10,9 @@ use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
 use arcuate::state::document::{Content, LineColouring};
+use arcuate::state::track::jobs::stopped::STOPPED;
 use arcuate::state::{
-    Action, Convention, Display, Effect, Pane, Slot, State, Task, Tool, defaults, update,
+    Action, Convention, Display, Effect, Pane, State, Task, Tool, defaults, update,
 };
 use arcuate::ui::views::layout;
 use arcuate::ui::views::legend::{Legend, of_scene};
@@ -453,7 +454,7 @@ fn many_stopped() {
     let Some(Effect::Submit(request)) = asked.pop() else {
         panic!("nothing is asked for")
     };
-    assert_eq!((request.slot(), asked.len()), (Slot::Stopped, 0));
+    assert_eq!((request.slot(), asked.len()), (STOPPED, 0));
     let backend = Backend::choose(&BackendChoice::cpu(Some(1))).unwrap();
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(request);

@@ -3,8 +3,8 @@
 use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::Request;
 use arcuate::solvers::tractogram::pick::Wanted;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
     Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults,
 };
@@ -318,7 +318,8 @@ fn places_regions() {
                 clamped(&hands, expected),
                 POINT_MM,
             );
-            let tracks = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: false, .. }));
+            let tracks =
+                |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
             assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
@@ -369,7 +370,7 @@ fn drags_regions() {
             .take_effects()
             .iter()
             .filter_map(|e| match e.job() {
-                Some(Request::Track { coarse, .. }) => Some(*coarse),
+                Some(TrackStreamlines { coarse, .. }) => Some(*coarse),
                 _ => None,
             })
             .collect();
@@ -498,7 +499,7 @@ fn settles() {
         "the pointer has hardly stopped"
     );
     hands.wait(0.06);
-    let full = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: false, .. }));
+    let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
     assert!(hands.take_effects().iter().any(full));
     assert!(!hands.state().session.unsettled);
     hands.wait(1.0);

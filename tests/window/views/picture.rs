@@ -21,6 +21,10 @@ use std::sync::Arc;
 pub fn tests() -> Vec<Trial> {
     vec![
         test(
+            "views::pictures of a turn keep the size of the first",
+            turn_keeps_its_size,
+        ),
+        test(
             "views::picture has letters, convention and scale burned in",
             burned_in,
         ),
@@ -540,4 +544,19 @@ fn between_panes() {
             }
         }
     }
+}
+
+/// Panels that open during a turn change the view's size on screen; a film of such pictures would be stretched.
+fn turn_keeps_its_size() {
+    let frame = |width: f32| snapshot::Frame {
+        size: vec2(width, 300.0),
+        pixels_per_point: 1.5,
+    };
+    let mut turn = snapshot::TurnSize::default();
+    assert_eq!(turn.frame(0, frame(400.0)), frame(400.0));
+    assert_eq!(turn.frame(1, frame(250.0)), frame(400.0));
+    assert_eq!(turn.frame(119, frame(420.0)), frame(400.0));
+    // The next turn has the size of its own begin.
+    assert_eq!(turn.frame(0, frame(250.0)), frame(250.0));
+    assert_eq!(turn.frame(1, frame(400.0)), frame(250.0));
 }

@@ -2,12 +2,12 @@
 
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
-use arcuate::jobs::{FitKey, Kept};
 use arcuate::solvers::tensor_fit::FitMap;
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::document::{Content, LayerId};
 use arcuate::state::recipe::{FitRecipe, Source};
 use arcuate::state::session::{Asked, Curves};
+use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
     Action, Display, Effect, Layer, Live, Pane, Recipe, State, Task, Tensors, defaults, update,
 };
@@ -106,7 +106,7 @@ pub fn state_with(source: AffineSource) -> State {
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         wall_ms: 1.0,
-        residuals: Kept::default(),
+        residuals: ResidualCache::default(),
     }));
     state.view.task = Task::Track;
     state.view.crosshair = grid.centre() + dvec3(6.0, -9.0, 4.0);

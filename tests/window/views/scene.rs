@@ -4,7 +4,7 @@ use super::hands::{region_shape, somewhere, with_seed};
 use super::sample::{Hands, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
-use arcuate::jobs::Request;
+use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool};
 use egui::{Modifiers, PointerButton, vec2};
 use glam::DVec3;
@@ -162,7 +162,7 @@ fn scene_drags() {
         "in the plane that faces the camera: {depth}"
     );
     assert_eq!((radius, hands.state().view.camera), (9.0, camera));
-    let coarse = |e: &Effect| matches!(e.job(), Some(Request::Track { coarse: true, .. }));
+    let coarse = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: true, .. }));
     assert!(hands.take_effects().iter().any(coarse));
     // By the silhouette it grows.
     let mm = camera.axes().x_axis * 9.0;

@@ -6,7 +6,7 @@ use super::cuda;
 use super::parameters::Layout;
 use super::stencil::Stencil;
 use crate::compute::{Accelerator, Backend};
-use crate::data::{BrickImage, LendImage};
+use crate::data::{BrickImage, ImageExporter};
 use crate::solvers::Error;
 
 /// Steps between two looks at whether the run is over.
@@ -53,7 +53,11 @@ impl Engine {
     }
 
     /// As it is drawn; where `lend` is of the same graphics card, it stays there.
-    pub fn image(&mut self, like: &Field, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+    pub fn image(
+        &mut self,
+        like: &Field,
+        lend: Option<&ImageExporter>,
+    ) -> Result<BrickImage, Error> {
         match self {
             Self::Cpu(bricks) => Ok(bricks.image(like)),
             Self::Cuda(engine) => engine.image(like, lend),

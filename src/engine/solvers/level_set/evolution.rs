@@ -17,7 +17,7 @@ use super::speed::{Inputs, Speeds};
 use super::start::{Sphere, Start};
 use super::stencil::Stencil;
 use crate::compute::{Backend, Control, memory};
-use crate::data::{BrickImage, LendImage};
+use crate::data::{BrickImage, ImageExporter};
 use crate::solvers::Error;
 use glam::DVec3;
 use hand::moving;
@@ -233,7 +233,7 @@ impl Evolution {
 
     /// As it is drawn: the bricks themselves. Where `lend` is of the card that computes, the values stay
     /// there.
-    pub fn image(&mut self, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+    pub fn image(&mut self, lend: Option<&ImageExporter>) -> Result<BrickImage, Error> {
         self.engine.image(&self.like, lend)
     }
 
@@ -405,7 +405,11 @@ impl Evolution {
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
         let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
-        Ok(joined.is_some_and(|joined| joined.belongs()))
+        let early = self.alarm.suspects_early();
+        Ok(joined.is_some_and(|joined| match early {
+            true => joined.is_alike(),
+            false => joined.belongs(),
+        }))
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {

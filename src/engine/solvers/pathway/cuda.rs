@@ -6,7 +6,7 @@
 use super::Pathway;
 use crate::compute::cuda::Device;
 use crate::compute::{DeviceCopy, kernels};
-use crate::data::LentImage;
+use crate::data::ExportedImage;
 use crate::solvers::Error;
 use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 
@@ -16,7 +16,7 @@ const WHAT: &str = "writing the cost to the window";
 pub fn excess(
     pathway: &Pathway,
     most: f32,
-    image: LentImage,
+    image: ExportedImage,
     device: &Device,
 ) -> Result<DeviceCopy, Error> {
     let metric = pathway.metric();

@@ -1,8 +1,8 @@
 //! Bundles that are no groups of the streamlines' file: what passes a region, what the filter leaves.
 
 use crate::data::{Region, Role, Tractogram};
-use crate::jobs::{Request, SumBundles};
 use crate::solvers::tractogram::selection::Rules;
+use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{Apart, FitOf, SumKey, weight};
 use crate::state::streamlines::update::{regions, rules};
@@ -36,13 +36,12 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let course = held.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
     if working.sums.ask(Some(key)).is_some() {
-        let wanted = SumBundles {
+        effects.push(Effect::submit(SumBundles {
             fit,
             weights,
             course,
             rules,
-        };
-        effects.push(Effect::submit(Request::SumBundles(Box::new(wanted))));
+        }));
     }
 }
 

@@ -1,7 +1,8 @@
 //! The live pathway beside random pairs: compared while nothing else is done.
 
+use crate::jobs::Slot;
 use crate::jobs::session::Tensors;
-use crate::jobs::{ComparePathway, Compared, RANDOM_PAIRS, Request, Slot};
+use crate::state::pathways::jobs::{COMPARE, ComparePathway, Compared, RANDOM_PAIRS, TRACE};
 use crate::state::pathways::update::follow::wanted;
 use crate::state::pathways::{AmongPairs, Asked, Standing};
 use crate::state::{Effect, State};
@@ -13,7 +14,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     if let Some(asked) = working.compared.running() {
         if key.as_ref() != Some(asked) {
-            effects.push(Effect::Cancel(Slot::Compare));
+            effects.push(Effect::Cancel(COMPARE));
         }
         return;
     }
@@ -28,7 +29,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return working.compared.fail();
     };
     working.not_compared = None;
-    effects.push(Effect::submit(Request::Compare(Box::new(ComparePathway {
+    effects.push(Effect::submit(ComparePathway {
         tensors: Tensors::Here {
             field: tensors.field.clone(),
             fa: tensors.fa.clone(),
@@ -38,7 +39,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         params: asked.params,
         pairs: RANDOM_PAIRS,
         known: working.pairs.clone(),
-    }))));
+    }));
 }
 
 /// What is to be compared: the final pathway, while nothing is dragged.
@@ -52,12 +53,7 @@ fn key(state: &State) -> Option<Asked> {
 
 /// Whether no other job wants the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
-    let short = |slot| {
-        matches!(
-            slot,
-            Slot::Trace | Slot::Save | Slot::Recovery | Slot::Compare
-        )
-    };
+    let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
     state.session.jobs.iter().all(|j| short(j.slot))
 }
 
@@ -86,7 +82,7 @@ pub fn compared(state: &mut State, compared: Compared) {
 }
 
 /// It was stopped, or failed with a sentence.
-pub fn not_compared(state: &mut State, why: Option<String>) {
+pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
     let working = &mut state.session.pathways;
     // It may be one of a document that was left.
@@ -96,7 +92,7 @@ pub fn not_compared(state: &mut State, why: Option<String>) {
     match key.as_ref() == Some(asked) {
         // The same comparison is not asked for again.
         true => {
-            working.not_compared = Some(why.unwrap_or_else(|| "Stopped".to_owned()));
+            working.not_compared = Some(why.unwrap_or("Stopped").to_owned());
             working.compared.fail();
         }
         false => working.compared.stop(),

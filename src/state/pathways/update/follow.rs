@@ -1,9 +1,9 @@
 //! Asks for the pathway of the regions as they are: on a coarse grid first, then on the full one.
 
 use crate::jobs::session::Tensors;
-use crate::jobs::{FindPathway, Request, Slot};
 use crate::state::core::live::Live;
 use crate::state::core::words::mask;
+use crate::state::pathways::jobs::{FindPathway, PATHWAY};
 use crate::state::pathways::{Asked, LAG, Working};
 use crate::state::{Effect, State, Task};
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let Some(wanted) = state.document.wanted_pathway() else {
         if state.session.pathways.running.take().is_some() {
-            effects.push(Effect::Cancel(Slot::Pathway));
+            effects.push(Effect::Cancel(PATHWAY));
         }
         let working = &mut state.session.pathways;
         (working.live, working.hover) = (None, Live::default());
@@ -53,7 +53,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         working.unsettled = false;
         if working.running.take().is_some() {
             // It was asked for in between.
-            effects.push(Effect::Cancel(Slot::Pathway));
+            effects.push(Effect::Cancel(PATHWAY));
         }
         return;
     }
@@ -89,7 +89,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         mask_name: mask::name_of(&state.document),
     };
     state.session.pathways.running = Some((wanted, coarse));
-    effects.push(Effect::submit(Request::Pathway(Box::new(request))));
+    effects.push(Effect::submit(request));
 }
 
 /// Whether a coarse or a full result comes next; `None`: nothing until the pointer rests.
@@ -111,7 +111,7 @@ fn next(working: &Working, wanted: &Asked, drag: bool, unseen: bool) -> Option<b
 /// The time since the present solve began.
 fn age(state: &State) -> Duration {
     let mut jobs = state.session.jobs.iter();
-    let job = jobs.find(|j| j.slot == Slot::Pathway);
+    let job = jobs.find(|j| j.slot == PATHWAY);
     job.map_or(Duration::ZERO, |j| j.started.elapsed())
 }
 

@@ -1,10 +1,10 @@
 //! Pathways that a session brought without their costs: solved again, one after the other.
 
 use crate::data::DataId;
-use crate::jobs::{FindPathway, Request};
 use crate::state::core::words::mask;
 use crate::state::document::LayerId;
 use crate::state::pathways::KeptPathway;
+use crate::state::pathways::jobs::FindPathway;
 use crate::state::session::Severity;
 use crate::state::update::basis;
 use crate::state::{Content, Document, Effect, State};
@@ -44,7 +44,7 @@ pub(in crate::state) fn kept_again(state: &mut State, effects: &mut Vec<Effect>)
     match find(&state.document, &kept) {
         Ok(request) => {
             state.session.pathways.solving = Some(kept.id);
-            effects.push(Effect::submit(Request::Pathway(Box::new(request))));
+            effects.push(Effect::submit(request));
         }
         Err(sentence) => {
             state.session.pathways.unsolved.push(kept.id);

@@ -1,12 +1,12 @@
 //! The way back of a surface, with what steered it there.
 
-use crate::jobs::{Back, Play, Steer, Surfaced};
-use crate::state::State;
 use crate::state::core::words::count;
 use crate::state::document::LayerId;
+use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
 use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
+use crate::state::{State, Task};
 
 /// Back to the state after so many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
@@ -16,16 +16,15 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     };
     let step = step.min(live.step);
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
-    let leak = live.leak.map(|l| l.leak.from).filter(|from| *from >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.left.push(Left { growth, leak });
+        working.left.push(Left { growth });
     }
     let number = working.back.map_or(1, |b| b.number + 1);
-    working.back = Some(Back { number, step });
+    working.back = Some(Rewind { number, step });
     // Changes of the branch that is left are none of the one that goes on.
     working.changes.retain(|change| *change < step);
-    working.play = Play::Rest;
+    working.play = RunControl::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
     let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
@@ -34,12 +33,15 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     }
     let back = format!("Back at step {}", count(step));
     let words: Vec<String> = [back].into_iter().chain(changes).collect();
-    state.session.status = words.join(", ");
+    let sentence = words.join(", ");
+    // Of what no other task shows.
+    state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+    state.session.status = sentence;
 }
 
 /// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds
 /// beside the image, spheres.
-fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
+fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();
     let gone = |number: u64| {
@@ -53,13 +55,13 @@ fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
     then.settings.params = params.clone();
     // Where it has no effect it is as it was.
     then.settings.params.layer = params.layer.or(layer);
-    let now = wanted(state).map(|wanted| wanted.beside);
-    let beside = live.beside.get(number);
-    if let Some(beside) = beside.filter(|then| now.as_ref() != Some(then)) {
-        then.layer = beside.layer.as_ref().map(|(id, ..)| LayerId(*id));
+    let now = wanted(state).map(|wanted| wanted.speed_sources);
+    let speed_sources = live.speed_sources.get(number);
+    if let Some(speed_sources) = speed_sources.filter(|then| now.as_ref() != Some(then)) {
+        then.layer = speed_sources.layer.as_ref().map(|(id, ..)| LayerId(*id));
         for (which, painted) in then.painted.iter_mut().enumerate() {
             let mut regions = document.regions.iter();
-            let own = regions.find(|region| beside.paints(which, &region.shape));
+            let own = regions.find(|region| speed_sources.paints(which, &region.shape));
             *painted = own.map(|region| region.id);
         }
     }
@@ -67,7 +69,7 @@ fn as_after(state: &State, live: &Surfaced, step: u64) -> Segmentation {
 }
 
 /// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
-pub(in crate::state) fn stay(state: &mut State, live: &Surfaced) {
+pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
     if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
@@ -91,13 +93,13 @@ pub(in crate::state) fn stay(state: &mut State, live: &Surfaced) {
 impl Working {
     /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
     /// a drag whose beginning is noted.
-    pub(in crate::state) fn begins_change(&mut self, wanted: &Steer, dragged: bool) -> bool {
+    pub(in crate::state) fn begins_change(&mut self, wanted: &RunRequest, dragged: bool) -> bool {
         let (Some(live), Some(asked)) = (&self.live, &self.asked) else {
             return false;
         };
         let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
         let steers = asked.params != wanted.params
-            || asked.beside != wanted.beside
+            || asked.speed_sources != wanted.speed_sources
             || asked.spheres != wanted.spheres;
         let begins = same_run && steers && !dragged;
         if begins {

@@ -2,12 +2,12 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
-use crate::jobs::{ForRegions, Play, Request, SaveLabels, Surfaced};
 use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, Layer, LayerId};
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
-use crate::state::segment::jobs::{SaveField, SaveScript};
+use crate::state::regions::jobs::save::SaveLabels;
+use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, anew};
 use crate::state::segment::{LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of};
 use crate::state::session::Severity;
@@ -17,14 +17,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How the surface as it is was made.
-fn made(document: &Document, live: &Surfaced) -> Option<Segmented> {
+fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
     let start = live.spheres.iter().filter(|(n, _)| !later(n));
-    let inputs = live.beside.iter().map(|beside| SpeedInputs {
-        layer: beside.layer.as_ref().map(|(id, _, n)| (LayerId(*id), *n)),
-        painted: beside.painted.clone(),
+    let inputs = live.speed_sources.iter().map(|speed_sources| SpeedInputs {
+        layer: speed_sources
+            .layer
+            .as_ref()
+            .map(|(id, _, n)| (LayerId(*id), *n)),
+        painted: speed_sources.painted.clone(),
     });
     Some(Segmented {
         image: layer.id,
@@ -64,7 +67,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         let working = &mut state.session.segment;
         if working.live.is_some() {
             // Kept as it is once it rests.
-            (working.keeps, working.play) = (true, Play::Rest);
+            (working.keeps, working.play) = (true, RunControl::Rest);
         } else {
             state.session.say(Severity::Information, NONE_YET);
         }
@@ -104,7 +107,7 @@ pub(in crate::state) fn keep(state: &mut State) {
 }
 
 /// The surface at rest with its voxels; else it is said what is missing.
-fn rests(state: &mut State) -> Option<(Arc<Surfaced>, Mask)> {
+fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
         let sentence = match state.session.segment.live {
@@ -134,7 +137,7 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
 }
 
 /// All that was kept, and the surface if it rests, in the order of the layers.
-fn structures(state: &State, path: PathBuf) -> Option<Request> {
+fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     let document = &state.document;
     let (_, image) = document.segmented_image()?;
     let kept = document.layers.iter().filter_map(|layer| {
@@ -150,19 +153,17 @@ fn structures(state: &State, path: PathBuf) -> Option<Request> {
         (name, colour, Arc::new(Shape::Mask(mask.clone())))
     };
     let regions: Vec<_> = kept.chain(live).map(shape).collect();
-    Some(Request::Regions(Box::new(ForRegions::SaveLabels(
-        SaveLabels {
-            command: format!("{} structures of {}", regions.len(), document.name),
-            regions,
-            own: Vec::new(),
-            grid: image.grid.clone(),
-            path,
-        },
-    ))))
+    Some(SaveLabels {
+        command: format!("{} structures of {}", regions.len(), document.name),
+        regions,
+        own: Vec::new(),
+        grid: image.grid.clone(),
+        path,
+    })
 }
 
 /// The run so far, and the masks that it names.
-fn run_script(state: &mut State, live: &Surfaced, path: PathBuf) -> Option<SaveScript> {
+fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
     let made = made(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {

@@ -2,11 +2,11 @@
 
 use crate::data::turn::Turn;
 use crate::io::{Remark, Told};
-use crate::jobs::Loaded;
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, Rules, Within};
 use crate::state::density::{self, words};
 use crate::state::document::{Content as DocumentContent, Layer, LayerId, Made, Rays};
+use crate::state::files::jobs::open::Loaded;
 use crate::state::pathways::saved::basis;
 use crate::state::recipe::Source;
 use crate::state::recipes::{edited, recipe};

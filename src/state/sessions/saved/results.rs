@@ -1,9 +1,9 @@
 //! Checksums of results that a session holds, under the names of these results.
 
-use crate::jobs::FoundPathway;
 use crate::jobs::session::ToSum;
 use crate::state::document::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
+use crate::state::pathways::PathwayResult;
 use crate::state::{State, Task};
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         let of = SURFACE.to_owned();
         results.push(ToSum::Values(of, phi.id(), phi.values.clone()));
     }
-    let costs = |of: String, found: &FoundPathway| {
+    let costs = |of: String, found: &PathwayResult| {
         ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
     };
     let live = state.final_pathway();

@@ -1,9 +1,9 @@
 //! Streamlines that are chosen: by the mouse, in the table, in the matrix.
 
 use crate::data::words::counted;
-use crate::jobs::bundle::{Among, ForBundle};
 use crate::solvers::tractogram::pick::{Screen, Wanted};
-use crate::state::streamlines::update::submit;
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::pick::PickStreamlines;
 use crate::state::streamlines::{ByPtr, Chosen, How};
 use crate::state::{Effect, LayerId, State};
 
@@ -23,14 +23,11 @@ pub fn pick(
         marks: state.among(id).map(|m| m.0),
     };
     state.session.bundle.picking = Some((id, of, how));
-    submit(
-        effects,
-        ForBundle::Pick {
-            among,
-            screen,
-            wanted,
-        },
-    );
+    effects.push(Effect::submit(PickStreamlines {
+        among,
+        screen,
+        target: wanted,
+    }));
 }
 
 pub fn picked(state: &mut State, found: &[u32]) {

@@ -1,15 +1,15 @@
 //! Streamlines that are deleted, or kept as a layer of their own: each a recorded step.
 
 use crate::data::{DataId, Tractogram};
-use crate::jobs::bundle::ForBundle;
 use crate::solvers::tractogram::selection::{Edit, Runs};
 use crate::state::core::words::streamlines;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{edited, selection_options};
 use crate::state::session::Severity;
+use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
 use crate::state::streamlines::lines_of;
-use crate::state::streamlines::update::{follow, submit};
+use crate::state::streamlines::update::follow;
 use crate::state::update::edit;
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
@@ -92,20 +92,17 @@ fn ask(
     fresh: bool,
     effects: &mut Vec<Effect>,
 ) {
-    state.session.forget_failures(crate::jobs::Slot::Edit);
+    state.session.forget_failures(EDIT);
     if state.shifting(layer).is_some() {
         let sentence = "The streamlines are being moved: delete or keep them once they are there";
         return state.session.say(Severity::Information, sentence);
     }
-    submit(
-        effects,
-        ForBundle::Edit {
-            layer: layer.0,
-            tractogram,
-            edit: step,
-            fresh,
-        },
-    );
+    effects.push(Effect::submit(EditStreamlines {
+        layer: layer.0,
+        tractogram,
+        edit: step,
+        fresh,
+    }));
 }
 
 /// Takes in what a step leaves.

@@ -2,11 +2,15 @@
 //! table's values and rows, the profile, the matrix.
 
 use crate::data::{Region, Tractogram};
-use crate::jobs::bundle::{Among, ForBundle, Measure};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{Counting, Given, OnImage, Rules, Within};
-use crate::state::streamlines::update::submit;
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::connectome::ComputeConnectome;
+use crate::state::streamlines::jobs::pick::ExtractStreamlines;
+use crate::state::streamlines::jobs::profile::ComputeProfile;
+use crate::state::streamlines::jobs::select::FilterStreamlines;
+use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
     Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, Same, Sieve, SiftKey, Use,
     lines_of,
@@ -170,14 +174,11 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
     let tractogram = lines.clone();
     if let Some(key) = state.session.bundle.sift.ask(wanted) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
-        submit(
-            effects,
-            ForBundle::Filter {
-                tractogram,
-                rules,
-                most_shown,
-            },
-        );
+        effects.push(Effect::submit(FilterStreamlines {
+            tractogram,
+            rules,
+            most_shown,
+        }));
     }
 }
 
@@ -226,8 +227,11 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let keys = missing.iter().map(|(_, key, _)| key.clone()).collect();
     if state.session.bundle.columns.ask(Some(keys)).is_some() {
-        let wanted = missing.into_iter().map(|(.., measure)| measure).collect();
-        submit(effects, ForBundle::Columns { tractogram, wanted });
+        let measures = missing.into_iter().map(|(.., measure)| measure).collect();
+        effects.push(Effect::submit(ComputeValues {
+            tractogram,
+            measures,
+        }));
     }
 }
 
@@ -259,15 +263,12 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         descending: table.descending,
     };
     if let Some(key) = state.session.bundle.order.ask(Some(wanted)) {
-        submit(
-            effects,
-            ForBundle::Order {
-                count,
-                among: marks.map(|m| m.0),
-                values,
-                descending: key.descending,
-            },
-        );
+        effects.push(Effect::submit(SortRows {
+            count,
+            among: marks.map(|m| m.0),
+            values,
+            descending: key.descending,
+        }));
     }
 }
 
@@ -279,13 +280,10 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
         && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))
     {
         let tractogram = lines.clone();
-        submit(
-            effects,
-            ForBundle::Extract {
-                tractogram,
-                marks: marks.0,
-            },
-        );
+        effects.push(Effect::submit(ExtractStreamlines {
+            tractogram,
+            marks: marks.0,
+        }));
     }
 }
 
@@ -350,19 +348,16 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if let Some(key) = state.session.bundle.profile.ask(Some(wanted)) {
-        submit(
-            effects,
-            ForBundle::Profile {
-                among: Among {
-                    tractogram,
-                    marks: marks.map(|m| m.0),
-                },
-                along,
-                nodes: key.nodes,
-                start: start.map_or(Start::Axis, Start::Near),
-                sense: key.sense,
+        effects.push(Effect::submit(ComputeProfile {
+            among: Among {
+                tractogram,
+                marks: marks.map(|m| m.0),
             },
-        );
+            along,
+            nodes: key.nodes,
+            start: start.map_or(Start::Axis, Start::Near),
+            sense: key.sense,
+        }));
     }
 }
 
@@ -400,19 +395,16 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let tractogram = lines.clone();
     if let Some(key) = state.session.bundle.connect.ask(Some(wanted)) {
-        submit(
-            effects,
-            ForBundle::Connect {
-                among: Among {
-                    tractogram,
-                    marks: marks.map(|m| m.0),
-                },
-                labels: volume,
-                frame: 0,
-                radius_mm: key.radius_mm,
-                value: measure,
+        effects.push(Effect::submit(ComputeConnectome {
+            among: Among {
+                tractogram,
+                marks: marks.map(|m| m.0),
             },
-        );
+            labels: volume,
+            frame: 0,
+            radius_mm: key.radius_mm,
+            value: measure,
+        }));
     }
 }
 

@@ -1,11 +1,10 @@
 //! Tables as files.
 
 use crate::jobs::Slot;
-use crate::jobs::bundle::{
-    ConnectomeTable, ForBundle, Named, SaveConnectome, SaveProfile, SaveTable,
-};
 use crate::state::session::Severity;
-use crate::state::streamlines::update::submit;
+use crate::state::streamlines::jobs::csv::{
+    ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable,
+};
 use crate::state::streamlines::{Column, Shown};
 use crate::state::{Effect, State};
 use std::path::PathBuf;
@@ -31,14 +30,11 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         current.then_some((columns?, order.clone()))
     });
     match found {
-        Some((columns, order)) => submit(
-            effects,
-            ForBundle::SaveTable(SaveTable {
-                path,
-                columns,
-                order,
-            }),
-        ),
+        Some((columns, order)) => effects.push(Effect::submit(SaveTable {
+            path,
+            columns,
+            order,
+        })),
         None => state.session.say(Severity::Information, NOT_YET),
     }
 }
@@ -55,14 +51,11 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let working = &state.session.bundle.profile;
     match working.shown().filter(|_| working.running().is_none()) {
-        Some((_, found)) => submit(
-            effects,
-            ForBundle::SaveProfile(SaveProfile {
-                path,
-                profile: found.profile.clone(),
-                names: found.names.clone(),
-            }),
-        ),
+        Some((_, found)) => effects.push(Effect::submit(SaveProfile {
+            path,
+            profile: found.profile.clone(),
+            names: found.names.clone(),
+        })),
         None => state.session.say(Severity::Information, NOT_YET),
     }
 }
@@ -77,15 +70,12 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     };
     let working = &state.session.bundle.connect;
     match working.shown().filter(|_| working.running().is_none()) {
-        Some((_, found)) => submit(
-            effects,
-            ForBundle::SaveConnectome(SaveConnectome {
-                path,
-                connectome: found.connectome.clone(),
-                names: found.names.to_vec(),
-                what,
-            }),
-        ),
+        Some((_, found)) => effects.push(Effect::submit(SaveConnectome {
+            path,
+            connectome: found.connectome.clone(),
+            names: found.names.to_vec(),
+            what,
+        })),
         None => state.session.say(Severity::Information, NOT_YET),
     }
 }

@@ -7,7 +7,8 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::Gamma;
 use crate::solvers::commit::model::{Intra, Zeppelin};
 use crate::state::filter::FilterAction;
-use crate::state::{Action, CommitNeeds, Phase, Severity, State};
+use crate::state::filter::FitEstimate;
+use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
@@ -319,7 +320,7 @@ fn needs(ui: &mut Ui, state: &State) {
 const ITERATIONS: u32 = 350;
 
 /// Until the fit ends, nearly.
-fn seconds(needs: &CommitNeeds, pace: f64, most: u32) -> f64 {
+fn seconds(needs: &FitEstimate, pace: f64, most: u32) -> f64 {
     let iterations = f64::from(most.min(ITERATIONS));
     needs.expected.build_s + iterations * needs.expected.iteration_s * pace
 }

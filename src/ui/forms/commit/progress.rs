@@ -1,9 +1,10 @@
 //! How the fit goes: the objective by iterations.
 
 use crate::solvers::commit::solver::Ended;
+use crate::state::State;
 use crate::state::core::words::counted;
+use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{Aim, Running, Weighed};
-use crate::state::{Slot, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::{charts, paint, section};
@@ -40,7 +41,7 @@ pub fn show(ui: &mut Ui, state: &State) {
 }
 
 fn going(ui: &mut Ui, state: &State, running: &Running) {
-    let job = state.session.jobs.iter().find(|j| j.slot == Slot::Commit);
+    let job = state.session.jobs.iter().find(|j| j.slot == FIT_WEIGHTS);
     let progress = job.map(|j| j.control.progress());
     let curve = running.curve.values();
     let done = running.iterations();

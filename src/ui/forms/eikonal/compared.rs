@@ -1,8 +1,9 @@
 //! The live pathway beside those of random pairs of the same head.
 
 use crate::state::core::words::counted;
+use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
-use crate::state::{Action, Severity, Slot, State};
+use crate::state::{Action, Severity, State};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
 use crate::ui::widgets::rows;
@@ -26,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
-    let comparing = state.session.jobs.iter().any(|j| j.slot == Slot::Compare);
+    let comparing = state.session.jobs.iter().any(|j| j.slot == COMPARE);
     let words = |share: Option<f64>| match share {
         Some(share) => AmongPairs::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),

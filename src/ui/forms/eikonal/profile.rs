@@ -1,8 +1,8 @@
 //! The cost per mm along the path, and its weakest stretch.
 
 use crate::solvers::pathway::Path;
-use crate::state::pathways::Weakest;
-use crate::state::{Action, FoundPathway, State};
+use crate::state::pathways::{CostliestStretch, PathwayResult};
+use crate::state::{Action, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::paint;
@@ -13,7 +13,7 @@ const CHART: f32 = 52.0;
 /// Left of the chart: its values.
 const VALUES: f32 = 34.0;
 
-pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<Action>) {
+pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let Some((path, weakest)) = state.path_told() else {
         return;
@@ -61,7 +61,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &FoundPathway, actions: &mut Vec<A
 }
 
 /// One line: where the path costs most, and a button that moves the crosshair there.
-fn weakest_stretch(ui: &mut Ui, weak: &Weakest, actions: &mut Vec<Action>) {
+fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     let at = format!("{x}, {y}, {}", format::with_unit(&z, "mm"));
@@ -99,7 +99,7 @@ fn round_up(value: f64) -> f64 {
     steps.into_iter().find(|s| *s >= value).unwrap_or(value)
 }
 
-fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&Weakest>, mean: f64) {
+fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&CostliestStretch>, mean: f64) {
     let p = theme::palette(ui.style());
     let painter = ui.painter();
     painter.rect_filled(chart, 0.0, p.b2);

@@ -1,9 +1,10 @@
 //! Results of Pathways: a table of pathways, and the cost along one path.
 
 use super::{compared, profile, row_menu};
-use crate::state::FoundPathway;
 use crate::state::defaults::STALE_OPACITY;
-use crate::state::pathways::{LIVE_RGB, PathwayAction, Standing};
+use crate::state::pathways::jobs::PATHWAY;
+use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
+use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
 use crate::ui::forms::tracking;
 use crate::ui::naming::{self, Named, Renamed};
@@ -49,8 +50,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         // Without a solve no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
-        let busy =
-            |j: &crate::state::JobHandle| matches!(j.slot, Slot::Pathway | Slot::Fit | Slot::Load);
+        let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {
@@ -127,7 +127,7 @@ fn columns(inner: Rect) -> [Rect; 3] {
 }
 
 /// The figures of a pathway, one line each: cost, length, cost per mm, volume, mean FA along it.
-fn statistics(found: &FoundPathway, epsilon: f64) -> [(&'static str, String); 5] {
+fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5] {
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     // A set in pieces has no part that joins the ends.
     let volume = match epsilon < found.pathway.joined_from {
@@ -155,7 +155,7 @@ fn row(
     ui: &mut Ui,
     state: &State,
     kept: Option<&Arc<KeptPathway>>,
-    found: Option<(&Arc<FoundPathway>, f64)>,
+    found: Option<(&Arc<PathwayResult>, f64)>,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {

@@ -3,7 +3,7 @@
 use super::act;
 use super::results::voxels_ml;
 use crate::state::segment::SegmentAction;
-use crate::state::{Action, Leaked, Severity, State, Task};
+use crate::state::{Action, LeakNotice, Severity, State, Task};
 use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Answer, Note};
@@ -13,14 +13,14 @@ use egui::Ui;
 pub const BACK: &str = "Back to before";
 
 /// The leak at which the surface was paused, where it is looked at.
-pub fn leaked(state: &State) -> Option<Leaked> {
+pub fn leaked(state: &State) -> Option<LeakNotice> {
     let live = state.session.segment.live.as_ref()?;
     let seen = state.view.task == Task::Segment && state.rewinding_to().is_none();
     live.leak.filter(|_| seen)
 }
 
 /// Why it may be a leak; the views mark the place. Short enough that all controls below stay in sight.
-pub fn sentence(state: &State, leaked: &Leaked) -> String {
+pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.session.segment.live.as_ref();
     let now = live.map_or(0.0, |live| voxels_ml(state, live.inside));

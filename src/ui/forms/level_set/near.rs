@@ -1,6 +1,6 @@
 //! How near the surface comes to streamlines and pathways.
 
-use crate::state::{Action, Figures, Met, Near, State};
+use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::{paint, rows};
@@ -16,12 +16,12 @@ pub fn millimetres(mm: f64) -> String {
     }
 }
 
-fn words(near: &Near) -> String {
+fn words(near: &Proximity) -> String {
     match near.met {
-        Met::Later => "once it rests".to_owned(),
-        Met::Never => "–".to_owned(),
-        Met::Away { mm, .. } => millimetres(mm),
-        Met::Through { count: n, of, .. } => {
+        Distance::Later => "once it rests".to_owned(),
+        Distance::Never => "–".to_owned(),
+        Distance::Away { mm, .. } => millimetres(mm),
+        Distance::Through { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.lines, n) {
                 (true, 1) => format!("1 of {of} goes through"),
@@ -33,7 +33,12 @@ fn words(near: &Near) -> String {
 }
 
 /// One row each; a click moves the crosshair to where it is nearest.
-pub fn show(ui: &mut Ui, state: &State, figures: Option<&Figures>, actions: &mut Vec<Action>) {
+pub fn show(
+    ui: &mut Ui,
+    state: &State,
+    figures: Option<&SurfaceStatistics>,
+    actions: &mut Vec<Action>,
+) {
     let Some(figures) = figures else {
         // Room for what is measured first: what is below stays where it is.
         for thing in state.measured_things() {
@@ -43,16 +48,16 @@ pub fn show(ui: &mut Ui, state: &State, figures: Option<&Figures>, actions: &mut
     };
     for near in &figures.near {
         let (place, help) = match near.met {
-            Met::Away { at, .. } => (
+            Distance::Away { at, .. } => (
                 Some(at),
                 "From the surface to the nearest drawn line, rounded down. Click: the crosshair goes to the nearest \
                  point",
             ),
-            Met::Through { at, .. } => (
+            Distance::Through { at, .. } => (
                 Some(at),
                 "Any part within the surface counts. Click: the crosshair goes to a point inside",
             ),
-            Met::Later | Met::Never => (None, ""),
+            Distance::Later | Distance::Never => (None, ""),
         };
         if row(ui, &format!("To {}", near.name), &words(near), help)
             && let Some(at) = place

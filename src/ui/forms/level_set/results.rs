@@ -3,7 +3,7 @@
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::sessions::unsaved::size as size_of;
-use crate::state::{Action, Content, Figures, State, Surfaced};
+use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -85,7 +85,7 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
 }
 
 /// Three figures side by side, all of one step; dimmed where the surface has gone on since.
-fn three(ui: &mut Ui, live: &Surfaced, older: bool, dim: bool) {
+fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
     // The volume inside the surface; the volume of whole voxels has its own line below.
     let volume = figures.map_or("…".to_owned(), |f| {
@@ -147,7 +147,7 @@ fn three(ui: &mut Ui, live: &Surfaced, older: bool, dim: bool) {
 pub const STARTING: &str = "Starting";
 
 /// Steps per second; `None` before the first steps.
-pub fn rate(live: &Surfaced) -> Option<String> {
+pub fn rate(live: &SurfaceUpdate) -> Option<String> {
     let rate = match live.steps_per_s {
         none if none <= 0.0 => return None,
         slow if slow < 9.5 => significant(slow),
@@ -156,7 +156,7 @@ pub fn rate(live: &Surfaced) -> Option<String> {
     Some(with_unit(&rate, "steps/s"))
 }
 
-fn speed_line(ui: &mut Ui, state: &State, live: &Surfaced) {
+fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
     let words = match (state.rewinding_to(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
@@ -212,7 +212,7 @@ fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-fn agreement(ui: &mut Ui, figures: &Figures, memory: &mut Memory) {
+fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     let Some(agreement) = &figures.agreement else {
         return;
     };
@@ -264,7 +264,11 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         return;
     }
     for (i, (number, sphere)) in spheres.iter().enumerate() {
-        let what = if sphere.add { "Add" } else { "Keep out" };
+        let what = if sphere.add {
+            "Sphere"
+        } else {
+            "Keep-out sphere"
+        };
         let mm = with_unit(&fixed(sphere.radius_mm, 1), "mm");
         let name = format!("{what} {}", i + 1);
         let response = rows::list_row(ui, &name, ("sphere", *number), false);

@@ -6,13 +6,17 @@ use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
 use crate::state::core::words::{counted, mask};
 use crate::state::recipe::Source;
-use crate::state::{Content, Recipe, Slot, State};
+use crate::state::{Content, Recipe, State};
 use crate::ui::format;
 use crate::ui::widgets::rows::Verdict;
 
 /// The checks of the fit.
 pub fn checks(state: &State) -> Vec<Check> {
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Fit);
+    let running = state
+        .session
+        .jobs
+        .iter()
+        .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
     let Some(tensors) = &state.document.tensors else {
         return match running {
             true => running_fit(state),

@@ -8,6 +8,8 @@ use crate::solvers::geodesic::Cut;
 use crate::state::core::words::{counted, mask, streamlines};
 use crate::state::document::LineColouring;
 use crate::state::session::LiveRays;
+use crate::state::tensors::jobs::fit::FIT;
+use crate::state::track::jobs::LIVE;
 use crate::state::{Action, Content, Live, Method, Phase, Severity, Slot, Standing, State};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
@@ -158,7 +160,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 what.to_lowercase()
             ),
         );
-    } else if jobs.any(|j| matches!(j.slot, Slot::Live | Slot::Fit | Slot::Load)) {
+    } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
     } else {
         again(

@@ -2,7 +2,8 @@
 
 use crate::data::Role;
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
-use crate::state::{Action, Phase, Slot, State, WholeBrain};
+use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
+use crate::state::{Action, Phase, State, WholeBrain};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{Button, checkbox};
 use crate::ui::widgets::slider::{Columns, SliderRow};
@@ -70,7 +71,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let running = state.session.jobs.iter().any(|j| j.slot == Slot::Track);
+    let running = state.session.jobs.iter().any(|j| j.slot == WHOLE_BRAIN);
     let why = match (&state.document.tensors, running) {
         (None, _) => Some("Tracking needs tensors first"),
         (_, true) => Some("The whole brain is being tracked"),

@@ -4,12 +4,12 @@ use super::super::segment::{act, live, ready, sphere};
 use super::Window;
 use crate::support::{lines, test};
 use arcuate::data::Tractogram;
-use arcuate::jobs::Loaded;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::state::document::{Content, LayerId};
+use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, Limit, Sieve};
-use arcuate::state::{Action, BundleAction, Display, Met, Near, Phase, update};
+use arcuate::state::{Action, BundleAction, Display, Distance, Phase, Proximity, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -34,7 +34,7 @@ fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
     window.state.document.layers.last().expect("a layer").id
 }
 
-fn near(window: &Window) -> Vec<Near> {
+fn near(window: &Window) -> Vec<Proximity> {
     let figures = live(window).figures.as_ref().expect("figures");
     figures.near.clone()
 }
@@ -48,7 +48,7 @@ fn between() {
     let mut window = ready();
     open(&mut window, "/data/beam.tck", beams(&[RADIUS_MM + 2.33]));
     let found = near(&window);
-    let Met::Away { mm, at } = found[0].met else {
+    let Distance::Away { mm, at } = found[0].met else {
         panic!("{found:?}");
     };
     assert!((mm - 2.33).abs() < DRAWN_MM, "{mm} for 2.33");
@@ -73,7 +73,7 @@ fn through() {
         beams(&[0.0, 4.0, -3.0, 9.0, 12.0]),
     );
     let found = near(&window);
-    let Met::Through { count, of, at } = found[0].met else {
+    let Distance::Through { count, of, at } = found[0].met else {
         panic!("{found:?}");
     };
     assert_eq!((count, of), (3, 5));
@@ -128,7 +128,7 @@ fn left_out() {
         phase: Phase::Done,
     }));
     let found = near(&window);
-    let Met::Away { mm, .. } = found[0].met else {
+    let Distance::Away { mm, .. } = found[0].met else {
         panic!("what is filtered out does not count: {found:?}");
     };
     assert!((mm - 4.0).abs() < DRAWN_MM, "{mm}");
@@ -157,8 +157,8 @@ fn moving() {
         assert_eq!(figures.step, live(&window).step);
         let own = Isosurface::of_field(&live(&window).field);
         let exact = to_streamlines(&own, &beams(&all), None).expect("both");
-        let Met::Away { mm, .. } = figures.near[0].met else {
-            assert!(matches!(figures.near[0].met, Met::Through { .. }));
+        let Distance::Away { mm, .. } = figures.near[0].met else {
+            assert!(matches!(figures.near[0].met, Distance::Through { .. }));
             break;
         };
         assert!((mm - exact.mm).abs() <= 1e-3, "{mm} {exact:?}");

@@ -4,7 +4,7 @@
 use super::{Engine, Field, PAGE, WHAT};
 use crate::compute::DeviceCopy;
 use crate::compute::cuda::{Device, SharedBuffer};
-use crate::data::{BrickImage, LendImage, Pages};
+use crate::data::{BrickImage, ImageExporter, Pages};
 use crate::solvers::Error;
 
 /// A brick has 2 to the power of this voxels along a side.
@@ -19,7 +19,7 @@ impl Drawn {
     fn free(
         &mut self,
         bytes: u64,
-        lend: &LendImage,
+        lend: &ImageExporter,
         device: &Device,
     ) -> Option<&(SharedBuffer, DeviceCopy)> {
         let Self(all) = self;
@@ -41,7 +41,11 @@ impl Drawn {
 
 impl Engine {
     /// As it is now, in its own bricks; fetched where the card that draws is another one.
-    pub fn image(&mut self, like: &Field, lend: Option<&LendImage>) -> Result<BrickImage, Error> {
+    pub fn image(
+        &mut self,
+        like: &Field,
+        lend: Option<&ImageExporter>,
+    ) -> Result<BrickImage, Error> {
         self.wait()?;
         let pages = self.state.high as usize * PAGE;
         let lend = lend.filter(|lend| self.device().uuid() == Ok(lend.card));
@@ -63,7 +67,7 @@ impl Engine {
         &mut self,
         like: &Field,
         pages: usize,
-        lend: &LendImage,
+        lend: &ImageExporter,
     ) -> Result<Option<BrickImage>, Error> {
         let bricks = self.buffers.bricks;
         let first = BrickImage::pages_after(bricks);

@@ -1,0 +1,42 @@
+//! Files that jobs have written.
+
+use crate::data::{DataId, Tractogram};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A written file, read back and found equal.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub path: PathBuf,
+    /// `450 streamlines`.
+    pub what: String,
+    /// The data that the file holds in full: nothing of it would be lost with the window.
+    pub whole: Option<Whole>,
+    /// Parts of the opened file that this one does not hold, one sentence each.
+    pub losses: Vec<String>,
+}
+
+/// Data that a file holds in full.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub id: DataId,
+    /// The values per streamline that were written, for comparison with those that there are later.
+    pub per_streamline: BTreeMap<String, Arc<[f32]>>,
+}
+
+impl From<DataId> for Whole {
+    fn from(id: DataId) -> Self {
+        let per_streamline = BTreeMap::new();
+        Self { id, per_streamline }
+    }
+}
+
+impl From<&Tractogram> for Whole {
+    fn from(tractogram: &Tractogram) -> Self {
+        Self {
+            id: tractogram.id(),
+            per_streamline: tractogram.per_streamline.clone(),
+        }
+    }
+}

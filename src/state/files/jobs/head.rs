@@ -1,0 +1,62 @@
+//! The built-in head.
+
+use crate::compute::{Backend, Control, memory};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::phantom::Demo;
+use crate::state::files::opening;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+/// Makes the head of a seed.
+#[derive(Clone, Debug)]
+pub struct MakeHead {
+    pub seed: u64,
+}
+
+impl Job for MakeHead {
+    type Output = Box<Demo>;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        "Making the demo head".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<Demo>>,
+    ) -> Result<Box<Demo>, JobError> {
+        Ok(Box::new(make(self.seed, &worker.backend(), control)?))
+    }
+}
+
+impl Receive<State> for MakeHead {
+    fn receive(&self, delivery: Delivery<Box<Demo>>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, demo, _, effects| {
+            let head = opening::Head {
+                seed: self.seed,
+                dwi: demo.dwi,
+                gradients: Arc::new(demo.gradients),
+                t1: demo.t1,
+                mask: demo.mask,
+            };
+            opening::demo(state, head, effects);
+        });
+    }
+}
+
+/// Makes the head of a seed; an error is a sentence.
+pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, String> {
+    memory::claim("The built-in head", Demo::bytes()).map_err(|e| e.to_string())?;
+    let demo = backend.install(|| Demo::new(seed, control));
+    let demo = demo.map_err(|e| e.to_string())?;
+    control.begin("Preparing the views", 0);
+    demo.dwi.usual_windows();
+    demo.t1.usual_windows();
+    Ok(demo)
+}

@@ -1,0 +1,304 @@
+//! Opening a file: what it holds decides what it becomes.
+
+use super::label;
+use crate::compute::Control;
+use crate::data::tractogram::LENGTH;
+use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, VolumeKind};
+use crate::io;
+use crate::jobs::{Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, Values, Worker};
+use crate::state::files::opening;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An opened file.
+#[derive(Clone, Debug)]
+pub enum Loaded {
+    Scan {
+        dwi: Volume,
+        gradients: Option<Arc<Gradients>>,
+        /// Where they do not lie beside it: one `.b`, or bval and bvec.
+        gradient_files: Vec<PathBuf>,
+    },
+    Image(Volume),
+    /// An image with values 0 and 1 only.
+    Mask(Mask),
+    Tractogram(Tractogram),
+}
+
+/// Opens one file, with the gradients given, or those beside it.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    pub path: PathBuf,
+    pub gradients: Vec<PathBuf>,
+    /// What the user says where the file is silent.
+    pub reading: io::Told,
+}
+
+impl OpenFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self::with_gradients(path, Vec::new())
+    }
+
+    pub fn with_gradients(path: PathBuf, gradients: Vec<PathBuf>) -> Self {
+        let reading = io::Told::default();
+        Self {
+            path,
+            gradients,
+            reading,
+        }
+    }
+
+    /// The file as the user says it is.
+    pub fn with_reading(path: PathBuf, reading: io::Told) -> Self {
+        Self {
+            reading,
+            ..Self::new(path)
+        }
+    }
+}
+
+/// The contents of a path.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    File(Box<OpenedFile>),
+    /// A folder was looked through instead.
+    Folder(Folder),
+}
+
+#[derive(Clone, Debug)]
+pub struct OpenedFile {
+    pub path: PathBuf,
+    pub loaded: Loaded,
+    /// What was taken where the file is silent: it may be asked about.
+    pub reading: io::Told,
+    pub notes: Vec<io::Remark>,
+    /// A file beside a scan that seems to be its brain mask.
+    pub mask_beside: Option<PathBuf>,
+    /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of
+    /// a file, which `notes` hold without it.
+    pub gradients_refused: Option<String>,
+}
+
+impl Job for OpenFile {
+    type Output = Opened;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        label("Opening", &self.path)
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Opened>,
+    ) -> Result<Opened, JobError> {
+        Ok(open(&self.path, &self.gradients, &self.reading, control)?)
+    }
+
+    fn curves(opened: &Opened) -> Vec<&Tractogram> {
+        match opened {
+            Opened::File(file) => file.loaded.curves().into_iter().collect(),
+            Opened::Folder(_) => Vec::new(),
+        }
+    }
+}
+
+impl Receive<State> for OpenFile {
+    fn receive(&self, delivery: Delivery<Opened>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, opened, _, effects| match opened {
+                Opened::File(file) => opening::opened(state, *file, effects),
+                Opened::Folder(folder) => opening::found(state, folder, effects),
+            },
+        );
+    }
+}
+
+impl Loaded {
+    fn curves(&self) -> Option<&Tractogram> {
+        match self {
+            Self::Tractogram(tractogram) => Some(tractogram),
+            Self::Scan { .. } | Self::Image(_) | Self::Mask(_) => None,
+        }
+    }
+}
+
+/// With each streamline's whole length, mm: what the window can colour by. Bounds are looked for here, so
+/// that the window does not have to.
+pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
+    tractogram.bounds();
+    // A file may have brought its own.
+    if tractogram.per_streamline.contains_key(LENGTH) {
+        return tractogram;
+    }
+    let lengths: Vec<f32> = (0..tractogram.len())
+        .map(|i| tractogram.length_mm(i))
+        .collect();
+    tractogram.with_per_streamline(LENGTH, lengths)
+}
+
+/// With the names of the targets that its numbers stand for.
+pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
+    let targets = regions.iter().filter(|r| r.role == Role::Target);
+    let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
+    match names.is_empty() {
+        true => tractogram,
+        false => tractogram.with_codes("target", names),
+    }
+}
+
+/// The gradients of a scan.
+#[derive(Default)]
+pub struct ScanGradients {
+    pub gradients: Option<Arc<Gradients>>,
+    /// Their files where they do not lie beside the scan.
+    pub files: Vec<PathBuf>,
+    pub notes: Vec<io::Remark>,
+    /// Why the scan has none although something of a table lies beside it: one sentence with the name of a file. It
+    /// is among `notes`, too.
+    pub refused: Option<String>,
+}
+
+/// The gradients of a scan. A table that nobody named and that is wrong must not stand in the way of its scan.
+pub fn table(
+    path: &Path,
+    named: &[PathBuf],
+    grid: &Grid,
+    volumes: usize,
+) -> Result<ScanGradients, String> {
+    let table = match io::gradients::for_scan(path, named, grid, volumes) {
+        Err(error) if named.is_empty() && error != io::Error::Cancelled => {
+            let words = error.words();
+            let sentence = format!("{words}; until then the scan has no gradients");
+            return Ok(ScanGradients {
+                notes: vec![sentence.into()],
+                refused: Some(error.to_string()),
+                ..ScanGradients::default()
+            });
+        }
+        table => table.map_err(|e| e.to_string())?,
+    };
+    let Some(table) = table else {
+        let half = io::gradients::alone_beside(path);
+        return Ok(ScanGradients {
+            refused: half
+                .as_ref()
+                .map(|half| format!("{half}: {}", path.display())),
+            notes: half.into_iter().map(io::Remark::from).collect(),
+            ..ScanGradients::default()
+        });
+    };
+    let notes = io::Remark::all(&table.warnings, &table.notes);
+    let beside = io::gradients::find_beside(path).map_or(Vec::new(), |t| t.paths());
+    let elsewhere = Some(table.files).filter(|files| *files != beside);
+    Ok(ScanGradients {
+        gradients: Some(Arc::new(table.gradients)),
+        files: elsewhere.unwrap_or_default(),
+        notes,
+        refused: None,
+    })
+}
+
+/// How much of the work is left when a file has been read: the display windows of an image of 256³ voxels take
+/// longer than its bytes. Of streamlines it is less, but nobody knows what a file holds before it is read.
+const PREPARING: f32 = 0.6;
+
+/// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
+pub fn open(
+    path: &Path,
+    gradients: &[PathBuf],
+    reading: &io::Told,
+    control: &Control,
+) -> Result<Opened, String> {
+    let sentence = |e: io::Error| e.to_string();
+    if io::bids::is_folder(path) {
+        return io::bids::find(path).map(Opened::Folder).map_err(sentence);
+    }
+    if path.is_dir() && !io::trx::is_folder(path) {
+        return Err(io::bids::refuse(path).to_string());
+    }
+    control.plan_last(PREPARING);
+    let opened = io::open_told(path, reading, control).map_err(sentence)?;
+    // One step to find out what it is, one to colour it.
+    control.begin_last("Preparing the views", 2 + Volume::USUAL_STEPS);
+    let windows = |volume: &Volume| {
+        control.advance(1);
+        volume.usual_windows_in_steps(|| control.advance(1));
+    };
+    let mut reading = reading.clone();
+    let mut notes = opened.remarks();
+    let mut refused = None;
+    let loaded = match opened {
+        io::Opened::Tractogram(tractogram, info) => {
+            reading.vtk_space = info.taken;
+            notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
+            control.advance(1);
+            let tractogram = with_lengths(tractogram);
+            control.advance(Volume::USUAL_STEPS);
+            let tractogram = Values::shown(tractogram);
+            // Looked for here, so that the window does not have to.
+            tractogram.bounds();
+            Loaded::Tractogram(tractogram)
+        }
+        io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
+            windows(&volume);
+            Loaded::Image(volume)
+        }
+        io::Opened::Volume(volume, _) if volume.tensors.is_some() => {
+            windows(&volume);
+            Loaded::Scan {
+                dwi: volume,
+                gradients: None,
+                gradient_files: Vec::new(),
+            }
+        }
+        io::Opened::Volume(volume, _) if volume.frames > 1 => {
+            let found = table(path, gradients, &volume.grid, volume.frames)?;
+            notes.extend(found.notes);
+            refused = found.refused;
+            windows(&volume);
+            Loaded::Scan {
+                dwi: volume,
+                gradients: found.gradients,
+                gradient_files: found.files,
+            }
+        }
+        io::Opened::Volume(volume, _) if reading.colours.is_some() => {
+            volume.picture();
+            Loaded::Image(volume)
+        }
+        io::Opened::Volume(volume, _) => match io::as_mask(&volume) {
+            Some(mask) => {
+                mask.bounds_inside();
+                Loaded::Mask(mask)
+            }
+            None => {
+                windows(&volume);
+                volume.picture();
+                Loaded::Image(volume)
+            }
+        },
+    };
+    let mask_beside = match &loaded {
+        Loaded::Scan { dwi, .. } => io::mask_beside(path, &dwi.grid),
+        _ => None,
+    };
+    Ok(Opened::File(Box::new(OpenedFile {
+        mask_beside,
+        path: path.to_owned(),
+        loaded,
+        reading,
+        notes,
+        gradients_refused: refused,
+    })))
+}

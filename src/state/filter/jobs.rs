@@ -1,0 +1,12 @@
+//! Jobs of the filter.
+
+mod fit;
+mod scheme;
+mod sums;
+
+pub use fit::{
+    CommitFit, ESTIMATE, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights,
+    LesionEvidence, StartFrom,
+};
+pub use scheme::{ReadScheme, Scheme};
+pub use sums::{BundleSums, SUMS, SumBundles, Summed};

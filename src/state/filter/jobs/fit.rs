@@ -1,0 +1,499 @@
+//! Weights of streamlines by the signal that they explain.
+
+use crate::compute::{Backend, Control, DataId};
+use crate::data::region::RegionId;
+use crate::data::{Gradients, Mask, Region, Role, Shape, Tractogram, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
+use crate::solvers::commit::cylinder::Timing;
+use crate::solvers::commit::dictionary::Dictionary;
+use crate::solvers::commit::operator::Way;
+use crate::solvers::commit::solver::Curve;
+use crate::solvers::commit::{Demand, Expected, Fit, Inputs, Params, Prepared};
+use crate::solvers::tensor_fit::{self, MaskReport};
+use crate::solvers::tractogram::selection::{Rules, select};
+use crate::state::pathways::PathwayResult;
+use crate::state::tensors::jobs::fit::{fitted, in_order};
+use crate::state::update::ended;
+use crate::state::{Effect, State, filter};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub const FIT_WEIGHTS: Slot = Slot::latest_wins("commit").keeping_result();
+/// What a fit takes.
+pub const ESTIMATE: Slot = Slot::latest_wins("needs");
+
+/// Fits the weights of streamlines to a scan.
+#[derive(Clone, Debug)]
+pub struct FitWeights {
+    pub tractogram: Tractogram,
+    /// A diffusion scan, or for the density model an image without gradients.
+    pub scan: Volume,
+    pub gradients: Option<Arc<Gradients>>,
+    /// None, one for all volumes, or one each.
+    pub timing: Vec<Timing>,
+    pub mask: Option<Mask>,
+    /// `None`: those of the tensors, which are fitted first where the model needs them.
+    pub peaks: Option<Volume>,
+    pub tensors: tensor_fit::Params,
+    pub params: Params,
+    /// What an earlier fit of the same streamlines, scan and model built.
+    pub prepared: Option<Arc<Prepared>>,
+    pub start: StartFrom,
+    pub without: Excluded,
+    /// Those of the tractogram that are left by now, in its order: the others stay at 0 and get no weight.
+    pub left: Option<Tractogram>,
+    /// What was not explained before: what is worse now is told as an image.
+    pub before: Option<Volume>,
+    /// The objective, for whoever watches.
+    pub curve: Curve,
+}
+
+/// What the first iteration starts from.
+#[derive(Clone, Debug, Default)]
+pub enum StartFrom {
+    #[default]
+    Zero,
+    /// All unknowns of the fit that was prepared.
+    Fit(Arc<[f32]>),
+    /// Weights of the streamlines, from anywhere.
+    Weights(Arc<[f32]>),
+}
+
+/// Streamlines that stay at 0.
+#[derive(Clone, Debug, Default)]
+pub enum Excluded {
+    #[default]
+    Nobody,
+    Marked(Arc<[bool]>),
+    /// All that meet a region.
+    Through(Region),
+    /// All that meet the voxels of a pathway of some width.
+    Along(Arc<PathwayResult>, f64),
+}
+
+#[derive(Clone, Debug)]
+pub struct CommitFit {
+    pub tractogram: DataId,
+    pub fit: Fit,
+    /// What was prepared is of these.
+    pub whole: Tractogram,
+    /// One for each streamline that is left.
+    pub weights: Arc<[f32]>,
+    /// How many of the streamlines that are left were to stay at 0.
+    pub without: usize,
+    /// Their voxels, where what was not explained before is known.
+    pub there: Option<LesionEvidence>,
+    /// The unexplained signal, now and before.
+    pub worse: Option<Volume>,
+    pub prepared: Arc<Prepared>,
+    /// After each iteration, from the start's on.
+    pub curve: Vec<f64>,
+    pub prepare_ms: f64,
+    pub fit_ms: f64,
+    /// How reliable the mask of the tensors' fit is, where that found one.
+    pub mask_found: Option<MaskReport>,
+}
+
+/// The voxels that the streamlines that are left out run through, where alone their signal is missed (the
+/// evidence for a tract: Pestilli et al. 2014, Nat Methods 11:1058).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LesionEvidence {
+    pub voxels: u64,
+    /// Root mean square of what is not explained, with them and without.
+    pub rmse: [f64; 2],
+}
+
+impl LesionEvidence {
+    fn new(out: &[bool], dictionary: &Dictionary, [before, now]: [&Volume; 2]) -> Option<Self> {
+        let voxels = dictionary.voxels.iter().enumerate();
+        let run = |i: usize| dictionary.in_voxel(i).iter().any(|s| out[s.fibre as usize]);
+        let (mut count, mut squares) = (0, [0.0; 2]);
+        for (_, voxel) in voxels.filter(|(i, _)| run(*i)) {
+            count += 1;
+            for (sum, map) in squares.iter_mut().zip([before, now]) {
+                *sum += f64::from(map.frame(0)[*voxel as usize]).powi(2);
+            }
+        }
+        (count > 0).then(|| Self {
+            voxels: count,
+            rmse: squares.map(|sum| (sum / count as f64).sqrt()),
+        })
+    }
+}
+
+/// Computes what a fit takes, or why it cannot be.
+#[derive(Clone, Debug)]
+pub struct EstimateFit {
+    pub fit: FitWeights,
+}
+
+/// What a fit takes, before it starts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FitEstimate {
+    pub demand: Demand,
+    /// Bytes that it may take.
+    pub free: Option<u64>,
+    /// Bytes on each graphics card, and those that are free on the first.
+    pub on_card: Option<(u64, u64)>,
+    pub expected: Expected,
+}
+
+impl Job for FitWeights {
+    type Output = Box<CommitFit>;
+
+    fn slot(&self) -> Slot {
+        FIT_WEIGHTS
+    }
+
+    fn label(&self) -> String {
+        "Fitting weights".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Box::new(self.fit(&worker.backend(), control)?))
+    }
+}
+
+impl Receive<State> for FitWeights {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, fit, _, _| {
+            filter::update::done(state, *fit);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        match end.sentence() {
+            Some(sentence) => filter::update::failed(state, sentence),
+            None => filter::update::stopped(state),
+        }
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
+impl Job for EstimateFit {
+    type Output = FitEstimate;
+
+    fn slot(&self) -> Slot {
+        ESTIMATE
+    }
+
+    fn label(&self) -> String {
+        "Counting segments".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        _: &Control,
+        _: &PartialSender<FitEstimate>,
+    ) -> Result<FitEstimate, JobError> {
+        self.fit.estimate(&worker.backend())
+    }
+}
+
+impl Receive<State> for EstimateFit {
+    fn receive(
+        &self,
+        delivery: Delivery<FitEstimate>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, estimate, _, _| {
+            filter::update::estimated(state, estimate);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        match end {
+            Unfinished::Cancelled => state.session.filter.needs.fail(),
+            Unfinished::Failed(sentence) => filter::update::refused(state, sentence),
+            // The estimate waits until the user lets the CPU do it.
+            Unfinished::DeviceFailed(_) => return false,
+        }
+        true
+    }
+}
+
+impl FitWeights {
+    fn fit(mut self, backend: &Backend, control: &Control) -> Result<CommitFit, JobError> {
+        let begun = Instant::now();
+        self.mask = self.ordered_mask();
+        let left = self
+            .left
+            .as_ref()
+            .map(|left| marks_of(&self.tractogram, left));
+        let left = match (left, self.left.take()) {
+            // More was done to them than to take some away.
+            (Some(None), Some(now)) => {
+                (self.tractogram, self.prepared) = (now, None);
+                None
+            }
+            (marks, now) => {
+                self.left = now;
+                marks.flatten()
+            }
+        };
+        let known = self.prepared.take().filter(|p| p.is_for(backend));
+        let is_known = known.is_some();
+        let (prepared, mask_found) = match known {
+            Some(prepared) => (prepared, None),
+            None => {
+                let (prepared, found) = self.prepare(backend, control)?;
+                (Arc::new(prepared), found)
+            }
+        };
+        let start = match &self.start {
+            StartFrom::Fit(x) if is_known => Some(Cow::Borrowed(&**x)),
+            // Unknowns of another operator lie elsewhere.
+            StartFrom::Zero | StartFrom::Fit(_) => None,
+            StartFrom::Weights(weights) => Some(Cow::Owned(prepared.unknowns(weights))),
+        };
+        let without = self.without(left.as_deref(), backend, control)?;
+        let prepare_ms = begun.elapsed().as_secs_f64() * 1e3;
+        let begun = Instant::now();
+        let fit = prepared.fit(
+            &self.tractogram,
+            &self.params,
+            start.as_deref(),
+            without.as_deref(),
+            &self.curve,
+            backend,
+            control,
+        )?;
+        let weights = match &left {
+            Some(marks) => {
+                let each = fit.weights.iter().zip(marks);
+                each.filter(|(_, left)| **left).map(|(w, _)| *w).collect()
+            }
+            None => fit.weights.clone(),
+        };
+        let worse = self
+            .before
+            .as_ref()
+            .map(|before| difference(&fit.maps.rmse, before));
+        // Streamlines that are gone already are no loss.
+        let out = without.map_or_else(Vec::new, |marks| {
+            let is_left = |i: usize| left.as_ref().is_none_or(|left| left[i]);
+            let each = marks.iter().enumerate();
+            each.map(|(i, out)| *out && is_left(i)).collect()
+        });
+        let before = self.before.as_ref().filter(|_| !out.is_empty());
+        let there = before.and_then(|before| {
+            let maps = [before, &fit.maps.rmse];
+            LesionEvidence::new(&out, &prepared.dictionary, maps)
+        });
+        // Looked for here, so that the window does not have to.
+        let maps = &fit.maps;
+        for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
+            map.usual_windows();
+        }
+        worse.iter().for_each(Volume::usual_windows);
+        Ok(CommitFit {
+            tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
+            whole: self.tractogram,
+            weights,
+            without: out.iter().filter(|m| **m).count(),
+            there,
+            worse,
+            fit,
+            prepared,
+            curve: self.curve.values(),
+            prepare_ms,
+            fit_ms: begun.elapsed().as_secs_f64() * 1e3,
+            mask_found,
+        })
+    }
+
+    /// One mark for each streamline of the whole.
+    fn without(
+        &self,
+        left: Option<&[bool]>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Option<Vec<bool>>, JobError> {
+        let now = self.left.as_ref().unwrap_or(&self.tractogram);
+        // Weights of the streamlines that are left.
+        let marks: Option<Vec<bool>> = match &self.without {
+            Excluded::Nobody => None,
+            Excluded::Marked(marks) => Some(marks.to_vec()),
+            Excluded::Through(region) => {
+                let region = Region {
+                    role: Role::Include,
+                    ..region.clone()
+                };
+                Some(meeting(now, region, backend, control)?)
+            }
+            Excluded::Along(found, epsilon) => {
+                let mask = backend.install(|| found.mask(*epsilon));
+                let region = Region {
+                    id: RegionId(0),
+                    name: String::new(),
+                    role: Role::Include,
+                    shape: Arc::new(Shape::Mask(mask)),
+                    colour: None,
+                    visible: false,
+                };
+                Some(meeting(now, region, backend, control)?)
+            }
+        };
+        if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
+            let sentence =
+                "The streamlines that were chosen are of another tractogram: choose again";
+            return Err(JobError::Sentence(sentence.to_owned()));
+        }
+        let Some(left) = left else {
+            return Ok(marks);
+        };
+        let mut own = marks.unwrap_or_default().into_iter();
+        let all = left.iter();
+        let out = all.map(|is_left| !is_left || own.next().unwrap_or(false));
+        Ok(Some(out.collect()))
+    }
+
+    /// What it takes; an error is why it cannot be.
+    fn estimate(&self, backend: &Backend) -> Result<FitEstimate, JobError> {
+        let mask = self.ordered_mask();
+        let inputs = Inputs {
+            mask: mask.as_ref(),
+            ..self.inputs()
+        };
+        backend.install(|| {
+            let samples = inputs.check(&self.without_missing())?;
+            let demand = inputs.demand(&self.params, &samples, backend.devices());
+            let free = memory_for_curves();
+            demand.check(self.tractogram.len(), free)?;
+            let by_table = matches!(self.params.way, Some(Way::Dense { .. }));
+            let card = backend.devices().first().filter(|_| !by_table);
+            let card_free = card.and_then(|device| device.memory().ok());
+            Ok(FitEstimate {
+                demand,
+                free,
+                on_card: card_free.map(|(free, _)| (demand.on_card, free)),
+                expected: inputs.expected(&self.params, &samples, &demand, backend),
+            })
+        })
+    }
+
+    /// Where its streamlines run, in the voxels that it is of.
+    pub(super) fn course(
+        &self,
+        memory: Option<u64>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Dictionary, JobError> {
+        let mask = self.ordered_mask();
+        let inputs = Inputs {
+            mask: mask.as_ref(),
+            peaks: None,
+            ..self.inputs()
+        };
+        Ok(inputs.course(&self.params, memory, backend, control)?)
+    }
+
+    fn ordered_mask(&self) -> Option<Mask> {
+        let mask = self.mask.clone();
+        mask.map(|mask| in_order(mask, &self.scan))
+    }
+
+    /// Whether peaks have to be made.
+    fn lacks_peaks(&self) -> bool {
+        self.peaks.is_none() && !self.params.model.extra.is_empty()
+    }
+
+    /// As if nothing needed the peaks that are not there yet.
+    fn without_missing(&self) -> Params {
+        let mut params = self.params.clone();
+        if self.lacks_peaks() && self.gradients.is_some() {
+            params.model.extra.clear();
+        }
+        params
+    }
+
+    fn prepare(
+        &mut self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(Prepared, Option<MaskReport>), JobError> {
+        let mut mask_found = None;
+        // What can be refused is refused before tensors are fitted.
+        if self.lacks_peaks() {
+            backend.install(|| self.inputs().check(&self.without_missing()))?;
+            if let Some(gradients) = self.gradients.as_deref() {
+                let (scan, tensors) = (&self.scan, &self.tensors);
+                let mask = self.mask.clone();
+                let fitted = fitted(scan, Some(gradients), mask, tensors, backend, control)?;
+                mask_found = fitted.found;
+                self.peaks = Some(fitted.maps.direction);
+            }
+        }
+        let memory = memory_for_curves();
+        let prepared = Prepared::new(&self.inputs(), &self.params, memory, backend, control)?;
+        Ok((prepared, mask_found))
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        Inputs {
+            tractogram: &self.tractogram,
+            scan: &self.scan,
+            gradients: self.gradients.as_deref(),
+            timing: &self.timing,
+            mask: self.mask.as_ref(),
+            peaks: self.peaks.as_ref(),
+        }
+    }
+}
+
+/// One mark for each streamline: whether it meets a region.
+fn meeting(
+    lines: &Tractogram,
+    region: Region,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Vec<bool>, JobError> {
+    let rules = Rules {
+        regions: vec![region],
+        ..Rules::default()
+    };
+    Ok(select(lines, &rules, backend, control)?.marks)
+}
+
+/// Which streamlines are left of all, where nothing was done but to take some away; `None` where something
+/// else was.
+fn marks_of(all: &Tractogram, left: &Tractogram) -> Option<Vec<bool>> {
+    let mut rest = left.streamlines().peekable();
+    let marks = all.streamlines().map(|line| {
+        let same = rest.peek().is_some_and(|next| same_bits(next, line));
+        if same {
+            rest.next();
+        }
+        same
+    });
+    let marks: Vec<bool> = marks.collect();
+    rest.peek().is_none().then_some(marks)
+}
+
+/// A point that is no number is equal to itself, too.
+fn same_bits(a: &[[f32; 3]], b: &[[f32; 3]]) -> bool {
+    bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
+}
+
+/// Now less before, voxel by voxel.
+fn difference(now: &Volume, before: &Volume) -> Volume {
+    let (now_values, before) = (now.frame(0), before.frame(0));
+    let values: Vec<f32> = now_values.iter().zip(before).map(|(n, b)| n - b).collect();
+    Volume::scalar(now.grid.clone(), values)
+}

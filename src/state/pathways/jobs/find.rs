@@ -1,0 +1,345 @@
+//! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
+
+use crate::compute::{Backend, Control};
+use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
+use crate::jobs::session::Tensors;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::eikonal::{CostField, LocalSolver, Prepared, Source, solve};
+use crate::solvers::metric::{Metric, halved};
+use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
+use crate::solvers::tractogram;
+use crate::solvers::{Error, eikonal};
+use crate::state::pathways::{self, CostliestStretch, PathwayResult};
+use crate::state::session::Severity;
+use crate::state::update::{ended, remove_job};
+use crate::state::{Effect, State};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The pathway between the regions, while they are dragged.
+pub const PATHWAY: Slot = Slot::latest_wins("pathway");
+/// Kept pathways, solved again.
+pub const KEPT_PATHWAY: Slot = Slot::queue("pathways");
+
+/// A pathway to be found.
+#[derive(Clone, Debug)]
+pub struct FindPathway {
+    pub tensors: Tensors,
+    /// Those that take part.
+    pub regions: Vec<Region>,
+    pub params: Params,
+    /// On voxels of twice the size: something is being dragged.
+    pub coarse: bool,
+    /// From the last one of this coarseness.
+    pub known: Option<Arc<PreparedCosts>>,
+    /// One that was kept; `None`: that of the regions as they are.
+    pub kept: Option<u64>,
+    /// The mask of the tensors, as sentences name it.
+    pub mask_name: String,
+}
+
+/// What holds paths or keeps them out.
+pub(super) type Wall = (Role, Arc<Shape>);
+
+pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
+    let walls = regions
+        .iter()
+        .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target));
+    walls.map(|r| (r.role, r.shape.clone())).collect()
+}
+
+pub(super) fn same_walls(a: &[Wall], b: &[Wall]) -> bool {
+    let same = |(a, b): (&Wall, &Wall)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+pub(super) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
+    let these = regions.iter().filter(|r| r.role == role);
+    these.map(|r| r.shape.clone()).collect()
+}
+
+/// Tensors and domain on voxels of twice the size; where so few voxels make no grid, as they are.
+pub(super) fn coarse(
+    field: &TensorField,
+    domain: &Domain,
+    backend: &Backend,
+) -> Result<(TensorField, Mask), JobError> {
+    let mask = backend.install(|| domain.mask())?;
+    let halves = backend.install(|| halved(field, &mask));
+    Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
+}
+
+/// What the next pathway need not compute again.
+#[derive(Clone, Debug)]
+pub struct PreparedCosts {
+    field: DataId,
+    params: Params,
+    walls: Vec<Wall>,
+    /// Where the metric is made: a change of the metric alone needs no new ones.
+    domain: (TensorField, Mask),
+    prepared: Prepared,
+    ends: [Vec<Arc<Shape>>; 2],
+    fields: [CostField; 2],
+}
+
+impl PreparedCosts {
+    /// Whether the metric of such a pathway need not be made again.
+    pub fn serves(&self, field: DataId, params: &Params) -> bool {
+        self.field == field && self.params == *params
+    }
+}
+
+/// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
+/// else the window uploads it.
+fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Backend) {
+    let Some(device) = backend.devices().first() else {
+        return;
+    };
+    if device.uuid() != Ok(lend.card) {
+        return;
+    }
+    let shape = result.pathway.metric().grid.shape.map(|n| n as u32);
+    let Some(image) = lend.image(shape) else {
+        return;
+    };
+    // What cannot be shared is uploaded: nothing is lost but milliseconds.
+    let most = PathwayResult::MOST_EXCESS;
+    if let Ok(copy) = excess_on_card(&result.pathway, most, image, device) {
+        result.excess = result.excess.clone().with_device_copy(copy);
+    }
+}
+
+/// Why an end holds no voxel that paths may run in, where that is because it holds none with a tensor.
+fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -> Option<Error> {
+    let fitted = field.mask();
+    let ends = regions.iter().filter(|r| r.role == role);
+    let out = ends.filter(|r| !r.shape.touches(&fitted));
+    out.map(|region| {
+        let place = match region.shape.meets(&field.grid) {
+            true => whose,
+            false => "the volume",
+        };
+        Error::Input(format!(
+            "Region '{}' lies outside {place}, expected at least one voxel inside; move it{}",
+            region.name,
+            if place == whose {
+                " or fit within another mask"
+            } else {
+                ""
+            }
+        ))
+    })
+    .next()
+}
+
+impl Job for FindPathway {
+    type Output = Box<PathwayResult>;
+
+    fn slot(&self) -> Slot {
+        match self.kept {
+            None => PATHWAY,
+            Some(_) => KEPT_PATHWAY,
+        }
+    }
+
+    fn label(&self) -> String {
+        "Solving costs".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let backend = worker.backend();
+        let mut result = Box::new(self.solve(&backend, control)?);
+        if let Some(lend) = worker.image_exporter() {
+            upload_shared(&mut result, lend, &backend);
+        }
+        Ok(result)
+    }
+}
+
+impl Receive<State> for FindPathway {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.kept.is_some() && pathways::update::was_left(state) {
+            remove_job(state, delivery.ticket);
+            return;
+        }
+        ended(state, self, delivery, effects, |state, result, ms, _| {
+            pathways::update::done(state, *result, ms);
+        });
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        if self.kept.is_some() {
+            let name = pathways::update::kept_failed(state);
+            let Unfinished::Failed(why) = end else {
+                return false;
+            };
+            let name = name.unwrap_or_else(|| "A kept pathway".to_owned());
+            let sentence = format!("{name} was not solved again: {why}");
+            state.session.say(Severity::Warning, sentence);
+            return true;
+        }
+        let Some(why) = end.sentence() else {
+            // A newer one replaced it, unless the user stopped it.
+            return state.session.pathways.failed.is_none();
+        };
+        pathways::update::failed(state, why);
+        !matches!(end, Unfinished::DeviceFailed(_))
+    }
+}
+
+impl FindPathway {
+    /// The local solver. Selling's decomposition takes most of the time of a coarse solve, whose voxels are a larger
+    /// error than the difference between the local solvers.
+    fn local(&self) -> LocalSolver {
+        match (self.coarse, self.params.local) {
+            (true, LocalSolver::Selling | LocalSolver::Hybrid) => LocalSolver::HopfLax26,
+            (_, local) => local,
+        }
+    }
+
+    fn solve(self, backend: &Backend, control: &Control) -> Result<PathwayResult, JobError> {
+        self.params.check().map_err(Error::from)?;
+        let local = self.local();
+        let (field, fa, _) = self.tensors.fitted(backend, control)?;
+        let regions = self.regions;
+        let whose = self.mask_name;
+        let walls = walls(&regions);
+        let ends = [Role::Seed, Role::Target].map(|role| shapes(&regions, role));
+        let domain = Domain {
+            fa: &fa,
+            min_fa: self.params.min_fa,
+            regions: &regions,
+        };
+        let started = Instant::now();
+        let beside = self.known.filter(|k| {
+            k.field == field.id()
+                && k.params.min_fa == self.params.min_fa
+                && same_walls(&k.walls, &walls)
+        });
+        let known = beside.as_ref().filter(|k| k.params == self.params);
+        let on = match (&beside, self.coarse) {
+            (Some(beside), _) => beside.domain.clone(),
+            (None, true) => coarse(&field, &domain, backend)?,
+            (None, false) => (field.clone(), backend.install(|| domain.mask())?),
+        };
+        let prepared = match known {
+            Some(known) => known.prepared.clone(),
+            None => {
+                let (field, mask) = &on;
+                let metric = Metric::new(field, &self.params.metric, Some(mask), backend, control)?;
+                Prepared::new(&metric, local, backend, control)?
+            }
+        };
+        let metric = &prepared.metric;
+        let mut fields: [Option<CostField>; 2] = [None, None];
+        let mut sources: Vec<(usize, Arc<Source>)> = Vec::new();
+        for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
+            let same = |shapes: &[Arc<Shape>]| {
+                let mut pairs = shapes.iter().zip(&ends[side]);
+                shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
+            };
+            // Ends that were exchanged have each other's fields.
+            let there = known.and_then(|known| {
+                let at = [side, 1 - side]
+                    .into_iter()
+                    .find(|at| same(&known.ends[*at]))?;
+                Some((at, known.fields[at].clone()))
+            });
+            let why = |error| elsewhere(&regions, role, &field, &whose).unwrap_or(error);
+            let source = || backend.install(|| domain.source(metric, role)).map_err(why);
+            fields[side] = match there {
+                Some((at, mut field)) => {
+                    if at != side {
+                        field.source = source()?;
+                    }
+                    Some(field)
+                }
+                None => {
+                    sources.push((side, source()?));
+                    None
+                }
+            };
+        }
+        let prepare_ms = started.elapsed().as_secs_f64() * 1e3;
+        let started = Instant::now();
+        if !sources.is_empty() {
+            let params = eikonal::Params {
+                tolerance: self.params.tolerance,
+                schedule: None,
+            };
+            let all: Vec<_> = sources.iter().map(|(_, s)| s.clone()).collect();
+            let solved = solve(&prepared, &all, &params, backend, control)?;
+            for ((side, _), field) in sources.iter().zip(solved) {
+                fields[*side] = Some(field);
+            }
+        }
+        let [Some(a), Some(b)] = fields else {
+            return Err("A cost field is missing".to_owned().into());
+        };
+        let solve_ms = started.elapsed().as_secs_f64() * 1e3;
+        let prepared_anew = known.is_none();
+        let known = self.kept.is_none().then(|| PreparedCosts {
+            field: field.id(),
+            params: self.params,
+            walls,
+            domain: on,
+            ends,
+            fields: [a.clone(), b.clone()],
+            prepared: prepared.clone(),
+        });
+        control.check()?;
+        let sides = [a.image(), b.image()];
+        let pathway = Pathway::new(a, b)?;
+        control.check()?;
+        let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
+        let path = pathway.minimal().ok_or_else(nowhere)?;
+        let line = PathwayResult::line_of(&path, metric);
+        let along = backend.install(|| tractogram::sample(&fa, &line));
+        control.check()?;
+        let finite = || along.iter().filter(|v| v.is_finite());
+        let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;
+        let share = |total: &f32| (f64::from(*total) / pathway.least - 1.0).max(0.0) as f32;
+        let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
+        shares.retain(|s| s.is_finite());
+        shares.sort_unstable_by(f32::total_cmp);
+        control.check()?;
+        let joining = pathway.joining(PathwayResult::MOST_EXCESS);
+        let excess = pathway.excess(PathwayResult::MOST_EXCESS);
+        control.check()?;
+        // Looked for here, so that the window does not have to.
+        sides.iter().for_each(Volume::usual_windows);
+        line.bounds();
+        Ok(PathwayResult {
+            excess,
+            sides,
+            shares: shares.into(),
+            joining: joining.into(),
+            line: line.with_per_point("fa", along),
+            weakest: CostliestStretch::of(&path, metric, &regions),
+            path,
+            mean_fa,
+            voxels: metric.len(),
+            limited: metric.limited,
+            field: field.id(),
+            regions,
+            params: self.params,
+            coarse: self.coarse,
+            kept: self.kept,
+            known: known.map(Arc::new),
+            prepared_anew,
+            prepare_ms,
+            solve_ms,
+            pathway,
+        })
+    }
+}

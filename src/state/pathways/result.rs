@@ -1,0 +1,184 @@
+//! A pathway, and paths through its voxels.
+
+use crate::data::{DataId, Mask, Region, Role, Tractogram, Volume};
+use crate::solvers::metric::Metric;
+use crate::solvers::pathway::{Params, Path, Pathway, STRETCH_MM};
+use crate::state::pathways::jobs::PreparedCosts;
+use glam::DVec3;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A pathway with what is shown of it.
+#[derive(Clone, Debug)]
+pub struct PathwayResult {
+    pub pathway: Pathway,
+    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also stands where no path leads.
+    pub excess: Volume,
+    /// u₁ and u₂: not a number where no path leads.
+    pub sides: [Volume; 2],
+    /// The shares above E* of all voxels, ascending.
+    pub shares: Arc<[f32]>,
+    /// From which ε on voxels belong to the part that joins the ends, ascending.
+    pub joining: Arc<[f32]>,
+    /// The minimal path.
+    pub path: Path,
+    pub line: Tractogram,
+    /// Where it costs most a mm; `None` of one that hardly leaves the regions.
+    pub weakest: Option<CostliestStretch>,
+    /// Mean along it.
+    pub mean_fa: f64,
+    pub voxels: usize,
+    /// Voxels whose cost was too anisotropic, and was limited.
+    pub limited: u64,
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub params: Params,
+    pub coarse: bool,
+    pub kept: Option<u64>,
+    /// For the next one; not of one that is kept.
+    pub known: Option<Arc<PreparedCosts>>,
+    /// Whether the metric was made for it: neither of `known`.
+    pub prepared_anew: bool,
+    pub prepare_ms: f64,
+    pub solve_ms: f64,
+}
+
+/// A path through a voxel of a pathway's image to be found.
+#[derive(Clone, Debug)]
+pub struct PathQuery {
+    pub found: Arc<PathwayResult>,
+    pub voxel: [usize; 3],
+}
+
+/// The best path through a voxel.
+#[derive(Clone, Debug)]
+pub struct PathAtVoxel {
+    /// Of the pathway's image.
+    pub of: DataId,
+    pub voxel: [usize; 3],
+    pub path: Path,
+    pub line: Tractogram,
+    /// What it costs more than the least, as a share of that.
+    pub excess: f64,
+    pub weakest: Option<CostliestStretch>,
+}
+
+/// The stretch of a path between regions that costs most a mm.
+#[derive(Clone, Debug)]
+pub struct CostliestStretch {
+    /// Its middle, world mm.
+    pub at: DVec3,
+    pub cost_per_mm: f64,
+    /// The mean over the whole way between the regions.
+    pub mean_per_mm: f64,
+    pub length_mm: f64,
+    /// Where it begins along the path, mm.
+    pub from_mm: f64,
+    pub line: Tractogram,
+    /// The path before and after it.
+    pub rest: Tractogram,
+}
+
+impl CostliestStretch {
+    /// The stretch that is told has this length.
+    pub const STRETCH_MM: f64 = STRETCH_MM;
+
+    pub fn times_mean(&self) -> f64 {
+        self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
+    }
+
+    /// What lies in a region or within a voxel of its rim is no part of the way: there costs start from
+    /// what is known, and the first voxel outside is charged for the step over the rim.
+    pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
+        let between = path.between(metric.grid.spacing().max_element(), |at| {
+            let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
+            regions.iter().filter(ends).any(|r| r.shape.contains(at))
+        });
+        let stretch = path.weakest(Self::STRETCH_MM, between.clone());
+        let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
+        let (from_mm, to_mm) = (path.length_mm[stretch.start], path.length_mm[last]);
+        let middle_mm = 0.5 * (from_mm + to_mm);
+        let middle = path.length_mm.partition_point(|mm| *mm < middle_mm);
+        let rate = |from: usize, to: usize| {
+            let mm = path.length_mm[to] - path.length_mm[from];
+            (path.cost[to] - path.cost[from]) / mm.max(f64::MIN_POSITIVE)
+        };
+        let around = [0..stretch.start + 1, last..path.points.len()];
+        Some(Self {
+            at: *path.points.get(middle)?,
+            cost_per_mm: rate(stretch.start, last),
+            mean_per_mm: rate(between.start, between.end - 1),
+            length_mm: to_mm - from_mm,
+            from_mm,
+            line: parts(path, &[stretch], metric),
+            rest: parts(path, &around, metric),
+        })
+    }
+}
+
+/// Parts of a path as streamlines; points alone are none.
+fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
+    let (mut points, mut offsets) = (Vec::new(), vec![0]);
+    for range in ranges.iter().filter(|r| r.len() > 1) {
+        let part = path.points[range.clone()].iter();
+        points.extend(part.map(|p| p.as_vec3().to_array()));
+        offsets.push(points.len() as u64);
+    }
+    Tractogram::new(points, offsets).with_grid(metric.grid.clone())
+}
+
+impl PathQuery {
+    /// `None` where no path leads.
+    pub fn path(&self) -> Option<PathAtVoxel> {
+        let Self { found, voxel } = self;
+        let metric = found.pathway.metric();
+        let place = metric.place_of(voxel.map(|v| v as i64))?;
+        let path = found.pathway.through_place(place)?;
+        Some(PathAtVoxel {
+            of: found.excess.id(),
+            voxel: *voxel,
+            line: PathwayResult::line_of(&path, metric),
+            excess: f64::from(found.pathway.total[place]) / found.pathway.least - 1.0,
+            weakest: CostliestStretch::of(&path, metric, &found.regions),
+            path,
+        })
+    }
+}
+
+impl PathwayResult {
+    /// Shares above E* from here on are not told apart: more than any width, since it also stands
+    /// where no path leads.
+    pub const MOST_EXCESS: f32 = 2.0;
+
+    /// Voxels of the ε-pathway.
+    pub fn count(&self, epsilon: f64) -> usize {
+        self.shares.partition_point(|&s| f64::from(s) <= epsilon)
+    }
+
+    /// One path as a streamline with what it costs up to each point.
+    pub fn line_of(path: &Path, metric: &Metric) -> Tractogram {
+        let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
+        let offsets = vec![0, points.len() as u64];
+        let cost: Vec<f32> = path.cost.iter().map(|c| *c as f32).collect();
+        Tractogram::new(points, offsets)
+            .with_per_point("cost", cost)
+            .with_per_streamline("length", vec![path.total_mm() as f32])
+            .with_grid(metric.grid.clone())
+    }
+
+    /// The part that joins the ends; where none does, all of the set.
+    pub fn mask(&self, epsilon: f64) -> Mask {
+        let joined = self.pathway.joined(epsilon);
+        joined.unwrap_or_else(|| self.pathway.mask(epsilon))
+    }
+
+    /// Of the part that joins the ends; where none does, of all of the set.
+    pub fn volume_ml(&self, epsilon: f64) -> f64 {
+        let count = match epsilon >= self.pathway.joined_from {
+            true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),
+            false => self.count(epsilon),
+        };
+        let voxel = self.pathway.metric().grid.world_from_voxel.matrix3;
+        count as f64 * voxel.determinant().abs() * 1e-3
+    }
+}

@@ -1,0 +1,124 @@
+//! Label maps, counted and taken apart.
+
+use crate::compute::Control;
+use crate::data::{Mask, Role, Volume};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::solvers;
+use crate::solvers::region::{self, Found, Numbers};
+use crate::state::document::LayerId;
+use crate::state::regions::make;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const LABELS: Slot = Slot::queue("labels");
+
+/// Counts the voxels of each number of a label map.
+#[derive(Clone, Debug)]
+pub struct CountLabels {
+    pub volume: Volume,
+    pub frame: usize,
+}
+
+/// The numbers, or a sentence where it is no label map.
+pub type LabelCounts = Result<Arc<Numbers>, String>;
+
+/// Makes masks of some of them.
+#[derive(Clone, Debug)]
+pub struct MakeLabelRegions {
+    pub volume: Volume,
+    pub frame: usize,
+    pub labels: Vec<Found>,
+    /// The layer of the label map.
+    pub layer: u64,
+    /// The regions' role.
+    pub role: Role,
+}
+
+impl Job for CountLabels {
+    type Output = LabelCounts;
+
+    fn slot(&self) -> Slot {
+        LABELS
+    }
+
+    fn label(&self) -> String {
+        "Counting labels".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<LabelCounts>,
+    ) -> Result<LabelCounts, JobError> {
+        // What is no label map is an answer, not a failure.
+        match region::numbers(&self.volume, self.frame, control) {
+            Err(solvers::Error::Cancelled) => Err(JobError::from(solvers::Error::Cancelled)),
+            other => Ok(other.map(Arc::new).map_err(|e| e.to_string())),
+        }
+    }
+}
+
+impl Receive<State> for CountLabels {
+    fn receive(
+        &self,
+        delivery: Delivery<LabelCounts>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, numbers, _, _| {
+            make::labels_counted(state, self.volume.id(), self.frame, numbers);
+        });
+    }
+}
+
+impl Job for MakeLabelRegions {
+    /// Each with its number.
+    type Output = Vec<(i64, Mask)>;
+
+    fn slot(&self) -> Slot {
+        LABELS
+    }
+
+    fn label(&self) -> String {
+        "Making regions".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        control.begin("Making regions", self.labels.len() as u64);
+        let mut masks = Vec::with_capacity(self.labels.len());
+        for found in &self.labels {
+            control.check().map_err(solvers::Error::from)?;
+            let mask = region::label(&self.volume, self.frame, found);
+            mask.bounds_inside();
+            masks.push((found.number, mask));
+            control.advance(1);
+        }
+        Ok(masks)
+    }
+}
+
+impl Receive<State> for MakeLabelRegions {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, masks, _, effects| {
+                make::labelled(state, LayerId(self.layer), self.role, masks, effects);
+            },
+        );
+    }
+}

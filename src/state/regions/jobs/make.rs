@@ -1,0 +1,160 @@
+//! Regions that take time to make: by threshold, flood fill, growing, smoothing, of others.
+
+use crate::compute::Control;
+use crate::data::{Grid, Mask, Shape, Volume};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers;
+use crate::solvers::region::{self, Change, Combine};
+use crate::state::regions::make;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+/// A region by computation.
+pub const REGION: Slot = Slot::latest_wins("region");
+
+/// Makes a region.
+#[derive(Clone, Debug)]
+pub struct MakeRegion {
+    pub operation: RegionOperation,
+    /// Tells the regions that are made apart.
+    pub serial: u64,
+}
+
+#[derive(Clone, Debug)]
+pub enum RegionOperation {
+    Threshold {
+        volume: Volume,
+        frame: usize,
+        low: f32,
+        high: f32,
+    },
+    Fill {
+        volume: Volume,
+        frame: usize,
+        /// World mm.
+        from: glam::DVec3,
+        tolerance: f32,
+        most_ml: f64,
+        /// What it joins, or is taken from.
+        base: Option<(Arc<Shape>, Combine)>,
+    },
+    Change {
+        base: Arc<Shape>,
+        /// Of what is no mask yet.
+        grid: Arc<Grid>,
+        change: Change,
+    },
+    Combine {
+        how: Combine,
+        base: Arc<Shape>,
+        with: Arc<Shape>,
+        grid: Arc<Grid>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct MadeRegion {
+    pub mask: Mask,
+    /// One sentence.
+    pub note: Option<String>,
+}
+
+impl Job for MakeRegion {
+    type Output = MadeRegion;
+
+    fn slot(&self) -> Slot {
+        REGION
+    }
+
+    fn label(&self) -> String {
+        let label = match self.operation {
+            RegionOperation::Threshold { .. } => "Applying the threshold",
+            RegionOperation::Fill { .. } => "Filling",
+            RegionOperation::Change { .. } => "Changing the region",
+            RegionOperation::Combine { .. } => "Combining regions",
+        };
+        label.to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<MadeRegion>,
+    ) -> Result<MadeRegion, JobError> {
+        let backend = worker.backend();
+        let (mask, note) = backend.install(|| self.operation.make(control))?;
+        // Computed here to keep it off the window's thread.
+        mask.bounds_inside();
+        Ok(MadeRegion { mask, note })
+    }
+}
+
+impl Receive<State> for MakeRegion {
+    fn receive(
+        &self,
+        delivery: Delivery<MadeRegion>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, made, _, effects| {
+            make::made(state, self.serial, made, effects);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        make::ended(state);
+        false
+    }
+}
+
+impl RegionOperation {
+    fn make(self, control: &Control) -> Result<(Mask, Option<String>), solvers::Error> {
+        match self {
+            Self::Threshold {
+                volume,
+                frame,
+                low,
+                high,
+            } => Ok((
+                region::threshold(&volume, frame, (low, high), control)?,
+                None,
+            )),
+            Self::Fill {
+                volume,
+                frame,
+                from,
+                tolerance,
+                most_ml,
+                base,
+            } => {
+                let filled = region::fill(&volume, frame, from, tolerance, most_ml, control)?;
+                let note = filled.limited.then(|| {
+                    format!(
+                        "Stopped at {most_ml} ml: it would have gone on; lower the tolerance or raise \
+                         the limit"
+                    )
+                });
+                let mask = match base {
+                    Some((base, how)) => {
+                        let fresh = Shape::Mask(filled.mask);
+                        region::combine(how, &base, &fresh, &volume.grid)
+                    }
+                    None => filled.mask,
+                };
+                Ok((mask, note))
+            }
+            Self::Change { base, grid, change } => Ok((
+                region::change(&base.mask_on(&grid), &change, control)?,
+                None,
+            )),
+            Self::Combine {
+                how,
+                base,
+                with,
+                grid,
+            } => Ok((region::combine(how, &base, &with, &grid), None)),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Files of all regions: one label map, or a mask each.
+
+use crate::compute::Control;
+use crate::data::{Grid, Shape};
+use crate::io;
+use crate::jobs::{JobError, Saved, Worker};
+use crate::solvers::{self, region};
+use crate::state::files::jobs::{WriteFile, saved};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Regions as the numbers of one image.
+#[derive(Clone, Debug)]
+pub struct SaveLabels {
+    /// Name, colour and shape.
+    pub regions: Vec<(String, [u8; 3], Arc<Shape>)>,
+    /// Of each its number in the label map that it is from; beyond the end: none.
+    pub own: Vec<Option<u32>>,
+    pub grid: Arc<Grid>,
+    pub path: PathBuf,
+    pub command: String,
+}
+
+/// Masks of several regions, each in its file.
+#[derive(Clone, Debug)]
+pub struct SaveMasks {
+    pub regions: Vec<(PathBuf, Arc<Shape>, String)>,
+    pub grid: Arc<Grid>,
+}
+
+impl SaveLabels {
+    /// Where names and colours are written.
+    pub fn table(path: &Path) -> PathBuf {
+        io::label_table::beside(path)
+    }
+
+    /// Of each the number, and what is said of them: their own ones where no two have the same, and then
+    /// the others get what is free; else 1, 2, ….
+    fn numbers(&self) -> (Vec<u16>, &'static str) {
+        let own = || self.own.iter().copied().chain(std::iter::repeat(None));
+        let mut taken = BTreeSet::new();
+        let in_order = |why| ((1..).take(self.regions.len()).collect(), why);
+        for number in own().take(self.regions.len()).flatten() {
+            match u16::try_from(number) {
+                Ok(number) if taken.insert(number) => {}
+                Ok(_) => return in_order(" from 1, since two had the same number"),
+                Err(_) => return in_order(" from 1, since the file holds numbers up to 65535"),
+            }
+        }
+        if taken.is_empty() {
+            return in_order("");
+        }
+        let mut free = (1..=u16::MAX).filter(|number| !taken.contains(number));
+        let numbers = self.regions.iter().zip(own()).map(|(_, own)| {
+            let own = own.and_then(|number| u16::try_from(number).ok());
+            own.or_else(|| free.next()).unwrap_or_default()
+        });
+        (numbers.collect(), " of the numbers that they had")
+    }
+}
+
+impl WriteFile for SaveLabels {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let mut values = vec![0u16; self.grid.voxel_count()];
+        let mut shared = 0usize;
+        let count = self.regions.len();
+        if count > usize::from(u16::MAX) {
+            return Err(JobError::Sentence(format!(
+                "A label map holds 65535 regions, these are {count}; save masks instead"
+            )));
+        }
+        let (numbers, said) = self.numbers();
+        control.begin("Putting regions together", count as u64);
+        for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
+            control.check().map_err(solvers::Error::from)?;
+            // On the voxels of the image, whatever the region was made on.
+            for voxel in region::voxels(shape, &self.grid) {
+                let value = &mut values[self.grid.index(voxel)];
+                shared += usize::from(*value != 0);
+                // Where regions overlap the first in the list stays.
+                if *value == 0 {
+                    *value = *number;
+                }
+            }
+            control.advance(1);
+        }
+        let failed = |e: io::Error| JobError::Sentence(e.to_string());
+        io::nifti::save_labels(&self.path, &self.grid, &values, &self.command, control)
+            .map_err(failed)?;
+        let rows = numbers.iter().zip(&self.regions);
+        let rows = rows.map(|(n, (name, colour, _))| (u32::from(*n), name.as_str(), *colour));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by_key(|(number, ..)| *number);
+        let beside = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
+        let name = beside.file_name().unwrap_or_default().to_string_lossy();
+        let mut what = format!(
+            "{} as labels{said}, with their names in {name}",
+            io::words::counted(count, "region")
+        );
+        if shared > 0 {
+            let shared = io::words::counted(shared, "voxel");
+            what += &format!("; {shared} of several regions went to the first of them");
+        }
+        Ok(saved(self.path, what, None))
+    }
+}
+
+impl SaveMasks {
+    /// `regions_capsule_l.nii.gz` for `regions.nii.gz`; of two regions with one name the second has a
+    /// number.
+    pub fn files(base: &Path, names: &[String]) -> Vec<PathBuf> {
+        let file = base
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let endings = ["nii.gz", "nii"].iter();
+        let ending = endings
+            .into_iter()
+            .find_map(|e| Some((file.strip_suffix(&format!(".{e}"))?, *e)));
+        let (stem, ending) = ending.unwrap_or((&file, "nii.gz"));
+        let mut taken = BTreeSet::new();
+        let mut one = |name: &String| {
+            let usual = |c: char| c.is_alphanumeric() || c == '-';
+            let plain: String = name
+                .to_lowercase()
+                .chars()
+                .map(|c| if usual(c) { c } else { '_' })
+                .collect();
+            let numbered = (2..).map(|n| format!("{plain}_{n}"));
+            let mut all = std::iter::once(plain.clone()).chain(numbered);
+            let own = all.find(|n| !taken.contains(n)).unwrap_or(plain.clone());
+            taken.insert(own.clone());
+            base.with_file_name(format!("{stem}_{own}.{ending}"))
+        };
+        names.iter().map(&mut one).collect()
+    }
+}
+
+impl WriteFile for SaveMasks {
+    /// The first of them.
+    fn path(&self) -> &Path {
+        self.regions.first().map_or(Path::new(""), |r| &r.0)
+    }
+
+    fn title(&self) -> String {
+        "Saving regions".to_owned()
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let count = self.regions.len();
+        let first = self.path().to_owned();
+        control.begin("Writing masks", count as u64);
+        for (path, shape, command) in &self.regions {
+            let mask = shape.mask_on(&self.grid).whole();
+            io::nifti::save_mask(path, &mask, command, &control.silent())
+                .map_err(|e| JobError::Sentence(e.to_string()))?;
+            control.advance(1);
+        }
+        let what = format!(
+            "{} as masks, the first of them",
+            io::words::counted(count, "region")
+        );
+        Ok(saved(first, what, None))
+    }
+}

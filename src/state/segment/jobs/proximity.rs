@@ -1,0 +1,170 @@
+//! How far a surface is from streamlines and pathways.
+
+use crate::data::{DataId, Tractogram, Volume};
+use crate::solvers::level_set::Field;
+use crate::solvers::level_set::distance::{
+    Approach, Isosurface, Through, overlap, through, to_streamlines, to_surface,
+};
+use glam::DVec3;
+
+/// Streamlines with more points wait until the surface rests: a first look at them takes seconds.
+const AT_ONCE: usize = 30_000_000;
+
+/// Something that a surface comes near to.
+#[derive(Clone, Debug)]
+pub enum ProximityTarget {
+    Lines(String, Tractogram),
+    /// The voxels where an image is at most so much.
+    Set(String, Volume, f32),
+}
+
+impl PartialEq for ProximityTarget {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.key() == other.key()
+    }
+}
+
+/// How a surface and a thing lie, both as they are drawn.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Distance {
+    /// Not known before the surface rests.
+    Later,
+    /// One of them is empty.
+    Never,
+    /// They do not touch.
+    Away {
+        /// No part of the thing is nearer.
+        mm: f64,
+        /// Where it is nearest, world mm.
+        at: DVec3,
+    },
+    /// `count` of its streamlines, or voxels, lie within the surface, wholly or in part.
+    Through { count: u64, of: u64, at: DVec3 },
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proximity {
+    pub name: String,
+    /// The thing is streamlines.
+    pub lines: bool,
+    pub met: Distance,
+}
+
+impl ProximityTarget {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Lines(name, _) | Self::Set(name, ..) => name,
+        }
+    }
+
+    fn key(&self) -> (DataId, u32) {
+        match self {
+            Self::Lines(_, lines) => (lines.id(), 0),
+            Self::Set(_, volume, level) => (volume.id(), level.to_bits()),
+        }
+    }
+
+    fn is_large(&self) -> bool {
+        matches!(self, Self::Lines(_, lines) if lines.points.len() > AT_ONCE)
+    }
+
+    /// How many there are of what goes through.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Lines(_, lines) => lines.len() as u64,
+            Self::Set(_, volume, level) => {
+                let values = volume.frame(0).iter();
+                values.filter(|v| **v <= *level).count() as u64
+            }
+        }
+    }
+}
+
+/// The parts of a thing's distance that stay the same while the surface moves.
+struct KnownTarget {
+    key: (DataId, u32),
+    /// The surface of a pathway.
+    surface: Option<Isosurface>,
+    count: u64,
+    /// Where it was nearest last.
+    at: Option<DVec3>,
+}
+
+/// What is known of things.
+#[derive(Default)]
+pub(super) struct ProximityCache(Vec<KnownTarget>);
+
+impl ProximityCache {
+    /// How near a surface comes to each, `rests`: also to large ones. Needs the backend's threads installed.
+    pub fn near(
+        &mut self,
+        things: &[ProximityTarget],
+        field: &Field,
+        rests: bool,
+    ) -> Vec<Proximity> {
+        self.0
+            .retain(|known| things.iter().any(|t| t.key() == known.key));
+        if things.is_empty() {
+            return Vec::new();
+        }
+        let surface = Isosurface::of_field(field);
+        let near = things.iter().map(|thing| Proximity {
+            name: thing.name().to_owned(),
+            lines: matches!(thing, ProximityTarget::Lines(..)),
+            met: match thing.is_large() && !rests {
+                true => Distance::Later,
+                false => self.met(thing, field, &surface),
+            },
+        });
+        near.collect()
+    }
+
+    fn met(&mut self, thing: &ProximityTarget, field: &Field, surface: &Isosurface) -> Distance {
+        let known = self.known(thing);
+        let (through, of) = match thing {
+            ProximityTarget::Lines(_, lines) => (through(field, surface, lines), known.count),
+            ProximityTarget::Set(_, volume, level) => {
+                (overlap(field, surface, volume, *level), known.count)
+            }
+        };
+        if let Through {
+            count,
+            at: Some(at),
+            ..
+        } = through
+        {
+            known.at = Some(at);
+            return Distance::Through { count, of, at };
+        }
+        let found: Option<Approach> = match (thing, &known.surface) {
+            (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
+            (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.at),
+            (ProximityTarget::Set(..), None) => None,
+        };
+        let Some(Approach { mm, at, .. }) = found else {
+            return Distance::Never;
+        };
+        known.at = Some(at);
+        Distance::Away { mm, at }
+    }
+
+    fn known(&mut self, thing: &ProximityTarget) -> &mut KnownTarget {
+        let key = thing.key();
+        let at = self.0.iter().position(|known| known.key == key);
+        let at = at.unwrap_or_else(|| {
+            self.0.push(KnownTarget {
+                key,
+                surface: match thing {
+                    ProximityTarget::Lines(..) => None,
+                    ProximityTarget::Set(_, volume, level) => {
+                        Some(Isosurface::at_most(volume, *level))
+                    }
+                },
+                count: thing.count(),
+                at: None,
+            });
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+}

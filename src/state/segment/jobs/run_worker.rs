@@ -1,0 +1,528 @@
+//! The run that the worker holds.
+
+use crate::compute::{Backend, Control};
+use crate::data::{ImageExporter, Mask, Volume};
+use crate::jobs::JobError;
+use crate::solvers::Error;
+use crate::solvers::level_set::{
+    Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
+    surface,
+};
+use crate::solvers::region;
+use crate::state::segment::jobs::proximity::ProximityCache;
+use crate::state::segment::jobs::run::RunSender;
+use crate::state::segment::jobs::run_state::Run;
+use crate::state::segment::jobs::{
+    InitialSurface, LeakNotice, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate,
+    SpeedSources, SurfaceStatistics, SurfaceUpdate,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A piece of a run takes about so long: between two a newer request is heard.
+/// Pictures come no sooner either: 120 of them a second leave time to draw.
+const PIECE: Duration = Duration::from_millis(4);
+/// Figures of a moving surface come so often at most, and take a fifth of the time.
+const FIGURES: Duration = Duration::from_millis(250);
+const FIGURES_SHARE: u32 = 5;
+/// Points of the plot of volume.
+const PLOTTED: usize = 400;
+/// Bricks from which on a surface is seen before its figures are known.
+const LARGE: usize = 1000;
+
+/// What a picture of the surface comes with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// No figures: they follow.
+    Nothing,
+    /// Figures now and then: it moves on.
+    SurfaceStatistics,
+    /// Figures and voxels: it rests.
+    All,
+}
+
+/// Of the one worker that steers; nobody waits for it.
+#[derive(Default)]
+pub(super) struct WorkerMemory(Mutex<Option<RunMemory>>);
+
+struct RunMemory {
+    of: RunRequest,
+    /// Where it runs.
+    backend: String,
+    /// Of the image alone, and with what is wanted beside it.
+    image: Inputs,
+    inputs: Inputs,
+    /// What it begins with, where that is no sphere.
+    mask: Option<Mask>,
+    run: Option<Run>,
+    speed: Option<(Params, (i64, u64), Volume)>,
+    things: ProximityCache,
+    /// The same is asked for once more.
+    again: bool,
+    /// Somebody has just said that it is to run.
+    played: bool,
+    /// Of the window, which draws.
+    lend: Option<ImageExporter>,
+}
+
+impl WorkerMemory {
+    pub fn steer(
+        &self,
+        wanted: RunRequest,
+        lend: Option<&ImageExporter>,
+        backend: &Backend,
+        control: &Control,
+        partial: &RunSender,
+    ) -> Result<RunUpdate, JobError> {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let label = backend.label();
+        let held = match memory.take() {
+            Some(held) if held.of.same_run(&wanted) && held.backend == label => held,
+            // On another backend a run begins anew, or goes to where it was.
+            old => RunMemory::new(&wanted, label, old, backend, control)?,
+        };
+        let held = memory.insert(held);
+        let refused = held.follow(wanted, backend, control)?;
+        held.lend = lend.cloned();
+        held.go(refused, backend, control, partial)
+    }
+}
+
+impl RunMemory {
+    fn new(
+        wanted: &RunRequest,
+        label: String,
+        old: Option<Self>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Self, JobError> {
+        let known = old.filter(|old| old.of.same_image(wanted));
+        let (image, frame) = (&wanted.image, wanted.frame);
+        let (of_image, inputs) = match known {
+            Some(old) if old.of.speed_sources == wanted.speed_sources => (old.image, old.inputs),
+            known => backend.install(|| -> Result<_, Error> {
+                let of_image = match known {
+                    Some(old) => old.image,
+                    None => Inputs::new(image, frame)?,
+                };
+                let inputs = wanted.speed_sources.inputs(&of_image, None);
+                Ok((of_image, inputs))
+            })?,
+        };
+        let mask = match &wanted.origin {
+            InitialSurface::Nothing => None,
+            InitialSurface::Mask(mask) => Some(mask.clone()),
+            InitialSurface::Values { low, high } => {
+                Some(backend.install(|| region::threshold(image, frame, (*low, *high), control))?)
+            }
+            InitialSurface::Filled { at, within } => {
+                Some(region::fill(image, frame, *at, *within, f64::INFINITY, control)?.mask)
+            }
+        };
+        Ok(Self {
+            of: wanted.clone(),
+            backend: label,
+            image: of_image,
+            inputs,
+            mask,
+            run: None,
+            speed: None,
+            things: ProximityCache::default(),
+            again: true,
+            played: true,
+            lend: None,
+        })
+    }
+
+    /// Brings the run to what is wanted, but for steps; returns the spheres that could not be placed.
+    fn follow(
+        &mut self,
+        wanted: RunRequest,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Vec<(u64, String)>, JobError> {
+        let before = std::mem::replace(&mut self.of, wanted);
+        self.again = before == self.of;
+        self.played = self.again || before.play != self.of.play;
+        if before.speed_sources != self.of.speed_sources {
+            self.inputs = self.speed_inputs(&before.speed_sources, backend);
+            self.speed = None;
+        }
+        if before.spheres != self.of.spheres {
+            self.speed = None;
+        }
+        let reference = |of: &RunRequest| of.reference.as_ref().map(Mask::id);
+        if let Some(run) = &mut self.run
+            && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
+        {
+            run.forget_comparisons();
+        }
+        let spheres = self.of.spheres.clone();
+        let adds = self.mask.is_some() || spheres.iter().any(|(_, s)| s.add);
+        if !adds {
+            self.run = None;
+            return Ok(Vec::new());
+        }
+        let begun = |run: &Run| run.evolution.step() > 0;
+        let stays = self.run.as_ref().is_some_and(|run| match begun(run) {
+            true => spheres.starts_with(&run.start),
+            false => spheres == run.start,
+        });
+        let mut refused = Vec::new();
+        if !stays {
+            let resumed = self.of.resume.clone().filter(|_| self.run.is_none());
+            let begun = match resumed {
+                Some(resume) => self.resumed(&resume, &spheres, backend, control),
+                None => self.begin(spheres.clone(), backend, control),
+            };
+            match begun {
+                Ok(run) => {
+                    // One and the same where it has moved in them.
+                    if let Some(inputs) = run.inputs_of(&self.of.speed_sources) {
+                        self.inputs = inputs;
+                    }
+                    self.run = Some(run);
+                }
+                Err(Error::Input(why)) => {
+                    // The newest of them is what is wrong, if those before it were right.
+                    let last = spheres.last().filter(|(number, _)| {
+                        let before = self.run.as_ref().map_or(&[][..], |run| &run.start);
+                        before.iter().all(|(n, _)| n != number)
+                    });
+                    let (number, _) = last.ok_or(Error::Input(why.clone()))?;
+                    refused.push((*number, why));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            return Ok(refused);
+        }
+        let Some(run) = &mut self.run else {
+            return Ok(refused);
+        };
+        if let Some(back) = self.of.back.filter(|b| b.number > run.back) {
+            if back.step <= run.evolution.step() {
+                run.rewind(back.step, backend, control)?;
+            }
+            run.back = back.number;
+        }
+        let since = &spheres[run.start.len().min(spheres.len())..];
+        let same = run.placed.iter().zip(since);
+        let same = same
+            .take_while(|((placed, _), wanted)| placed == *wanted)
+            .count();
+        if let Some((_, step)) = run.placed.get(same) {
+            let step = *step;
+            run.rewind(step, backend, control)?;
+        }
+        for hand in since.iter().skip(run.placed.len()) {
+            match run.evolution.edit(&hand.1, backend) {
+                Ok(()) => {
+                    run.placed.push((*hand, run.evolution.step()));
+                    run.forget();
+                }
+                Err(Error::Input(why)) => refused.push((hand.0, why)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(refused)
+    }
+
+    /// What is wanted beside the image now; what was wanted last is known.
+    fn speed_inputs(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
+        let wanted = &self.of.speed_sources;
+        let run = self.run.as_ref();
+        let known = run.and_then(|run| run.inputs_of(wanted));
+        known.unwrap_or_else(|| {
+            let before = Some((before, &self.inputs));
+            backend.install(|| wanted.inputs(&self.image, before))
+        })
+    }
+
+    fn start(&self, spheres: &[PlacedSphere]) -> Start {
+        Start {
+            mask: self.mask.clone(),
+            spheres: spheres.iter().map(|(_, sphere)| *sphere).collect(),
+        }
+    }
+
+    fn begin(
+        &self,
+        spheres: Vec<PlacedSphere>,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Run, Error> {
+        let (start, params) = (self.start(&spheres), &self.of.params);
+        let layout = Layout::BEST;
+        let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
+        let speed_sources = vec![self.of.speed_sources.clone()];
+        Ok(Run::new(evolution, spheres, speed_sources, self.of.back))
+    }
+
+    /// Goes to where a run was.
+    fn resumed(
+        &self,
+        resume: &RunCheckpoint,
+        spheres: &[PlacedSphere],
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<Run, Error> {
+        let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
+        let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
+            spheres.iter().partition(|(n, _)| later(*n).is_some());
+        let wanted = &self.of.speed_sources;
+        let (speed_sources, inputs) = match &*resume.speed_sources {
+            [] => (vec![wanted.clone()], vec![self.inputs.clone()]),
+            all => (
+                all.to_vec(),
+                backend.install(|| SpeedSources::all(all, &self.image)),
+            ),
+        };
+        let (evolution, ended) = Evolution::replay(
+            &inputs,
+            &self.start(&start),
+            &resume.script,
+            backend,
+            control,
+        )?;
+        let placed = placed.into_iter();
+        let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
+        Ok(Run {
+            placed: placed.collect(),
+            // Nobody watches on the way there.
+            ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
+            leak: resume.leak,
+            ..Run::new(evolution, start, speed_sources, self.of.back)
+        })
+    }
+
+    /// Moves the surface as far as is wanted, and shows it on the way.
+    fn go(
+        &mut self,
+        refused: Vec<(u64, String)>,
+        backend: &Backend,
+        control: &Control,
+        partial: &RunSender,
+    ) -> Result<RunUpdate, JobError> {
+        self.see_speed(backend)?;
+        if let Some(run) = &self.run
+            && self.of.play != RunControl::Rest
+            && run.evolution.step() == 0
+            && !run.is_moved_by(&self.of, &self.inputs)
+        {
+            // At the start a change of speeds is no event.
+            let start = run.start.clone();
+            self.run = Some(self.begin(start, backend, control)?);
+        }
+        // A surface that stands still goes on where its speeds change, or where somebody says so; not where
+        // it is only looked at in another way.
+        let rests = !self.again
+            && self.of.play == RunControl::Run
+            && self.run.as_ref().is_some_and(|run| {
+                run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
+            });
+        // Who runs it on after a leak has seen it; a request that came meanwhile has not.
+        if let Some(run) = &mut self.run
+            && self.played
+            && self.of.play != RunControl::Rest
+            && matches!(run.ended, Ended::Leaked(_))
+        {
+            run.evolution.let_leak(backend)?;
+        }
+        let mut piece = 1;
+        let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
+        while let Some(run) = &mut self.run {
+            let step = run.evolution.step();
+            let left = match self.of.play {
+                _ if rests => 0,
+                RunControl::Rest => 0,
+                RunControl::Until(end) => end.saturating_sub(step),
+                RunControl::Run => u64::MAX,
+            };
+            if left == 0 {
+                break;
+            }
+            run.steer(&self.of, &self.inputs, backend)?;
+            run.evolution.watched = self.of.watched;
+            let pace = self.of.pace.unwrap_or(u64::MAX);
+            let steps = left
+                .min(piece)
+                .min(shown.saturating_add(pace).saturating_sub(step).max(1));
+            let begun = Instant::now();
+            // A piece is done whatever is asked meanwhile: a hand that never rests sees it move.
+            run.ended = run.evolution.run(steps, backend, &Control::new())?;
+            let took = begun.elapsed().as_secs_f64().max(1e-9);
+            let done = run.evolution.step().saturating_sub(step);
+            if done > 0 {
+                let now = done as f64 / took;
+                let share = if run.steps_per_s > 0.0 { 0.8 } else { 0.0 };
+                run.steps_per_s = run.steps_per_s * share + now * (1.0 - share);
+                piece = ((now * PIECE.as_secs_f64()) as u64).clamp(1, 1 << 16);
+            }
+            if run.ended != Ended::Steps {
+                break;
+            }
+            if control.is_cancelled() {
+                return Err(Error::Cancelled.into());
+            }
+            let due = run.evolution.step() >= shown.saturating_add(pace);
+            if due {
+                partial.wait_until_taken(control);
+            }
+            if partial.is_taken() && (due || self.of.pace.is_none()) {
+                shown = run.evolution.step();
+                let steered = self.shown(&refused, With::SurfaceStatistics, backend)?;
+                partial.send(Box::new(steered));
+            }
+        }
+        // That it rests is said before it is measured, and a large one is drawn before.
+        let first = |run: &Run| match run.ended {
+            Ended::Converged => {
+                let figures = run.figures.as_ref();
+                !run.compared || figures.is_none_or(|f| f.step != run.evolution.step())
+            }
+            _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
+        };
+        if self.run.as_ref().is_some_and(first) && partial.is_taken() {
+            let steered = self.shown(&refused, With::Nothing, backend)?;
+            partial.send(Box::new(steered));
+        }
+        self.shown(&refused, With::All, backend)
+    }
+
+    /// The speeds as they are wanted now.
+    fn see_speed(&mut self, backend: &Backend) -> Result<(), JobError> {
+        if !self.of.speed {
+            self.speed = None;
+            return Ok(());
+        }
+        let params = &self.of.params;
+        let run = self.run.as_ref().filter(|_| params.region > 0.0);
+        let inside = run.map(|run| run.evolution.inside());
+        let key = inside.unwrap_or_default();
+        let spheres: Vec<Sphere> = self.of.spheres.iter().map(|(_, sphere)| *sphere).collect();
+        let known = |(p, i, _): &(Params, (i64, u64), Volume)| p == params && *i == key;
+        if !self.speed.as_ref().is_some_and(known) {
+            params.check().map_err(Error::from)?;
+            let picture = backend.install(|| speed_picture(&self.inputs, params, &spheres, inside));
+            self.speed = Some((params.clone(), key, picture.map_err(Error::from)?));
+        }
+        Ok(())
+    }
+
+    fn shown(
+        &mut self,
+        refused: &[(u64, String)],
+        with: With,
+        backend: &Backend,
+    ) -> Result<RunUpdate, JobError> {
+        let surface = match self.run.take() {
+            None => None,
+            Some(mut run) => {
+                let surfaced = self.surfaced(&mut run, with, backend);
+                self.run = Some(run);
+                Some(surfaced?)
+            }
+        };
+        if with == With::All {
+            self.see_speed(backend)?;
+        }
+        Ok(RunUpdate {
+            run: self.of.run,
+            missing: self.inputs.missing,
+            speed: self.speed.as_ref().map(|(.., speed)| speed.clone()),
+            refused: refused.to_vec(),
+            surface,
+        })
+    }
+
+    fn surfaced(
+        &mut self,
+        run: &mut Run,
+        with: With,
+        backend: &Backend,
+    ) -> Result<SurfaceUpdate, JobError> {
+        let rests = with == With::All;
+        let bricks = run.evolution.image(self.lend.as_ref())?;
+        let evolution = &run.evolution;
+        let step = evolution.step();
+        let due = run.figured.is_none_or(|(last, took)| {
+            last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
+        });
+        let due = due && with != With::Nothing;
+        // Between two looks nothing but its bricks is fetched.
+        let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
+            Some(looked) => looked,
+            None => (Arc::new(evolution.field()?), step),
+        };
+        run.looked = Some((field.clone(), field_step));
+        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let (mut phi, mut mask) = (None, None);
+        if rests {
+            phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);
+            mask = Some(backend.install(|| field.mask()));
+        }
+        let known = run.figures.as_ref().filter(|f| f.step == step);
+        if (known.is_none() || !run.compared) && (rests || due) {
+            let begun = Instant::now();
+            let measures = match known {
+                Some(figures) => figures.measures,
+                None => backend.install(|| measures_of(&field, &surface(&field))),
+            };
+            let agreement = self.of.reference.as_ref().map(|reference| {
+                let found = mask
+                    .clone()
+                    .unwrap_or_else(|| backend.install(|| field.mask()));
+                backend.install(|| agreement(&found, reference))
+            });
+            let near = backend.install(|| self.things.near(&self.of.things, &field, rests));
+            run.figures = Some(SurfaceStatistics {
+                step,
+                measures,
+                active: measures.active,
+                agreement,
+                near,
+            });
+            run.compared = true;
+            run.figured = Some((begun, begun.elapsed()));
+        }
+        if let Ended::Leaked(leak) = run.ended
+            && run.leak.is_none_or(|l| l.leak != leak)
+        {
+            run.leak = LeakNotice::of(evolution, &field, run.ended);
+        }
+        let counts = evolution.growth();
+        let every = counts.len().div_ceil(PLOTTED).max(1);
+        let mut growth: Vec<(u64, u64)> = counts
+            .iter()
+            .enumerate()
+            .step_by(every)
+            .map(|(i, n)| (i as u64, *n))
+            .collect();
+        let last = (step, evolution.inside().1);
+        if growth.last() != Some(&last) {
+            growth.push(last);
+        }
+        let placed = run.placed.iter();
+        Ok(SurfaceUpdate {
+            run: self.of.run,
+            back: run.back,
+            bricks,
+            phi,
+            mask,
+            step,
+            script: evolution.script(),
+            speed_sources: run.speed_sources.clone(),
+            spheres: run.spheres(),
+            placed: placed.map(|((number, _), step)| (*number, *step)).collect(),
+            ended: run.ended,
+            leak: run.leak.filter(|_| matches!(run.ended, Ended::Leaked(_))),
+            growth,
+            inside: evolution.inside().1,
+            size: evolution.size(),
+            steps_per_s: run.steps_per_s,
+            figures: run.figures.clone(),
+            field,
+            field_step,
+        })
+    }
+}

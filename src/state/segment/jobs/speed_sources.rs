@@ -1,0 +1,69 @@
+//! What gives a surface a speed beside its image.
+
+use crate::data::{Grid, Mask, Shape, Volume};
+use crate::solvers::level_set::Inputs;
+use crate::solvers::region::{Combine, combine};
+use std::sync::Arc;
+
+/// Another image, regions. Each change of them during a run is one of its script.
+#[derive(Clone, Debug, Default)]
+pub struct SpeedSources {
+    /// An image whose values are a speed, and which volume of it; the first number comes back.
+    pub layer: Option<(u64, Volume, usize)>,
+    /// Where to grow, where not to.
+    pub painted: [Vec<Arc<Shape>>; 2],
+}
+
+impl PartialEq for SpeedSources {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |a: &[Arc<Shape>], b: &[Arc<Shape>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Shape::same(a, b))
+        };
+        let painted = self.painted.iter().zip(&other.painted);
+        self.same_layer(other) && painted.into_iter().all(|(a, b)| all(a, b))
+    }
+}
+
+impl SpeedSources {
+    /// Whether one shape, and no other, is where to grow (0) or where not to (1).
+    pub fn paints(&self, which: usize, shape: &Arc<Shape>) -> bool {
+        matches!(&*self.painted[which], [own] if Shape::same(own, shape))
+    }
+
+    fn same_layer(&self, other: &Self) -> bool {
+        let layer = |of: &Self| of.layer.as_ref().map(|(_, v, frame)| (v.id(), *frame));
+        layer(self) == layer(other)
+    }
+
+    /// Beside an image that is alone; `before`: what another had, of which the same layer is taken. Needs the
+    /// backend's threads installed.
+    pub fn inputs(&self, image: &Inputs, before: Option<(&Self, &Inputs)>) -> Inputs {
+        let grid = &image.image.grid;
+        let masks = self.painted.each_ref().map(|shapes| union(shapes, grid));
+        let [grow, hold] = masks.each_ref().map(Option::as_ref);
+        let layered = match (before, &self.layer) {
+            (Some((of, inputs)), _) if of.same_layer(self) => inputs.clone(),
+            (_, Some((_, layer, frame))) => image.clone().with_layer(layer, *frame),
+            (_, None) => image.clone(),
+        };
+        layered.with_painted(grow, hold)
+    }
+
+    /// The same of several.
+    pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
+        let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
+        for (i, speed_sources) in several.iter().enumerate() {
+            let before = i.checked_sub(1).map(|k| (&several[k], &made[k]));
+            made.push(speed_sources.inputs(image, before));
+        }
+        made
+    }
+}
+
+/// All of them together.
+fn union(shapes: &[Arc<Shape>], grid: &Arc<Grid>) -> Option<Mask> {
+    let (first, others) = shapes.split_first()?;
+    let join =
+        |all: Mask, shape: &Arc<Shape>| combine(Combine::Union, &Shape::Mask(all), shape, grid);
+    Some(others.iter().fold(first.mask_on(grid), join))
+}

@@ -1,0 +1,19 @@
+//! Work on the streamlines of one layer: filtering, values, picking, edits, profiles, connections.
+
+pub mod connectome;
+pub mod csv;
+pub mod edit;
+pub mod pick;
+pub mod profile;
+pub mod select;
+pub mod table;
+
+use crate::data::Tractogram;
+use std::sync::Arc;
+
+/// Streamlines, and which of them count.
+#[derive(Clone, Debug)]
+pub struct Among {
+    pub tractogram: Tractogram,
+    pub marks: Option<Arc<[bool]>>,
+}

@@ -1,0 +1,246 @@
+//! Tables as text, values parted by commas.
+
+use crate::compute::Control;
+use crate::io::atomic::{Stop, write_rows};
+use crate::io::words::{counted, in_line};
+use crate::jobs::{JobError, Saved, Worker};
+use crate::solvers::connectivity::Connectome;
+use crate::solvers::curves::StopReason;
+use crate::solvers::tractogram::profile::Profile;
+use crate::solvers::tractogram::selection::NAMED_STOPS;
+use crate::state::files::jobs::{WriteFile, saved};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A column with its name.
+pub type Named = (String, Arc<[f32]>);
+
+/// A row per streamline.
+#[derive(Clone, Debug)]
+pub struct SaveTable {
+    pub path: PathBuf,
+    pub columns: Vec<Named>,
+    /// Which streamlines, in which order.
+    pub order: Arc<[u32]>,
+}
+
+/// A row per node.
+#[derive(Clone, Debug)]
+pub struct SaveProfile {
+    pub path: PathBuf,
+    pub profile: Arc<Profile>,
+    /// Of its tracks.
+    pub names: Vec<String>,
+}
+
+/// A matrix, or a row per pair that is connected.
+#[derive(Clone, Debug)]
+pub struct SaveConnectome {
+    pub path: PathBuf,
+    pub connectome: Arc<Connectome>,
+    /// Of its nodes.
+    pub names: Vec<String>,
+    pub what: ConnectomeTable,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectomeTable {
+    Count,
+    Length,
+    Value,
+    Pairs,
+}
+
+/// A name as spreadsheets read it. One that they would take for a formula begins with an apostrophe, which they
+/// take for the sign of a text; control characters are left out.
+fn field(text: &str) -> String {
+    let text = in_line(text, ' ');
+    let is_formula = match text.trim_start().chars().next() {
+        Some('=' | '@') => true,
+        Some('+' | '-') => text.trim().parse::<f64>().is_err(),
+        _ => false,
+    };
+    let text = match is_formula {
+        true => format!("'{text}"),
+        false => text,
+    };
+    if text.contains([',', '"', ';']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+/// Nothing for what is no number.
+fn number(value: f32) -> String {
+    if value.is_finite() {
+        value.to_string()
+    } else {
+        String::new()
+    }
+}
+
+fn stop(value: f32) -> String {
+    let found = StopReason::ALL
+        .into_iter()
+        .find(|r| f32::from(*r as u8) == value);
+    found.map_or_else(|| number(value), |reason| reason.key().to_owned())
+}
+
+/// Rows between two looks at whether somebody stopped it.
+const ROWS: usize = 1 << 12;
+
+fn save(
+    path: PathBuf,
+    what: String,
+    control: &Control,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+) -> Result<Saved, JobError> {
+    write_rows(&path, control, write).map_err(|e| JobError::Sentence(e.to_string()))?;
+    Ok(saved(path, what, None))
+}
+
+impl WriteFile for SaveTable {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let what = format!("table of {}", counted(self.order.len(), "streamline"));
+        save(self.path, what, control, |to| {
+            write!(to, "streamline")?;
+            for (name, _) in &self.columns {
+                write!(to, ",{}", field(name))?;
+            }
+            writeln!(to)?;
+            control.begin("Writing the table", self.order.len() as u64);
+            for rows in self.order.chunks(ROWS) {
+                control.check()?;
+                for row in rows {
+                    write!(to, "{row}")?;
+                    for (name, values) in &self.columns {
+                        let value = values[*row as usize];
+                        let text = match NAMED_STOPS.contains(&name.as_str()) {
+                            true => stop(value),
+                            false => number(value),
+                        };
+                        write!(to, ",{text}")?;
+                    }
+                    writeln!(to)?;
+                }
+                control.advance(rows.len() as u64);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl WriteFile for SaveProfile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let profile = &self.profile;
+        let what = format!("profile of {}", counted(profile.lines, "streamline"));
+        save(self.path, what, control, |to| {
+            write!(to, "node,share,x_mm,y_mm,z_mm")?;
+            for name in &self.names {
+                let [mean, sd, count] =
+                    ["mean", "sd", "count"].map(|w| field(&format!("{name} {w}")));
+                write!(to, ",{mean},{sd},{count}")?;
+            }
+            writeln!(to)?;
+            control.begin("Writing the profile", profile.centre.len() as u64);
+            let last = profile.centre.len().saturating_sub(1).max(1) as f32;
+            for (i, [x, y, z]) in profile.centre.iter().enumerate() {
+                control.check()?;
+                write!(to, "{i},{},{x},{y},{z}", i as f32 / last)?;
+                for track in &profile.tracks {
+                    let (mean, sd) = (number(track.mean[i]), number(track.sd[i]));
+                    write!(to, ",{mean},{sd},{}", track.count[i])?;
+                }
+                writeln!(to)?;
+                control.advance(1);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl WriteFile for SaveConnectome {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
+        let n = self.connectome.nodes.len();
+        if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
+            let sentence = "No value was asked for, expected one whose mean to write";
+            return Err(JobError::Sentence(sentence.to_owned()));
+        }
+        let what = format!("connections of {n} labels");
+        save(self.path.clone(), what, control, |to| {
+            control.begin("Writing the connections", n as u64);
+            match self.what {
+                ConnectomeTable::Pairs => self.pairs(to, control),
+                _ => self.matrix(to, control),
+            }
+        })
+    }
+}
+
+impl SaveConnectome {
+    fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+        let found = &self.connectome;
+        let n = found.nodes.len();
+        write!(to, "number_a,name_a,number_b,name_b,count,length_mm")?;
+        writeln!(to, "{}", if found.value.is_empty() { "" } else { ",value" })?;
+        for a in 0..n {
+            control.check()?;
+            for b in a..n {
+                let at = found.at(a, b);
+                if found.count[at] == 0 {
+                    continue;
+                }
+                for node in [a, b] {
+                    let (number, name) = (found.nodes[node], field(&self.names[node]));
+                    write!(to, "{number},{name},")?;
+                }
+                write!(to, "{},{}", found.count[at], found.length_mm[at])?;
+                if let Some(value) = found.value.get(at) {
+                    write!(to, ",{value}")?;
+                }
+                writeln!(to)?;
+            }
+            control.advance(1);
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+        let found = &self.connectome;
+        let n = found.nodes.len();
+        write!(to, "label")?;
+        for name in &self.names {
+            write!(to, ",{}", field(name))?;
+        }
+        writeln!(to)?;
+        for a in 0..n {
+            control.check()?;
+            write!(to, "{}", field(&self.names[a]))?;
+            for b in 0..n {
+                let at = found.at(a, b);
+                match self.what {
+                    ConnectomeTable::Length => write!(to, ",{}", found.length_mm[at])?,
+                    ConnectomeTable::Value => write!(to, ",{}", found.value[at])?,
+                    _ => write!(to, ",{}", found.count[at])?,
+                }
+            }
+            writeln!(to)?;
+            control.advance(1);
+        }
+        Ok(())
+    }
+}

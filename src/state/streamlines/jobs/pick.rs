@@ -1,0 +1,129 @@
+//! Streamlines under the pointer, and those that were chosen.
+
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
+use crate::solvers::tractogram::pick;
+use crate::solvers::tractogram::selection::copied;
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::update::choose;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const PICK: Slot = Slot::latest_wins("pick");
+pub const EXTRACT: Slot = Slot::latest_wins("extract");
+
+/// Looks for streamlines on the screen.
+#[derive(Clone, Debug)]
+pub struct PickStreamlines {
+    pub among: Among,
+    pub screen: pick::Screen,
+    pub target: pick::Wanted,
+}
+
+impl Job for PickStreamlines {
+    type Output = Vec<u32>;
+
+    fn slot(&self) -> Slot {
+        PICK
+    }
+
+    fn label(&self) -> String {
+        "Looking for streamlines".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let (tractogram, marks) = (&self.among.tractogram, self.among.marks.as_deref());
+        let backend = worker.backend();
+        Ok(pick::pick(
+            tractogram,
+            marks,
+            &self.screen,
+            &self.target,
+            &backend,
+            control,
+        )?)
+    }
+}
+
+impl Receive<State> for PickStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, lines, _, _| {
+            choose::picked(state, &lines)
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.bundle.picking = None;
+        false
+    }
+}
+
+/// Copies some streamlines, to be drawn.
+#[derive(Clone, Debug)]
+pub struct ExtractStreamlines {
+    pub tractogram: Tractogram,
+    pub marks: Arc<[bool]>,
+}
+
+impl Job for ExtractStreamlines {
+    type Output = Tractogram;
+
+    fn slot(&self) -> Slot {
+        EXTRACT
+    }
+
+    fn label(&self) -> String {
+        "Showing chosen streamlines".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        _: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let some = match self.marks.iter().all(|m| *m) {
+            // They are on the graphics card already.
+            true => self.tractogram,
+            false => copied(&self.tractogram.bare(), &self.marks, memory_for_curves())?,
+        };
+        some.bounds();
+        Ok(some)
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![output]
+    }
+}
+
+impl Receive<State> for ExtractStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, some, _, _| {
+            state.session.bundle.extract.finish(some);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.bundle.extract.fail();
+        false
+    }
+}

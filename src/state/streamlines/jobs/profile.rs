@@ -1,0 +1,68 @@
+//! Values along a bundle.
+
+use crate::compute::Control;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::tractogram::profile::{self, Along, Profile, Sense, Start};
+use crate::state::streamlines::Profiled;
+use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::update::follow;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const PROFILE: Slot = Slot::latest_wins("profile");
+
+/// Computes means of values at nodes along a bundle.
+#[derive(Clone, Debug)]
+pub struct ComputeProfile {
+    pub among: Among,
+    pub along: Vec<Along>,
+    pub nodes: usize,
+    pub start: Start,
+    pub sense: Sense,
+}
+
+impl Job for ComputeProfile {
+    type Output = Arc<Profile>;
+
+    fn slot(&self) -> Slot {
+        PROFILE
+    }
+
+    fn label(&self) -> String {
+        "Profile along the bundle".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let (tractogram, marks) = (&self.among.tractogram, self.among.marks.as_deref());
+        let how = (self.nodes, &self.start, self.sense);
+        let backend = worker.backend();
+        let profile = profile::profile(tractogram, marks, &self.along, how, &backend, control)?;
+        Ok(Arc::new(profile))
+    }
+}
+
+impl Receive<State> for ComputeProfile {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, profile, _, _| {
+            let names = follow::profile_names(state);
+            let found = Profiled { profile, names };
+            state.session.bundle.profile.finish(found);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.bundle.profile.fail();
+        false
+    }
+}

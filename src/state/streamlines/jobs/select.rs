@@ -1,0 +1,172 @@
+//! Streamlines that rules keep.
+
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::data::words::counted;
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
+use crate::solvers::tractogram::selection::{Rules, Selection, copied, select};
+use crate::state::streamlines::{ByPtr, Sifted};
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+
+pub const SELECT: Slot = Slot::latest_wins("select");
+
+#[derive(Clone, Debug)]
+pub struct FilteredStreamlines {
+    pub selection: Selection,
+    pub shown: Tractogram,
+    /// One in this many is shown.
+    pub every: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct SelectedStreamlines {
+    pub kept: Tractogram,
+    pub selection: Selection,
+}
+
+/// Finds the streamlines that rules keep; where they are more than `most_shown`, one in a fixed number comes back to
+/// be drawn.
+#[derive(Clone, Debug)]
+pub struct FilterStreamlines {
+    pub tractogram: Tractogram,
+    pub rules: Rules,
+    pub most_shown: usize,
+}
+
+impl Job for FilterStreamlines {
+    type Output = FilteredStreamlines;
+
+    fn slot(&self) -> Slot {
+        SELECT
+    }
+
+    fn label(&self) -> String {
+        "Filtering streamlines".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let (tractogram, backend) = (&self.tractogram, worker.backend());
+        let selection = select(tractogram, &self.rules, &backend, control)?;
+        let (shown, every) = thinned(tractogram, &selection.marks, self.most_shown)?;
+        // Computed here to keep it off the window's thread.
+        shown.bounds();
+        Ok(FilteredStreamlines {
+            selection,
+            shown,
+            every,
+        })
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![&output.shown]
+    }
+}
+
+impl Receive<State> for FilterStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, filtered, _, _| {
+            let kept = filtered.selection.kept();
+            state.session.bundle.sift.finish(Sifted {
+                marks: ByPtr(filtered.selection.marks.into()),
+                kept,
+                shown: filtered.shown,
+                every: filtered.every,
+            });
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.bundle.sift.fail();
+        false
+    }
+}
+
+/// Copies the streamlines that rules keep.
+#[derive(Clone, Debug)]
+pub struct SelectStreamlines {
+    pub tractogram: Tractogram,
+    pub rules: Rules,
+}
+
+impl Job for SelectStreamlines {
+    type Output = SelectedStreamlines;
+
+    fn slot(&self) -> Slot {
+        SELECT
+    }
+
+    fn label(&self) -> String {
+        "Selecting streamlines".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        let (tractogram, backend) = (&self.tractogram, worker.backend());
+        let selection = select(tractogram, &self.rules, &backend, control)?;
+        let kept = copied(tractogram, &selection.marks, memory_for_curves())?;
+        Ok(SelectedStreamlines { kept, selection })
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![&output.kept]
+    }
+}
+
+impl Receive<State> for SelectStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, selected, _, _| {
+            let kept = counted(selected.kept.len(), "streamline");
+            state.session.status = format!("Selected {kept}");
+        });
+    }
+}
+
+/// The marked streamlines, thinned to about `most`, and the thinning factor.
+fn thinned(
+    tractogram: &Tractogram,
+    marks: &[bool],
+    most: usize,
+) -> Result<(Tractogram, usize), JobError> {
+    let kept = marks.iter().filter(|m| **m).count();
+    let every = kept.div_ceil(most.max(1)).max(1);
+    if every == 1 {
+        let all = kept == tractogram.len();
+        let shown = if all {
+            tractogram.clone()
+        } else {
+            copied(tractogram, marks, memory_for_curves())?
+        };
+        return Ok((shown, 1));
+    }
+    let mut nth = 0;
+    let some: Vec<bool> = marks
+        .iter()
+        .map(|m| {
+            nth += usize::from(*m);
+            *m && nth % every == 1
+        })
+        .collect();
+    Ok((tractogram.filtered(&some), every))
+}

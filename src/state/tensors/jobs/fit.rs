@@ -1,0 +1,183 @@
+//! Tensors: fitted to a scan, or as an image brings them.
+
+use crate::compute::{Backend, Control};
+use crate::data::words::counted;
+use crate::data::{Gradients, Mask, Volume};
+use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
+use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
+use crate::state::tensors::types::FitKey;
+use crate::state::tensors::update;
+use crate::state::update::ended;
+use crate::state::{Effect, State, track};
+use std::sync::Arc;
+
+pub const FIT: Slot = Slot::latest_wins("fit");
+
+/// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that holds tensors these
+/// are taken.
+#[derive(Clone, Debug)]
+pub struct FitTensors {
+    pub dwi: Volume,
+    /// None for an image of tensors.
+    pub gradients: Option<Arc<Gradients>>,
+    pub mask: Option<Mask>,
+    pub params: Params,
+}
+
+/// Tensors, their maps, and the mask they are in.
+#[derive(Clone, Debug)]
+pub struct TensorFit {
+    pub fit: Output,
+    pub maps: Maps,
+    pub mask: Mask,
+    /// How reliable the mask is, where it was found from the scan.
+    pub found: Option<MaskReport>,
+}
+
+impl FitTensors {
+    pub fn key(&self) -> FitKey {
+        FitKey {
+            scan: self.dwi.id(),
+            mask: self.mask.as_ref().map(Mask::id),
+            params: self.params.clone(),
+        }
+    }
+}
+
+impl Job for FitTensors {
+    type Output = Box<TensorFit>;
+
+    fn slot(&self) -> Slot {
+        FIT
+    }
+
+    fn label(&self) -> String {
+        match self.gradients {
+            None => "Reading tensors".to_owned(),
+            Some(_) => "Fitting tensors".to_owned(),
+        }
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Box<TensorFit>>,
+    ) -> Result<Box<TensorFit>, JobError> {
+        let (gradients, params) = (self.gradients.as_deref(), &self.params);
+        let backend = worker.backend();
+        let fitted = fitted(&self.dwi, gradients, self.mask, params, &backend, control)?;
+        // Computed here to keep it off the window's thread.
+        let maps = &fitted.maps;
+        for map in [&maps.fa, &maps.md, &maps.ad, &maps.rd] {
+            map.usual_windows();
+        }
+        fitted.mask.bounds_inside();
+        fitted.fit.repaired.bounds_inside();
+        Ok(Box::new(fitted))
+    }
+}
+
+impl Receive<State> for FitTensors {
+    fn receive(
+        &self,
+        delivery: Delivery<Box<TensorFit>>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Not where a newer fit has taken its place.
+        let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
+        if !state.session.jobs.iter().any(is_newer) {
+            state.session.fitting = None;
+        }
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, fitted, wall_ms, effects| {
+                let result = update::Fitted {
+                    key: self.key(),
+                    fit: &fitted.fit,
+                    maps: &fitted.maps,
+                    mask: fitted.mask,
+                    mask_found: fitted.found,
+                    wall_ms,
+                };
+                if update::fitted(state, &result) {
+                    track::update::retrack(state, false, effects);
+                }
+                update::fit(state, effects);
+            },
+        );
+    }
+}
+
+/// A mask of the scan's voxels in the scan's order; solvers refuse any other.
+pub fn in_order(mask: Mask, scan: &Volume) -> Mask {
+    match scan.grid.matches(&mask.grid) {
+        true => mask,
+        false => mask.in_the_order_of(&scan.grid).unwrap_or(mask),
+    }
+}
+
+/// Fits within a mask, which is found where none is given.
+pub fn fitted(
+    dwi: &Volume,
+    gradients: Option<&Gradients>,
+    mask: Option<Mask>,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<TensorFit, JobError> {
+    let mask = mask.map(|mask| in_order(mask, dwi));
+    let mut found = None;
+    let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
+        Some(gradients) => {
+            let mask = match mask {
+                Some(mask) => mask,
+                None => {
+                    let brain = tensor_fit::brain_mask(dwi, gradients, backend, control)?;
+                    found = Some(brain.found);
+                    brain.mask
+                }
+            };
+            let fit = tensor_fit::fit(dwi, gradients, &mask, params, backend, control)?;
+            (fit, mask)
+        }
+        None => {
+            let mask = match mask {
+                Some(mask) => mask,
+                None => tensor_fit::given_mask(dwi)?,
+            };
+            let fit = tensor_fit::given(dwi, &mask, params, backend, control)?;
+            (fit, mask)
+        }
+    };
+    let fitted = mask.count() - fit.unfitted;
+    if fitted == 0 {
+        return Err(JobError::Sentence(format!(
+            "None of the mask's {} has enough signal for a tensor, expected values above 0; check that the \
+             scan is whole and that the mask belongs to it",
+            counted(mask.count(), "voxel")
+        )));
+    }
+    let meant = params.min_eigenvalue_mm2_per_s > tensor_fit::MOST_FLOOR_MM2_PER_S;
+    if fit.repaired.count() == fitted && !meant {
+        let check = match dwi.tensors {
+            Some(_) => "the order and the axes of the image's tensors",
+            None => "that the gradients belong to this scan, with b-values in s/mm²",
+        };
+        return Err(JobError::Sentence(format!(
+            "The tensor of every one of {} is not positive definite, which no tissue's is; check {check}",
+            counted(fitted, "voxel")
+        )));
+    }
+    let maps = tensor_fit::maps(&fit.field, backend, control)?;
+    Ok(TensorFit {
+        fit,
+        maps,
+        mask,
+        found,
+    })
+}

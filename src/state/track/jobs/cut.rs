@@ -1,0 +1,68 @@
+//! Cutting rays that were shot, where they are many.
+
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::solvers::geodesic::{Cut, rank};
+use crate::state::track::rays;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+
+/// Rays that a cut leaves.
+pub const CUT: Slot = Slot::latest_wins("rank");
+
+#[derive(Clone, Debug)]
+pub struct CutRays {
+    pub all: Tractogram,
+    pub cut: Cut,
+}
+
+#[derive(Clone, Debug)]
+pub struct RaysAfterCut {
+    pub kept: Tractogram,
+    /// Their least measure.
+    pub least: Option<f32>,
+}
+
+impl Job for CutRays {
+    type Output = RaysAfterCut;
+
+    fn slot(&self) -> Slot {
+        CUT
+    }
+
+    fn label(&self) -> String {
+        "Cutting rays".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        _: &Control,
+        _: &PartialSender<RaysAfterCut>,
+    ) -> Result<RaysAfterCut, JobError> {
+        let (kept, least) = rank(&self.all, self.cut);
+        Ok(RaysAfterCut { kept, least })
+    }
+
+    fn curves(output: &RaysAfterCut) -> Vec<&Tractogram> {
+        vec![&output.kept]
+    }
+}
+
+impl Receive<State> for CutRays {
+    fn receive(
+        &self,
+        delivery: Delivery<RaysAfterCut>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        state.session.cut_running = false;
+        ended(state, self, delivery, effects, |state, after, _, _| {
+            rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
+        });
+        if std::mem::take(&mut state.session.cut_moved) {
+            rays::cut_again(state, effects);
+        }
+    }
+}

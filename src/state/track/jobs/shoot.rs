@@ -1,0 +1,139 @@
+//! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Values, Worker,
+    memory_for_curves,
+};
+use crate::solvers::{curves, geodesic, tractogram};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::track::rays;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Geodesic rays to be shot; `fa` is sampled along them.
+#[derive(Clone, Debug)]
+pub struct ShootRays {
+    pub field: TensorField,
+    /// Prepared before, with the same field, sharpening, precision and interpolation.
+    pub medium: Option<geodesic::Medium>,
+    pub sharpening: geodesic::Sharpening,
+    pub precision: geodesic::Precision,
+    pub fa: Volume,
+    pub regions: Vec<Region>,
+    pub params: geodesic::Params,
+    pub cut: geodesic::Cut,
+    /// Fewer seeds: something is being dragged.
+    pub coarse: bool,
+}
+
+/// Rays after the cut.
+#[derive(Clone, Debug)]
+pub struct RayOutput {
+    /// Its kept rays are those after the cut.
+    pub output: curves::Output,
+    /// All rays that pass the regions, before the cut, and their measures.
+    pub all: Tractogram,
+    pub measures: Arc<[f32]>,
+    /// The least measure after the cut.
+    pub least: Option<f32>,
+    pub seeds: u64,
+    pub directions: u64,
+    pub kernel_s: Option<f64>,
+    /// Of the rays alone, without the medium's preparation.
+    pub shoot_ms: f64,
+    /// To be handed in again with the next request; it may be stored in another precision than was asked for.
+    pub medium: geodesic::Medium,
+}
+
+impl ShootRays {
+    pub fn shoot(self, backend: &Backend, control: &Control) -> Result<RayOutput, JobError> {
+        let (field, regions, params) = (&self.field, &self.regions, &self.params);
+        let interpolation = params.walk.interpolation;
+        let medium = match self.medium {
+            Some(medium) => medium,
+            None => geodesic::Medium::new(
+                field,
+                self.sharpening,
+                self.precision,
+                interpolation,
+                backend,
+                control,
+            )?,
+        };
+        let started = Instant::now();
+        let memory = memory_for_curves();
+        let shot = geodesic::shoot_within(&medium, regions, params, memory, backend, control)?;
+        let mut output = Arc::unwrap_or_clone(shot.rays);
+        output.look_for_starts(field, regions, &params.walk, backend, control)?;
+        let measures = output.kept.per_streamline.get("cm").cloned();
+        let measures = measures.unwrap_or_default();
+        let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
+        let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
+        let all = with_target_names(all, regions).with_grid(field.grid.clone());
+        let (kept, least) = geodesic::rank(&all, self.cut);
+        output.kept = kept;
+        Ok(RayOutput {
+            output,
+            all,
+            measures,
+            least,
+            seeds: shot.seeds,
+            directions: shot.directions,
+            kernel_s: shot.kernel_s,
+            shoot_ms: started.elapsed().as_secs_f64() * 1e3,
+            medium,
+        })
+    }
+}
+
+impl Job for ShootRays {
+    type Output = Box<RayOutput>;
+
+    fn slot(&self) -> Slot {
+        LIVE
+    }
+
+    fn label(&self) -> String {
+        "Shooting rays".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Box::new(self.shoot(&worker.backend(), control)?))
+    }
+
+    fn curves(rays: &Self::Output) -> Vec<&Tractogram> {
+        vec![&rays.all, &rays.output.kept, &rays.output.missed]
+    }
+}
+
+impl Receive<State> for ShootRays {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        receive_live(
+            self,
+            delivery,
+            state,
+            effects,
+            |state, rays, wall_ms, effects| {
+                rays::shot(state, self, *rays, wall_ms, effects);
+            },
+        );
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        live_unfinished(end, state)
+    }
+}

@@ -1,0 +1,60 @@
+//! Live curves of which an end stopped for one reason, where they are many.
+
+use crate::compute::Control;
+use crate::data::Tractogram;
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
+use crate::solvers::curves::StopReason;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+
+pub const STOPPED: Slot = Slot::latest_wins("stopped");
+
+/// Collects those of live curves, kept and missed, of which an end stopped for a reason.
+#[derive(Clone, Debug)]
+pub struct CollectStopped {
+    pub curves: [Tractogram; 2],
+    pub reason: StopReason,
+}
+
+impl Job for CollectStopped {
+    type Output = [Tractogram; 2];
+
+    fn slot(&self) -> Slot {
+        STOPPED
+    }
+
+    fn label(&self) -> String {
+        "Looking why curves stopped".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        _: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(self.curves.map(|curves| self.reason.only(&curves)))
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        output.iter().collect()
+    }
+}
+
+impl Receive<State> for CollectStopped {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, found, _, _| {
+            state.session.bundle.stopped.finish(found);
+        });
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.bundle.stopped.fail();
+        false
+    }
+}

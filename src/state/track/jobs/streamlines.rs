@@ -1,0 +1,161 @@
+//! Tracking streamlines, of the regions and of the whole brain.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Region, TensorField, Tractogram, Volume};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
+};
+use crate::solvers::{curves, tracking, tractogram};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::session::{Asked, Curves};
+use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::jobs::bootstrap::residuals;
+use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::track::{kept, update};
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+use std::sync::Arc;
+
+pub const WHOLE_BRAIN: Slot = Slot::latest_wins("track");
+
+/// Tracks from the regions; `fa` is sampled along the streamlines.
+#[derive(Clone, Debug)]
+pub struct TrackStreamlines {
+    pub field: TensorField,
+    pub fa: Volume,
+    pub regions: Vec<Region>,
+    pub params: curves::Params,
+    /// For a bootstrap.
+    pub resample: Option<Box<BootstrapInput>>,
+    /// Fewer seeds: something is being dragged.
+    pub coarse: bool,
+}
+
+/// Tracks the whole brain: a layer, not the live result of the regions.
+#[derive(Clone, Debug)]
+pub struct TrackWholeBrain(pub TrackStreamlines);
+
+impl TrackStreamlines {
+    /// The key of the result.
+    fn key(&self) -> Asked {
+        Asked {
+            field: self.field.id(),
+            regions: self.regions.clone(),
+            curves: Curves::Streamlines(self.params.clone()),
+            coarse: self.coarse,
+        }
+    }
+
+    pub fn track(self, backend: &Backend, control: &Control) -> Result<curves::Output, JobError> {
+        let (field, regions, params) = (&self.field, &self.regions, &self.params);
+        let memory = memory_for_curves();
+        let mut output = match self.resample.filter(|_| params.repetitions.is_some()) {
+            Some(scan) => {
+                let residuals = residuals(&scan, memory, backend, control)?;
+                let memory = memory_for_curves();
+                tracking::track_bootstrap(
+                    field, &residuals, regions, params, memory, backend, control,
+                )?
+            }
+            None => tracking::track_within(field, regions, params, memory, backend, control)?,
+        };
+        output.look_for_starts(field, regions, params, backend, control)?;
+        let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
+        let kept = output.kept.with_per_point("fa", along);
+        let kept = with_target_names(with_lengths(kept), regions);
+        output.kept = kept.with_grid(field.grid.clone());
+        Ok(output)
+    }
+}
+
+impl Job for TrackStreamlines {
+    type Output = Arc<curves::Output>;
+
+    fn slot(&self) -> Slot {
+        LIVE
+    }
+
+    fn label(&self) -> String {
+        "Tracking".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        Ok(Arc::new(self.track(&worker.backend(), control)?))
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        vec![&output.kept, &output.missed]
+    }
+}
+
+impl Receive<State> for TrackStreamlines {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        receive_live(
+            self,
+            delivery,
+            state,
+            effects,
+            |state, output, wall_ms, _| {
+                update::live_done(state, output, self.key(), wall_ms);
+            },
+        );
+    }
+
+    fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
+        live_unfinished(end, state)
+    }
+}
+
+impl Job for TrackWholeBrain {
+    type Output = Arc<curves::Output>;
+
+    fn slot(&self) -> Slot {
+        WHOLE_BRAIN
+    }
+
+    fn label(&self) -> String {
+        self.0.label()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        partial: &PartialSender<Self::Output>,
+    ) -> Result<Self::Output, JobError> {
+        self.0.run(worker, control, partial)
+    }
+
+    fn curves(output: &Self::Output) -> Vec<&Tractogram> {
+        TrackStreamlines::curves(output)
+    }
+}
+
+impl Receive<State> for TrackWholeBrain {
+    fn receive(
+        &self,
+        delivery: Delivery<Self::Output>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, output, wall_ms, _| {
+                kept::whole_brain_done(state, output, &self.0.key(), wall_ms);
+            },
+        );
+    }
+}
