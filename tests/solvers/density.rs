@@ -28,8 +28,7 @@ pub fn tests() -> Vec<Trial> {
 fn plain(measure: Measure) -> Params {
     Params {
         measure,
-        sent: None,
-        by_direction: false,
+        ..Params::defaults()
     }
 }
 
