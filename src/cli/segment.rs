@@ -311,7 +311,7 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
             Some(filled.map_err(|e| e.to_string())?.mask)
         }
     };
-    let beside = made.inputs.iter().map(|inputs| {
+    let speed_sources = made.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             Some((id, frame)) => Some((id.0, image(id).ok_or_else(gone)?, frame)),
             None => None,
@@ -319,13 +319,13 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
         let painted = inputs.painted.clone();
         Ok(SpeedSources { layer, painted })
     });
-    let beside = beside.collect::<Result<_, String>>()?;
+    let speed_sources = speed_sources.collect::<Result<_, String>>()?;
     Ok(Segment {
         start: Start {
             mask,
             spheres: made.spheres.clone(),
         },
-        beside,
+        speed_sources,
         script: made.script.clone(),
         again: true,
         watched: false,
@@ -414,7 +414,7 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
 }
 
 /// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
-fn beside(
+fn speed_sources(
     inputs: &ScriptInputs,
     before: Option<(&ScriptInputs, &SpeedSources)>,
     image: &Volume,
@@ -425,7 +425,7 @@ fn beside(
     let begins = before.is_none();
     let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
     let layer = match (&inputs.layer, before) {
-        (_, Some((of, beside))) if same(of) => beside.layer.clone(),
+        (_, Some((of, speed_sources))) if same(of) => speed_sources.layer.clone(),
         (Some(path), _) => {
             let layer = scalar(path, frame, runner)?;
             if begins && !covers(&layer, frame, image) {
@@ -467,15 +467,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => options.written(&path, &image, runner)?,
     };
     let inputs = written.inputs();
-    let mut besides: Vec<SpeedSources> = Vec::with_capacity(inputs.len());
+    let mut all_sources: Vec<SpeedSources> = Vec::with_capacity(inputs.len());
     for (i, own) in inputs.iter().enumerate() {
-        let before = i.checked_sub(1).map(|k| (&inputs[k], &besides[k]));
-        besides.push(beside(own, before, &image, runner)?);
+        let before = i.checked_sub(1).map(|k| (&inputs[k], &all_sources[k]));
+        all_sources.push(speed_sources(own, before, &image, runner)?);
     }
     let reference = options.reference.as_deref().map(mask).transpose()?;
     let work = Segment {
         start: start(&written, &image, runner)?,
-        beside: besides,
+        speed_sources: all_sources,
         script: written.run.clone(),
         again: again.is_some(),
         watched: !options.ignore_leaks,

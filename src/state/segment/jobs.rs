@@ -44,7 +44,7 @@ pub struct Segment {
     pub frame: usize,
     pub start: Start,
     /// Inputs that give speeds beside the image, by the numbers of the script.
-    pub beside: Vec<SpeedSources>,
+    pub speed_sources: Vec<SpeedSources>,
     pub script: Script,
     /// Up to the script's last step, whatever happens; else it may end sooner.
     pub again: bool,
@@ -266,7 +266,7 @@ impl Segment {
     fn segmented(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
         let (image, inputs) = backend.install(|| -> Result<_, Error> {
             let image = Inputs::new(&self.image, self.frame)?;
-            let inputs = SpeedSources::all(&self.beside, &image);
+            let inputs = SpeedSources::all(&self.speed_sources, &image);
             Ok((image, inputs))
         })?;
         let (start, script) = (&self.start, &self.script);

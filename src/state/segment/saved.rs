@@ -122,12 +122,12 @@ impl Lists<'_> {
                     .filter_map(|(number, step)| Some((place(number)?, *step)))
                     .collect(),
                 inputs: run
-                    .beside
+                    .speed_sources
                     .iter()
-                    .map(|beside| {
-                        let layer = beside.layer.as_ref();
+                    .map(|speed_sources| {
+                        let layer = speed_sources.layer.as_ref();
                         let layer = layer.map(|(id, _, frame)| (*id, *frame));
-                        self.inputs(document, layer, &beside.painted)
+                        self.inputs(document, layer, &speed_sources.painted)
                     })
                     .collect(),
             }),
@@ -229,7 +229,7 @@ fn resume(
 ) -> Result<RunCheckpoint, String> {
     // Those of older sessions have none.
     sound(&run.script, run.inputs.len().max(1))?;
-    let beside = run.inputs.iter().map(|inputs| {
+    let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             None => None,
             Some((id, frame)) => {
@@ -249,7 +249,7 @@ fn resume(
     Ok(RunCheckpoint {
         script: run.script.clone(),
         placed: placed.collect(),
-        beside: beside.collect::<Result<_, String>>()?,
+        speed_sources: speed_sources.collect::<Result<_, String>>()?,
         leak: run.leak.filter(|l| l.leak.from <= run.script.steps),
     })
 }

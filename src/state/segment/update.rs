@@ -315,7 +315,7 @@ fn wanted(state: &State) -> Option<RunRequest> {
         let region = region.and_then(|id| document.region(id));
         region.map(|r| r.shape.clone()).into_iter().collect()
     };
-    let beside = SpeedSources {
+    let speed_sources = SpeedSources {
         layer: speed_layer,
         painted: segment.painted.each_ref().map(shapes),
     };
@@ -335,7 +335,7 @@ fn wanted(state: &State) -> Option<RunRequest> {
                 within: *within,
             },
         },
-        beside: held(state).unwrap_or(beside),
+        speed_sources: held(state).unwrap_or(speed_sources),
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
@@ -356,7 +356,7 @@ fn held(state: &State) -> Option<SpeedSources> {
     let begun = working.live.as_ref().is_some_and(|live| live.step > 0);
     let asked = working.asked.as_ref().filter(|a| a.run == working.run);
     let held = asked.filter(|_| begun && state.history.is_open());
-    held.map(|asked| asked.beside.clone())
+    held.map(|asked| asked.speed_sources.clone())
 }
 
 /// Asks for what is missing: after every change of the state.
@@ -559,7 +559,7 @@ impl Working {
         Some(Arc::new(RunCheckpoint {
             script: live.script.clone(),
             placed: live.placed.clone(),
-            beside: live.beside.clone(),
+            speed_sources: live.speed_sources.clone(),
             leak: live.leak,
         }))
     }

@@ -176,7 +176,7 @@ fn come_back() {
     assert_eq!(steps[0].inside, steps[1].inside);
     // What it reads is what it wrote: nothing changes.
     assert_eq!(steps[0].script, steps[1].script);
-    assert_eq!(steps[0].beside.len(), 2);
+    assert_eq!(steps[0].speed_sources.len(), 2);
     let methods = arcuate::state::methods::methods(&again.state);
     assert!(methods.contains("was segmented in"), "{methods}");
     assert!(methods.contains("Lefohn"), "{methods}");

@@ -67,14 +67,14 @@ fn regions() {
     act(&mut window, SegmentAction::Step);
     assert_eq!((live(&window).step, changes(&window)), (20, vec![(10, 1)]));
     assert_eq!(window.state.session.segment.run, run);
-    assert_eq!(live(&window).beside.len(), 2);
+    assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is taken when it ends.
     let asked = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
         radius_mm: 5.0,
     };
-    let before = asked(&window).beside;
+    let before = asked(&window).speed_sources;
     for (x, phase) in [
         (14.0, Phase::Live),
         (13.0, Phase::Live),
@@ -85,7 +85,7 @@ fn regions() {
             shape: shape(x),
             phase,
         });
-        assert_eq!(asked(&window).beside == before, phase == Phase::Live);
+        assert_eq!(asked(&window).speed_sources == before, phase == Phase::Live);
     }
     act(&mut window, SegmentAction::Step);
     assert_eq!(changes(&window), [(10, 1), (20, 2)]);
@@ -129,7 +129,7 @@ fn regions() {
     // At the start it is no change.
     act(&mut window, SegmentAction::Rewind(0));
     act(&mut window, SegmentAction::Step);
-    assert!(changes(&window).is_empty() && live(&window).beside.len() == 1);
+    assert!(changes(&window).is_empty() && live(&window).speed_sources.len() == 1);
     let methods = arcuate::state::methods::methods(&window.state);
     assert!(!methods.contains("give a speed were changed"), "{methods}");
 }

@@ -49,7 +49,7 @@ pub struct RunCheckpoint {
     /// Spheres that were placed since the start, and after how many steps.
     pub placed: Vec<(u64, u64)>,
     /// What gave speeds, by the numbers of the script; none: what is wanted now.
-    pub beside: Vec<SpeedSources>,
+    pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
 }
@@ -93,7 +93,7 @@ pub struct RunRequest {
     pub image: Volume,
     pub frame: usize,
     pub origin: InitialSurface,
-    pub beside: SpeedSources,
+    pub speed_sources: SpeedSources,
     pub params: Params,
     pub spheres: Vec<PlacedSphere>,
     /// Where a run begins that is not there yet.
@@ -126,7 +126,7 @@ impl PartialEq for RunRequest {
     fn eq(&self, other: &Self) -> bool {
         let reference = |of: &Self| of.reference.as_ref().map(Mask::id);
         self.same_run(other)
-            && self.beside == other.beside
+            && self.speed_sources == other.speed_sources
             && self.params == other.params
             && self.spheres == other.spheres
             && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
@@ -171,7 +171,7 @@ pub struct SurfaceUpdate {
     /// What was done so far.
     pub script: Script,
     /// What gave speeds, by the numbers of the script.
-    pub beside: Vec<SpeedSources>,
+    pub speed_sources: Vec<SpeedSources>,
     /// All spheres that are in it, those of the start first.
     pub spheres: Vec<PlacedSphere>,
     /// The steps after which spheres were placed since the start.

@@ -16,7 +16,7 @@ pub(super) struct Run {
     /// Those placed since, and after how many steps.
     pub placed: Vec<(PlacedSphere, u64)>,
     /// What gave speeds, by the numbers of the script.
-    pub beside: Vec<SpeedSources>,
+    pub speed_sources: Vec<SpeedSources>,
     /// The last way back that was gone.
     pub back: u64,
     pub ended: Ended,
@@ -35,14 +35,14 @@ impl Run {
     pub fn new(
         evolution: Evolution,
         start: Vec<PlacedSphere>,
-        beside: Vec<SpeedSources>,
+        speed_sources: Vec<SpeedSources>,
         back: Option<Rewind>,
     ) -> Self {
         Self {
             evolution,
             start,
             placed: Vec::new(),
-            beside,
+            speed_sources,
             back: back.map_or(0, |b| b.number),
             ended: Ended::Steps,
             leak: None,
@@ -69,8 +69,11 @@ impl Run {
     }
 
     /// Where it has moved in the same before.
-    pub fn inputs_of(&self, beside: &SpeedSources) -> Option<Inputs> {
-        let number = self.beside.iter().position(|own| own == beside)?;
+    pub fn inputs_of(&self, speed_sources: &SpeedSources) -> Option<Inputs> {
+        let number = self
+            .speed_sources
+            .iter()
+            .position(|own| own == speed_sources)?;
         self.evolution.all_inputs().get(number).cloned()
     }
 
@@ -88,8 +91,8 @@ impl Run {
     ) -> Result<(), Error> {
         let params = &wanted.params;
         self.evolution.change(inputs, params, backend)?;
-        if self.evolution.all_inputs().len() > self.beside.len() {
-            self.beside.push(wanted.beside.clone());
+        if self.evolution.all_inputs().len() > self.speed_sources.len() {
+            self.speed_sources.push(wanted.speed_sources.clone());
         }
         Ok(())
     }
@@ -98,7 +101,8 @@ impl Run {
     /// all is as it was.
     pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
         self.evolution.rewind(step, backend, control)?;
-        self.beside.truncate(self.evolution.all_inputs().len());
+        self.speed_sources
+            .truncate(self.evolution.all_inputs().len());
         self.placed.retain(|(_, at)| *at < step);
         self.leak = None;
         // The speed was that of the branch that is left.

@@ -99,13 +99,13 @@ impl RunMemory {
         let known = old.filter(|old| old.of.same_image(wanted));
         let (image, frame) = (&wanted.image, wanted.frame);
         let (of_image, inputs) = match known {
-            Some(old) if old.of.beside == wanted.beside => (old.image, old.inputs),
+            Some(old) if old.of.speed_sources == wanted.speed_sources => (old.image, old.inputs),
             known => backend.install(|| -> Result<_, Error> {
                 let of_image = match known {
                     Some(old) => old.image,
                     None => Inputs::new(image, frame)?,
                 };
-                let inputs = wanted.beside.inputs(&of_image, None);
+                let inputs = wanted.speed_sources.inputs(&of_image, None);
                 Ok((of_image, inputs))
             })?,
         };
@@ -144,8 +144,8 @@ impl RunMemory {
         let before = std::mem::replace(&mut self.of, wanted);
         self.again = before == self.of;
         self.played = self.again || before.play != self.of.play;
-        if before.beside != self.of.beside {
-            self.inputs = self.beside(&before.beside, backend);
+        if before.speed_sources != self.of.speed_sources {
+            self.inputs = self.speed_inputs(&before.speed_sources, backend);
             self.speed = None;
         }
         if before.spheres != self.of.spheres {
@@ -178,7 +178,7 @@ impl RunMemory {
             match begun {
                 Ok(run) => {
                     // One and the same where it has moved in them.
-                    if let Some(inputs) = run.inputs_of(&self.of.beside) {
+                    if let Some(inputs) = run.inputs_of(&self.of.speed_sources) {
                         self.inputs = inputs;
                     }
                     self.run = Some(run);
@@ -228,8 +228,8 @@ impl RunMemory {
     }
 
     /// What is wanted beside the image now; what was wanted last is known.
-    fn beside(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
-        let wanted = &self.of.beside;
+    fn speed_inputs(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
+        let wanted = &self.of.speed_sources;
         let run = self.run.as_ref();
         let known = run.and_then(|run| run.inputs_of(wanted));
         known.unwrap_or_else(|| {
@@ -254,8 +254,8 @@ impl RunMemory {
         let (start, params) = (self.start(&spheres), &self.of.params);
         let layout = Layout::BEST;
         let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
-        let beside = vec![self.of.beside.clone()];
-        Ok(Run::new(evolution, spheres, beside, self.of.back))
+        let speed_sources = vec![self.of.speed_sources.clone()];
+        Ok(Run::new(evolution, spheres, speed_sources, self.of.back))
     }
 
     /// Goes to where a run was.
@@ -269,8 +269,8 @@ impl RunMemory {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
         let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
             spheres.iter().partition(|(n, _)| later(*n).is_some());
-        let wanted = &self.of.beside;
-        let (beside, inputs) = match &*resume.beside {
+        let wanted = &self.of.speed_sources;
+        let (speed_sources, inputs) = match &*resume.speed_sources {
             [] => (vec![wanted.clone()], vec![self.inputs.clone()]),
             all => (
                 all.to_vec(),
@@ -291,7 +291,7 @@ impl RunMemory {
             // Nobody watches on the way there.
             ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
             leak: resume.leak,
-            ..Run::new(evolution, start, beside, self.of.back)
+            ..Run::new(evolution, start, speed_sources, self.of.back)
         })
     }
 
@@ -511,7 +511,7 @@ impl RunMemory {
             mask,
             step,
             script: evolution.script(),
-            beside: run.beside.clone(),
+            speed_sources: run.speed_sources.clone(),
             spheres: run.spheres(),
             placed: placed.map(|((number, _), step)| (*number, *step)).collect(),
             ended: run.ended,

@@ -52,9 +52,9 @@ impl SpeedSources {
     /// The same of several.
     pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
         let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
-        for (i, beside) in several.iter().enumerate() {
+        for (i, speed_sources) in several.iter().enumerate() {
             let before = i.checked_sub(1).map(|k| (&several[k], &made[k]));
-            made.push(beside.inputs(image, before));
+            made.push(speed_sources.inputs(image, before));
         }
         made
     }

@@ -53,13 +53,13 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     then.settings.params = params.clone();
     // Where it has no effect it is as it was.
     then.settings.params.layer = params.layer.or(layer);
-    let now = wanted(state).map(|wanted| wanted.beside);
-    let beside = live.beside.get(number);
-    if let Some(beside) = beside.filter(|then| now.as_ref() != Some(then)) {
-        then.layer = beside.layer.as_ref().map(|(id, ..)| LayerId(*id));
+    let now = wanted(state).map(|wanted| wanted.speed_sources);
+    let speed_sources = live.speed_sources.get(number);
+    if let Some(speed_sources) = speed_sources.filter(|then| now.as_ref() != Some(then)) {
+        then.layer = speed_sources.layer.as_ref().map(|(id, ..)| LayerId(*id));
         for (which, painted) in then.painted.iter_mut().enumerate() {
             let mut regions = document.regions.iter();
-            let own = regions.find(|region| beside.paints(which, &region.shape));
+            let own = regions.find(|region| speed_sources.paints(which, &region.shape));
             *painted = own.map(|region| region.id);
         }
     }
@@ -97,7 +97,7 @@ impl Working {
         };
         let same_run = (asked.run, asked.back) == (wanted.run, wanted.back);
         let steers = asked.params != wanted.params
-            || asked.beside != wanted.beside
+            || asked.speed_sources != wanted.speed_sources
             || asked.spheres != wanted.spheres;
         let begins = same_run && steers && !dragged;
         if begins {

@@ -22,9 +22,12 @@ fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
     let start = live.spheres.iter().filter(|(n, _)| !later(n));
-    let inputs = live.beside.iter().map(|beside| SpeedInputs {
-        layer: beside.layer.as_ref().map(|(id, _, n)| (LayerId(*id), *n)),
-        painted: beside.painted.clone(),
+    let inputs = live.speed_sources.iter().map(|speed_sources| SpeedInputs {
+        layer: speed_sources
+            .layer
+            .as_ref()
+            .map(|(id, _, n)| (LayerId(*id), *n)),
+        painted: speed_sources.painted.clone(),
     });
     Some(Segmented {
         image: layer.id,
