@@ -10,7 +10,8 @@ pub mod store;
 pub use start::run;
 
 use crate::compute::Backend;
-use crate::jobs::{Jobs, Request, Slot, session::SessionRequest};
+use crate::jobs::session::SessionRequest;
+use crate::jobs::{Jobs, Slot};
 use crate::render::Faults;
 use crate::state::{Action, Effect, State, report, update};
 use crate::ui::views::Views;
@@ -138,7 +139,7 @@ impl eframe::App for App {
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
         self.jobs.cancel(Slot::Recovery);
-        self.jobs.submit(Request::Session(SessionRequest::Leave));
+        self.jobs.submit(SessionRequest::Leave);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

@@ -14,8 +14,8 @@ pub mod session_window;
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Which};
 use arcuate::data::Tractogram;
 use arcuate::io::Told;
-use arcuate::jobs::session::SessionRequest;
-use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Output, Receive, Request};
+use arcuate::jobs::session::{SessionOutput, SessionRequest};
+use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
 use arcuate::state::pictures::jobs::SavePng;
@@ -311,8 +311,8 @@ pub fn damages_more(tried: usize, files: usize, begun: Instant) -> bool {
 }
 
 /// The event of a request, with what it brought.
-pub fn event_of(delivery: Delivery<Output>) -> Event<State> {
-    Event::new(Request::Session(SessionRequest::Leave), delivery)
+pub fn event_of(delivery: Delivery<SessionOutput>) -> Event<State> {
+    Event::new(SessionRequest::Leave, delivery)
 }
 
 /// The event of a job that is done.

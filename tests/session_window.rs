@@ -281,11 +281,7 @@ pub fn everything(folder: &Path) -> Window {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::KeepTracks);
     let tracks = layer(&window, "Tracks");
-    let wanted = density::Wanted {
-        value: density::Value::Count,
-        voxel_mm: None,
-        by_direction: false,
-    };
+    let wanted = density::Wanted::of_value(density::Value::Count);
     let map = Action::MapDensity {
         layer: Some(tracks),
         wanted,

@@ -1,6 +1,6 @@
 //! `arcuate align`: one image to another, by what they tell about each other.
 
-use super::options::noted_volume;
+use super::options::{Given, noted_volume};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
@@ -31,9 +31,8 @@ pub struct Options {
     /// Where the affine is written: .txt or .tfm for ITK's, .mat for FLIRT's
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Begin only from where the images lie
-    #[arg(long)]
-    pub near: bool,
+    #[command(flatten)]
+    pub params: Given<Params>,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -58,10 +57,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             },
             None => Fixed::Image(fixed),
         },
-        params: Params {
-            from: DAffine3::IDENTITY,
-            wide: !options.near,
-        },
+        params: options.params.params()?,
         layer: 0,
     };
     let (aligned, wall_ms) = runner.run(request)?;

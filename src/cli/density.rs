@@ -1,13 +1,13 @@
 //! `arcuate density`: visit maps and track-density images.
 
-use super::options::{ToldOptions, positive, whole};
+use super::options::{Given, ToldOptions};
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::data::words::{counted, plural};
 use crate::io::{self, Format, quoted};
-use crate::solvers::density::{Measure, On, Params};
+use crate::solvers::density::{On, Params, Voxels};
 use crate::state::core::words::took;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
@@ -37,41 +37,16 @@ pub struct Options {
     /// Image whose voxels are taken (default: the grid in the streamline file)
     #[arg(long, value_name = "FILE")]
     pub template: Option<PathBuf>,
-    /// Cubes of this edge instead, mm: in the template's box, or around the streamlines where there is none
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
-    pub voxel: Option<f64>,
-    /// Streamlines that pass each voxel, or their length in it, mm
-    #[arg(long, value_enum, default_value = "visits")]
-    pub measure: MeasureName,
-    /// Divide by the number of streamlines that were sent
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
-    pub sent: Option<u64>,
-    /// Three volumes, by direction
-    #[arg(long)]
-    pub by_direction: bool,
+    #[command(flatten)]
+    pub voxels: Given<Voxels>,
+    #[command(flatten)]
+    pub params: Given<Params>,
     #[command(flatten)]
     pub told: ToldOptions,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum MeasureName {
-    Visits,
-    Length,
-}
-
 impl Options {
-    pub fn params(&self) -> Params {
-        Params {
-            measure: match self.measure {
-                MeasureName::Visits => Measure::Visits,
-                MeasureName::Length => Measure::Length,
-            },
-            sent: self.sent,
-            by_direction: self.by_direction,
-        }
-    }
-
-    fn on(&self, tractogram: &Tractogram) -> Result<On, Failure> {
+    fn on(&self, tractogram: &Tractogram, voxels: Voxels) -> Result<On, Failure> {
         let template = match &self.template {
             Some(path) => {
                 let volume = io::open(path, &Control::new());
@@ -88,7 +63,7 @@ impl Options {
             None => None,
         };
         let own = template.or_else(|| tractogram.grid.clone());
-        match (own, self.voxel) {
+        match (own, voxels.edge_mm) {
             (Some(grid), None) => Ok(On::Grid(grid)),
             (Some(grid), Some(mm)) => Ok(On::Within(grid, mm)),
             (None, Some(mm)) => Ok(On::Around(mm)),
@@ -100,9 +75,9 @@ impl Options {
         }
     }
 
-    fn command(&self) -> String {
+    fn command(&self, params: &Params, voxels: Voxels) -> String {
         let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
-        let arguments = density_arguments(&self.params(), self.template.as_deref(), self.voxel);
+        let arguments = density_arguments(params, self.template.as_deref(), voxels.edge_mm);
         format!(
             "arcuate density {tracks}{arguments} --out {out}{}",
             self.told.told()
@@ -118,6 +93,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             options.out.display()
         )));
     }
+    let (params, voxels) = (options.params.params()?, options.voxels.params()?);
     runner.may_make(&options.out)?;
     let refused = || {
         Failure::new(format!(
@@ -142,11 +118,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         remark(note, options.tracks.display());
     }
     let count = tractogram.len();
-    let on = options.on(&tractogram)?;
+    let on = options.on(&tractogram, voxels)?;
     let request = MapDensity {
         tractogram,
         on,
-        params: options.params(),
+        params: params.clone(),
         layer: 0,
         by: glam::DAffine3::IDENTITY,
     };
@@ -161,7 +137,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         from: None,
         volume,
         path: options.out.clone(),
-        command: options.command(),
+        command: options.command(&params, voxels),
     })?;
     let output = &made.output;
     if output.not_finite > 0 {

@@ -1,15 +1,15 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
+use super::options::Given;
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use super::track::{self, CurveOptions, Tracked, key};
+use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
 use crate::data::words::{agreed, counted};
-use crate::solvers::geodesic::{self, Cut, Directions, Form, Params, Precision, Sharpening};
+use crate::solvers::geodesic::Rays;
 use crate::state::core::words::{self, count};
-use crate::state::recipe::{self, MediumRecipe};
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::{Recipe, defaults};
+use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -28,184 +28,33 @@ FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stop
 themselves. Files keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()))]
+#[command(
+    after_help = format!("{EXAMPLES}\n\nWithout --seed, rays leave the whole mask. Defaults:{}", recipe::geodesic_defaults()),
+    mut_arg("both-ways", |arg| arg.conflicts_with("one-way")),
+)]
 pub struct Options {
     #[command(flatten)]
-    pub curves: CurveOptions,
+    pub curves: CurveOptions<OfRays>,
     #[command(flatten)]
-    pub rays: RayOptions,
-}
-
-#[derive(clap::Args, Clone, Debug)]
-pub struct RayOptions {
-    /// Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL or
-    /// towards:X,Y,Z
-    #[arg(long, value_name = "FAN", allow_hyphen_values = true, value_parser = directions)]
-    pub directions: Option<Directions>,
-    /// power:ALPHA (volume kept; 1 is the plain tensor, whose rays mostly run beside real fibres), or the
-    /// papers' paper:N,FA (whole power below an FA)
-    #[arg(long, value_name = "HOW", value_parser = sharpening)]
-    pub sharpen: Option<Sharpening>,
-    /// Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)
-    #[arg(long, value_enum, default_value = "f32")]
-    pub precision: PrecisionName,
-    /// Keep one point in N steps, and the last
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = keep_every)]
-    pub keep_every: Option<usize>,
-    /// Carry each ray on behind its seed
-    #[arg(long, conflicts_with = "one_way")]
-    pub both_ways: bool,
-    /// Do not stop rays that circle on the spot
-    #[arg(long)]
-    pub no_loop_guard: bool,
-    /// Equations: hamiltonian, or the papers' christoffel, whose steps, length limit and loop guard
-    /// count its parameter instead of mm
-    #[arg(long, value_enum, default_value = "hamiltonian")]
-    pub form: FormName,
-    /// Keep rays with at least this measure, the strongest top:N or top:P% of those that pass the
-    /// regions, or all
-    #[arg(long, value_name = "CUT", allow_hyphen_values = true, value_parser = cut)]
-    pub cut: Option<Cut>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum PrecisionName {
-    F16,
-    F32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum FormName {
-    Hamiltonian,
-    Christoffel,
-}
-
-fn numbers(text: &str) -> Option<Vec<f64>> {
-    let parsed: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-    parsed.filter(|n| n.iter().all(|v: &f64| v.is_finite()))
-}
-
-fn directions(text: &str) -> Result<Directions, String> {
-    let whole = |n: f64| (n >= 0.0 && n.fract() == 0.0).then_some(n as usize);
-    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-    let found = match (kind, numbers(rest).as_deref()) {
-        ("principal", _) if text == "principal" => Some(Directions::Principal),
-        ("sphere", Some(&[n])) => whole(n).map(|count| Directions::Sphere { count }),
-        ("cone", Some(&[n, degrees])) => whole(n).map(|count| Directions::Cone {
-            count,
-            half_angle_rad: degrees.to_radians(),
-        }),
-        ("icosphere", Some(&[n])) => whole(n).map(|level| Directions::Icosphere { level }),
-        ("towards", Some(&[x, y, z])) => Some(Directions::Towards {
-            direction: [x, y, z],
-        }),
-        _ => None,
-    };
-    let found = found.ok_or_else(|| {
-        format!(
-            "expected principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z, found \
-             \"{text}\""
-        )
-    })?;
-    found.check().map(|()| found)
-}
-
-fn keep_every(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|n| *n > 0);
-    number.ok_or_else(|| format!("expected a whole number from 1, found \"{text}\""))
-}
-
-fn sharpening(text: &str) -> Result<Sharpening, String> {
-    let found = match text.split_once(':') {
-        Some(("power", rest)) => match numbers(rest).as_deref() {
-            Some(&[alpha]) if alpha > 0.0 && alpha <= 16.0 => Some(Sharpening::Power { alpha }),
-            _ => None,
-        },
-        Some(("paper", rest)) => match numbers(rest).as_deref() {
-            Some(&[power, below_fa])
-                if (1.0..=16.0).contains(&power)
-                    && power.fract() == 0.0
-                    && (0.0..=1.0).contains(&below_fa) =>
-            {
-                let power = power as u32;
-                Some(Sharpening::Paper { power, below_fa })
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    found.ok_or_else(|| {
-        format!(
-            "expected power:ALPHA (up to 16) or paper:N,FA (N from 1 to 16, FA from 0 to 1), found \
-             \"{text}\""
-        )
-    })
-}
-
-fn cut(text: &str) -> Result<Cut, String> {
-    let found = match text.strip_prefix("top:") {
-        None if text == "all" => Some(Cut::All),
-        Some(rest) => match rest.strip_suffix('%') {
-            Some(percent) => {
-                let share = percent.parse::<f64>().ok().map(|p| p / 100.0);
-                let share = share.filter(|s| *s > 0.0 && *s <= 1.0);
-                share.map(Cut::TopShare)
-            }
-            None => rest.parse().ok().filter(|n| *n > 0).map(Cut::Top),
-        },
-        None => {
-            let least = text.parse::<f32>().ok();
-            least
-                .filter(|l| l.is_finite() && *l > 0.0)
-                .map(Cut::AtLeast)
-        }
-    };
-    found.ok_or_else(|| {
-        format!(
-            "expected a measure above 0 such as 1.2, top:N, top:P% (up to 100) or all, found \"{text}\""
-        )
-    })
+    pub rays: Given<Rays>,
 }
 
 impl Options {
-    fn params(&self) -> Params {
-        let default = geodesic::Params::defaults();
-        let mut walk = self.curves.track.params_or(default.walk);
-        walk.both_ways = self.rays.both_ways;
-        Params {
-            walk,
-            form: match self.rays.form {
-                FormName::Hamiltonian => Form::Hamiltonian,
-                FormName::Christoffel => Form::Christoffel,
-            },
-            directions: self.rays.directions.unwrap_or(default.directions),
-            keep_every: self.rays.keep_every.unwrap_or(default.keep_every),
-            loop_guard: !self.rays.no_loop_guard,
-        }
-    }
-
-    fn medium(&self) -> MediumRecipe {
-        MediumRecipe {
-            sharpening: self.rays.sharpen.unwrap_or(geodesic::DEFAULT_SHARPENING),
-            precision: match self.rays.precision {
-                PrecisionName::F16 => Precision::Half,
-                PrecisionName::F32 => Precision::Single,
-            },
-        }
-    }
-
-    fn cut(&self) -> Cut {
-        self.rays.cut.unwrap_or_else(|| defaults::rays().cut)
+    fn rays(&self) -> Result<Rays, Failure> {
+        let mut rays = Rays::defaults();
+        rays.params.walk = self.curves.track.params()?;
+        self.rays.or_defaults(rays)
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
     pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Result<Recipe, Failure> {
+        let rays = self.rays()?;
         Ok(Recipe::Geodesic {
             fit: self.curves.fit.recipe(gradients)?,
             regions: self.curves.regions.specs(),
-            medium: self.medium(),
-            params: self.params(),
-            cut: self.cut(),
+            medium: rays.medium,
+            params: rays.params,
+            cut: rays.cut,
         })
     }
 }
@@ -268,8 +117,11 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(true, runner)?;
-    options.params().check().map_err(Failure::usage)?;
-    let medium = options.medium();
+    let Rays {
+        medium,
+        params,
+        cut,
+    } = options.rays()?;
     if medium.is_too_coarse() {
         warning!(
             "Half precision is too coarse for tensors sharpened by 3 or more; leave out \
@@ -286,8 +138,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         precision: medium.precision,
         fa: fitted.maps.fa.clone(),
         regions: regions.clone(),
-        params: options.params(),
-        cut: options.cut(),
+        params,
+        cut,
         coarse: false,
     };
     let (shot, wall_ms) = runner.run(shoot)?;
@@ -302,8 +154,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
-            "{}",
-            words::none_passed(&shot.output, &targets, &fitted.mask_name())
+            "{}{}",
+            words::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {
         let most = shot.measures.iter().copied().max_by(f32::total_cmp);

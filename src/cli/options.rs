@@ -6,7 +6,7 @@ mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
-pub use parameters::Given;
+pub use parameters::{Given, Taken};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::output::remark;

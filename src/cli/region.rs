@@ -1,16 +1,15 @@
 //! `arcuate region`: what the window does with regions, as masks and label maps.
 
-use super::options::{not_reversed, shape, whole};
+use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::words::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
-use crate::solvers::region::{Change, Combine};
+use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::defaults::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use crate::state::recipe::ShapeSpec;
-use crate::state::regions::drawing::Drawing;
 use crate::state::regions::jobs::labels::{CountLabels, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MakeRegion, RegionOperation};
 use crate::state::regions::jobs::save::SaveLabels;
@@ -32,7 +31,11 @@ The steps are done in this order, whatever that of the options: values of the im
 --subtract, --grow, --smooth. The result lies on the image's grid, else on that of the first mask.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("tolerance", |arg| arg.requires("fill")),
+    mut_arg("at-most", |arg| arg.requires("fill")),
+)]
 pub struct Options {
     /// Image whose values are used, and whose grid the region gets
     #[arg(long, value_name = "FILE")]
@@ -46,17 +49,8 @@ pub struct Options {
     /// Voxels connected to the one at this world point, mm
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = point, requires = "image", requires = "tolerance", conflicts_with = "label")]
     pub fill: Option<DVec3>,
-    /// How far their values may be from its
-    #[arg(
-        long,
-        value_name = "V",
-        allow_negative_numbers = true,
-        requires = "fill"
-    )]
-    pub tolerance: Option<f32>,
-    /// A fill ends at this volume, ml (default: 50)
-    #[arg(long, value_name = "ML", allow_negative_numbers = true, value_parser = super::options::positive, requires = "fill")]
-    pub at_most: Option<f64>,
+    #[command(flatten)]
+    pub filling: Given<Fill>,
     /// Voxels with this whole number; several times: with any of them
     #[arg(
         long,
@@ -74,12 +68,8 @@ pub struct Options {
     /// Takes a region away
     #[arg(long, value_name = "REGION")]
     pub subtract: Vec<ShapeSpec>,
-    /// Moves the border outwards by so much, or inwards below 0, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub grow: Option<f64>,
-    /// Rounds away what is finer than about this, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = super::options::number::<f64>)]
-    pub smooth: Option<f64>,
+    #[command(flatten)]
+    pub change: Given<Change>,
     /// Writes the regions of --union as the numbers 1, 2, … of one image
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
     pub as_labels: bool,
@@ -171,11 +161,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             )?;
         }
     }
-    if options.grow.is_some() || options.smooth.is_some() {
-        let change = Change {
-            grow_mm: options.grow.unwrap_or(0.0),
-            smooth_mm: options.smooth.unwrap_or(0.0),
-        };
+    let change = options.change.params()?;
+    if change != Change::defaults() {
         let base = Arc::new(Shape::Mask(mask));
         let grid = grid.clone();
         mask = make(RegionOperation::Change { base, grid, change }, runner)?;
@@ -266,13 +253,14 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
         };
         return make(what, runner);
     }
-    if let (Some(from), Some(tolerance)) = (options.fill, options.tolerance) {
+    if let Some(from) = options.fill {
+        let fill = options.filling.params()?;
         let what = RegionOperation::Fill {
             volume,
             frame,
             from,
-            tolerance,
-            most_ml: options.at_most.unwrap_or(Drawing::default().most_ml),
+            tolerance: fill.tolerance as f32,
+            most_ml: fill.most_ml,
             base: None,
         };
         return make(what, runner);

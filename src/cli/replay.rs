@@ -6,8 +6,8 @@ use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Again, Match};
+use crate::jobs::Values;
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
-use crate::jobs::{Output, Request, Values};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::words::count;
@@ -179,9 +179,9 @@ fn kept(
             edits: steps(id)?,
             ..remake(document, id, name, &made)?
         };
-        let request = Request::Session(SessionRequest::Remake(Box::new(remake)));
+        let request = SessionRequest::Remake(Box::new(remake));
         let output = window.run(request).map_err(|f| f.sentence)?;
-        let Output::Session(SessionOutput::Remade { tractogram, .. }) = output else {
+        let SessionOutput::Remade { tractogram, .. } = output else {
             return Err(format!("{name} was not made again"));
         };
         let again = Again::Curves(&tractogram);

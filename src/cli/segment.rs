@@ -184,6 +184,10 @@ impl Options {
                  the surface does not stop there: narrow --tolerance",
                 value as f32
             ),
+            Some(RangeDoubt::Background) => warning!(
+                "The range from {low} to {high} holds the values of the background, so the surface runs out into \
+                 it: narrow --tolerance"
+            ),
             None => {}
         }
         Ok((target, tolerance))

@@ -1,15 +1,14 @@
 //! `arcuate track`: streamlines between regions.
 
-use super::options::{ChanceOptions, FitOptions, Fitted, RegionOptions, positive, whole};
+use super::options::{FitOptions, Fitted, Given, RegionOptions, Taken};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::words::{counted, number};
+use crate::data::words::counted;
 use crate::data::{Gradients, Region, Role};
 use crate::io::{Content, Format};
 use crate::jobs::Values;
-use crate::solvers::curves::{
-    self, Deflection, Fate, Integrator, Interpolation, Match, Seeding, StopReason,
-};
+use crate::solvers::curves::{self, Fate, Integrator, StopReason};
+use crate::solvers::geodesic;
 use crate::state::core::words::{self, count};
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
@@ -33,38 +32,71 @@ Without --seed, seeds are spread over the whole mask. The window's \"Copy as com
 #[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", recipe::track_defaults()))]
 pub struct Options {
     #[command(flatten)]
-    pub curves: CurveOptions,
+    pub curves: CurveOptions<OfAllCurves>,
     #[command(flatten)]
-    pub lines: LineOptions,
+    pub lines: Given<curves::Params, OfStreamlines>,
 }
 
-/// Options for streamlines alone.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct LineOptions {
-    /// Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the
-    /// share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps
-    #[arg(long, value_name = "F,G", allow_hyphen_values = true, value_parser = deflection)]
-    pub deflect: Option<Deflection>,
-    /// Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = at_least_one)]
-    pub bootstrap: Option<usize>,
+/// Rows for streamlines alone.
+const LINES: [&str; 2] = ["deflect", "bootstrap"];
+
+/// The rows that rays have, too, with the defaults of streamlines.
+#[derive(Clone, Copy, Debug)]
+pub struct OfAllCurves;
+
+impl Taken<curves::Params> for OfAllCurves {
+    fn defaults() -> curves::Params {
+        curves::Params::defaults()
+    }
+
+    fn has(key: &str) -> bool {
+        !LINES.contains(&key)
+    }
+}
+
+/// The rows for streamlines alone.
+#[derive(Clone, Copy, Debug)]
+pub struct OfStreamlines;
+
+impl Taken<curves::Params> for OfStreamlines {
+    fn defaults() -> curves::Params {
+        curves::Params::defaults()
+    }
+
+    fn has(key: &str) -> bool {
+        LINES.contains(&key)
+    }
+}
+
+/// The rows of all curves, with the defaults of rays.
+#[derive(Clone, Copy, Debug)]
+pub struct OfRays;
+
+impl Taken<curves::Params> for OfRays {
+    fn defaults() -> curves::Params {
+        geodesic::Params::defaults().walk
+    }
+
+    fn has(key: &str) -> bool {
+        OfAllCurves::has(key)
+    }
 }
 
 /// A scan, regions, how curves run between them, and where they are written.
 #[derive(clap::Args, Debug)]
-pub struct CurveOptions {
+pub struct CurveOptions<T: Taken<curves::Params>> {
     #[command(flatten)]
     pub fit: FitOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
     #[command(flatten)]
-    pub track: TrackOptions,
+    pub track: Given<curves::Params, T>,
     /// Streamline file; its ending says the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
 
-impl CurveOptions {
+impl<T: Taken<curves::Params>> CurveOptions<T> {
     /// Refuses files that cannot be written, before the work. `rays`: with their measures.
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
@@ -93,187 +125,6 @@ impl CurveOptions {
     }
 }
 
-#[derive(clap::Args, Clone, Debug)]
-pub struct TrackOptions {
-    /// Seed points: random:N (in all), grid:MM or per-voxel:N
-    #[arg(long, value_name = "HOW", allow_negative_numbers = true, value_parser = seeding)]
-    pub seeds: Option<Seeding>,
-    #[command(flatten)]
-    pub chance: ChanceOptions,
-    /// Step size, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = positive)]
-    pub step: Option<f64>,
-    /// Largest turn in one step, degrees, or off
-    #[arg(long, value_name = "DEG|off", allow_negative_numbers = true, value_parser = angle)]
-    pub angle: Option<Limit>,
-    /// Stop below this FA, or off
-    #[arg(long, value_name = "FA|off", allow_negative_numbers = true, value_parser = or_off)]
-    pub fa: Option<Limit>,
-    /// Shorter curves are dropped, mm
-    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = length)]
-    pub min_length: Option<f64>,
-    /// Curves stop at this length, mm, or off; of rays both ways, each half does
-    #[arg(long, value_name = "MM|off", allow_negative_numbers = true, value_parser = or_off)]
-    pub max_length: Option<Limit>,
-    /// Each half stops after N steps
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
-    pub max_steps: Option<usize>,
-    /// How steps are taken; rk2 is the midpoint rule
-    #[arg(long, value_enum)]
-    pub integrator: Option<IntegratorName>,
-    /// Interpolation of tensors between voxels
-    #[arg(long, value_enum)]
-    pub interpolation: Option<InterpolationName>,
-    /// One target is enough, or all have to be reached
-    #[arg(long, value_enum)]
-    pub targets: Option<MatchName>,
-    /// One include region is enough, or all have to be passed
-    #[arg(long, value_enum)]
-    pub includes: Option<MatchName>,
-    /// Follow one sense only from each seed (rays always do without --both-ways)
-    #[arg(long)]
-    pub one_way: bool,
-}
-
-/// A limit that can be switched off.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Limit(Option<f64>);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum IntegratorName {
-    Euler,
-    Rk2,
-    Rk4,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum MatchName {
-    Any,
-    All,
-}
-
-impl MatchName {
-    fn rule(self) -> Match {
-        match self {
-            Self::Any => Match::Any,
-            Self::All => Match::All,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum InterpolationName {
-    Trilinear,
-    Cubic,
-}
-
-fn or_off(text: &str) -> Result<Limit, String> {
-    if text == "off" {
-        return Ok(Limit(None));
-    }
-    let number = text
-        .parse::<f64>()
-        .ok()
-        .filter(|v| v.is_finite() && *v >= 0.0);
-    number
-        .map(|v| Limit(Some(v)))
-        .ok_or_else(|| format!("expected a number from 0 or off, found \"{text}\""))
-}
-
-fn angle(text: &str) -> Result<Limit, String> {
-    let limit = or_off(text)?;
-    match limit.0 {
-        Some(degrees) if !(degrees > 0.0 && degrees <= 180.0) => Err(format!(
-            "expected more than 0 and at most 180 degrees or off, found {}",
-            number(degrees)
-        )),
-        _ => Ok(limit),
-    }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|n| *n > 0);
-    number.ok_or_else(|| format!("expected a whole number from 1, found \"{text}\""))
-}
-
-fn deflection(text: &str) -> Result<Deflection, String> {
-    let share = |n: &str| {
-        let n = n.trim().parse::<f64>().ok();
-        n.filter(|n| (0.0..=1.0).contains(n))
-    };
-    let parsed = text
-        .split_once(',')
-        .and_then(|(f, g)| Some((share(f)?, share(g)?)));
-    let (f, g) = parsed.ok_or_else(|| {
-        format!("expected F,G with each from 0 to 1, as in 0.3,0.7, found \"{text}\"")
-    })?;
-    Ok(Deflection { f, g })
-}
-
-fn length(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    let sound = number.filter(|v| v.is_finite() && *v >= 0.0);
-    sound.ok_or_else(|| format!("expected a number from 0, found \"{text}\""))
-}
-
-fn seeding(text: &str) -> Result<Seeding, String> {
-    let count = |n: &str| n.parse::<usize>().ok().filter(|&n| n > 0);
-    let parsed = text.split_once(':').and_then(|(how, n)| match how {
-        "random" => Some(Seeding::Random { count: count(n)? }),
-        "per-voxel" => Some(Seeding::PerVoxel { count: count(n)? }),
-        "grid" => Some(Seeding::Grid {
-            spacing_mm: positive(n).ok()?,
-        }),
-        _ => None,
-    });
-    parsed.ok_or_else(|| {
-        format!(
-            "expected random:N, grid:MM or per-voxel:N with N a whole number and MM a length, each \
-             above 0, found \"{text}\""
-        )
-    })
-}
-
-impl TrackOptions {
-    pub fn params(&self) -> curves::Params {
-        self.params_or(curves::Params::defaults())
-    }
-
-    /// `default` where nothing was said.
-    pub fn params_or(&self, default: curves::Params) -> curves::Params {
-        let limit = |given: Option<Limit>, default| given.map_or(default, |l| l.0);
-        curves::Params {
-            integrator: self.integrator.map_or(default.integrator, |i| match i {
-                IntegratorName::Euler => Integrator::Euler,
-                IntegratorName::Rk2 => Integrator::Rk2,
-                IntegratorName::Rk4 => Integrator::Rk4,
-            }),
-            interpolation: self
-                .interpolation
-                .map_or(default.interpolation, |i| match i {
-                    InterpolationName::Trilinear => Interpolation::Trilinear,
-                    InterpolationName::Cubic => Interpolation::CubicBSpline,
-                }),
-            seeding: self.seeds.unwrap_or(default.seeding),
-            random_seed: self.chance.random_seed.unwrap_or(default.random_seed),
-            step_mm: self.step.unwrap_or(default.step_mm),
-            max_angle_rad: match self.angle {
-                Some(Limit(degrees)) => degrees.map(f64::to_radians),
-                None => default.max_angle_rad,
-            },
-            min_fa: limit(self.fa, default.min_fa),
-            min_length_mm: self.min_length.unwrap_or(default.min_length_mm),
-            max_length_mm: limit(self.max_length, default.max_length_mm),
-            max_steps: self.max_steps.unwrap_or(default.max_steps),
-            targets: self.targets.map_or(default.targets, MatchName::rule),
-            includes: self.includes.map_or(default.includes, MatchName::rule),
-            both_ways: !self.one_way,
-            deflection: default.deflection,
-            repetitions: default.repetitions,
-        }
-    }
-}
-
 /// A finished tracking with the recipe that repeats it.
 pub struct Tracked {
     pub output: Arc<curves::Output>,
@@ -283,14 +134,13 @@ pub struct Tracked {
 }
 
 impl Options {
-    pub fn params(&self) -> curves::Params {
-        let mut params = self.curves.track.params();
-        params.deflection = self.lines.deflect;
-        params.repetitions = self.lines.bootstrap;
-        if params.deflection.is_some() && self.curves.track.integrator.is_none() {
+    pub fn params(&self) -> Result<curves::Params, Failure> {
+        let mut params = self.curves.track.params()?;
+        let deflects = self.lines.has("deflect");
+        if deflects && !self.curves.track.has("integrator") {
             params.integrator = Integrator::Euler;
         }
-        params
+        self.lines.or_defaults(params)
     }
 
     /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
@@ -298,14 +148,14 @@ impl Options {
         Ok(Recipe::Track {
             fit: self.curves.fit.recipe(gradients)?,
             regions: self.curves.regions.specs(),
-            params: self.params(),
+            params: self.params()?,
         })
     }
 }
 
 /// Tracks in a fitted scan.
 pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
-    let params = options.params();
+    let params = options.params()?;
     if !runner.backend.devices().is_empty()
         && (params.deflection.is_some() || params.repetitions.is_some())
     {
@@ -433,10 +283,17 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 /// One sentence about an empty result: the most frequent fate, and regions out of reach.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
-    let (mut why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    let (why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    Some(why + &out_of_reach(fitted, &tracked.regions))
+}
+
+/// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.
+pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
+    let mask = fitted.mask_name();
     let grid = &fitted.fit.field.grid;
     let tensors = fitted.fit.field.mask();
-    let regions = || tracked.regions.iter();
+    let regions = || regions.iter();
+    let mut why = String::new();
     let beyond = regions().filter(|r| !r.shape.meets(grid));
     // One seed region has been blamed already.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
@@ -454,7 +311,7 @@ fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> 
             more => format!("; {} lie outside {place}", more.join(" and ")),
         };
     }
-    Some(why)
+    why
 }
 
 /// Refuses names that streamlines cannot be written under.
@@ -483,9 +340,9 @@ pub fn key(tracked: &Tracked, out: &Path) -> String {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let curves = &options.curves;
     curves.check_out(false, runner)?;
-    let params = options.params();
-    params.check().map_err(Failure::usage)?;
-    params.check_reach().map_err(Failure::usage)?;
+    let params = options.params()?;
+    let reached = params.check_reach();
+    reached.map_err(|e| Failure::usage(e.to_string()))?;
     let fitted = curves.fit.run(runner)?;
     let tracked = track(&fitted, options, runner)?;
     let files = curves.save(&tracked, runner)?;
@@ -497,7 +354,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         text += &format!("{}\n", shown(&file));
     }
     text += &key(&tracked, &curves.out);
-    if let Some(why) = nothing_kept(&fitted, &tracked, &options.params()) {
+    if let Some(why) = nothing_kept(&fitted, &tracked, &params) {
         warning!("{why}");
     }
     runner.report(&value, &text);

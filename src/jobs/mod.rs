@@ -7,7 +7,7 @@ mod export;
 pub mod film;
 mod job;
 mod paths;
-mod request;
+mod saved;
 pub mod session;
 mod slot;
 mod trace;
@@ -27,10 +27,10 @@ pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,
 };
-pub use request::{Output, Request, Saved, Whole, memory_for_curves};
+pub use saved::{Saved, Whole};
 pub use slot::Slot;
 pub use trace::Trace;
-pub use worker::{BackendOpened, Worker, sentence};
+pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
 /// In the words of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, Which};

@@ -2,6 +2,7 @@
 
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use crate::data::ImageExporter;
+use crate::io;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -96,4 +97,9 @@ pub fn sentence(error: &cuda::Error) -> String {
         _ => "",
     };
     format!("{}{rest}{advice}", first.to_uppercase())
+}
+
+/// Bytes for a result with many curves; some memory is left for what follows: the file, the window.
+pub fn memory_for_curves() -> Option<u64> {
+    io::available_bytes().map(|bytes| bytes / 10 * 8)
 }

@@ -139,6 +139,10 @@ impl Fields {
                 (Kind::OneOf(choices), parameters::Value::Choice(i)) => {
                     self.name(row.label, choices.get(i).map_or("", |choice| choice.label));
                 }
+                (Kind::Switch(switch), parameters::Value::Switch(on)) => match switch.labels {
+                    Some(labels) => self.name(row.label, labels[usize::from(on)]),
+                    None => self.check(row.label, on),
+                },
                 (_, value) => self.name(row.label, row.text(&value)),
             }
         }

@@ -2,12 +2,10 @@
 
 use super::Recipe;
 use super::document::{Display, LineColouring, Rays};
-use super::recipe::MediumRecipe;
 use super::volume_look::Cut;
 use crate::data::appearance::ColourMap;
 use crate::data::appearance::{Interpolation, LineStyle, Transfer};
 use crate::data::{Role, Volume};
-use crate::solvers::geodesic;
 use crate::solvers::level_set;
 use crate::solvers::pathway;
 use crate::solvers::tensor_fit::FitMap;
@@ -26,16 +24,7 @@ pub const CATEGORY_NAMES: [&str; 6] =
     ["Sky blue", "Pink", "Green", "Orange", "Violet", "Pale grey"];
 
 pub fn rays() -> Rays {
-    Rays {
-        medium: MediumRecipe {
-            sharpening: geodesic::DEFAULT_SHARPENING,
-            // Half precision would do for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than
-            // its 11 bits tell apart; kernels are as fast on either.
-            precision: geodesic::Precision::Single,
-        },
-        params: geodesic::Params::defaults(),
-        cut: geodesic::DEFAULT_CUT,
-    }
+    Rays::defaults()
 }
 
 /// Nothing is looked for yet; leaks pause what runs.

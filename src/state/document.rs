@@ -8,14 +8,15 @@ use crate::data::{
     DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
 };
 use crate::jobs::session::Store;
-use crate::solvers::curves::{self, Seeding};
-use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::curves;
+use crate::solvers::geodesic::Cut;
+pub use crate::solvers::geodesic::Rays;
 use crate::solvers::tractogram::selection::Edit;
 use crate::solvers::{density, tensor_fit};
 use crate::state::alignment::Moved;
 use crate::state::filter::{Filtering, MapOf, Weighed};
 use crate::state::pathways::{self, KeptPathway};
-use crate::state::recipe::{MediumRecipe, RegionSpec, ShapeSpec, Source};
+use crate::state::recipe::{RegionSpec, ShapeSpec, Source};
 use crate::state::segment::{Segmentation, Segmented};
 use crate::state::session::Curves;
 use crate::state::sessions::saved::{Absent, LeftOut, SavedLayer};
@@ -99,24 +100,6 @@ impl Method {
         match self {
             Self::Streamlines => "Streamlines",
             Self::Rays => "Geodesic rays",
-        }
-    }
-}
-
-/// How geodesic rays are shot and which of them stay.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Rays {
-    pub medium: MediumRecipe,
-    pub params: geodesic::Params,
-    pub cut: Cut,
-}
-
-impl Rays {
-    /// How many are shot, where that does not depend on the seed's size.
-    pub fn count(&self) -> Option<usize> {
-        match self.params.walk.seeding {
-            Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
-            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
         }
     }
 }

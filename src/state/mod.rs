@@ -39,7 +39,7 @@ use crate::data::Tractogram;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
-use session::StopKey;
+use session::{MaskBeside, StopKey};
 use std::path::PathBuf;
 
 /// In the words of the files.
@@ -94,7 +94,7 @@ impl State {
     /// The file beside the scan that seems to be its brain mask, where none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
-        let (scan, path) = self.session.mask_beside.as_ref()?;
+        let MaskBeside { scan, path, .. } = self.session.mask_beside.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
         let open = document
             .layers

@@ -4,9 +4,10 @@ use crate::data::turn::Turn;
 use crate::data::{Role, TensorLayout};
 use crate::io::{Told, ToldAffine, quoted};
 use crate::parameters::{arguments, arguments_of};
-use crate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
+use crate::solvers::curves;
 use crate::solvers::density;
-use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
+pub use crate::solvers::geodesic::MediumRecipe;
+use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Said;
 use crate::state::filter;
@@ -14,7 +15,7 @@ use crate::state::pictures::Look;
 pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
 pub(in crate::state) use crate::state::streamlines;
 use crate::state::view::Pane;
-use crate::state::{defaults, pathways, segment};
+use crate::state::{pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -122,13 +123,6 @@ pub enum Recipe {
     },
 }
 
-/// How tensors are prepared for rays.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct MediumRecipe {
-    pub sharpening: geodesic::Sharpening,
-    pub precision: geodesic::Precision,
-}
-
 impl Recipe {
     /// Before anything was kept of it.
     pub fn base(&self) -> &Self {
@@ -155,17 +149,6 @@ impl Recipe {
             dwi: dwi.to_owned(),
             gradients,
         })
-    }
-}
-
-impl MediumRecipe {
-    /// Whether eigenvalues differ by more than half precision holds.
-    pub fn is_too_coarse(&self) -> bool {
-        let strong = match self.sharpening {
-            Sharpening::Power { alpha } => alpha >= 3.0,
-            Sharpening::Paper { power, .. } => power >= 3,
-        };
-        strong && self.precision == Precision::Half
     }
 }
 
@@ -255,117 +238,26 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
     part.map(option).collect()
 }
 
-/// The options of `arcuate track` for these parameters.
-fn track_arguments(p: &curves::Params) -> String {
-    let integrator = match p.integrator {
-        Integrator::Euler => "euler",
-        Integrator::Rk2 => "rk2",
-        Integrator::Rk4 => "rk4",
-    };
-    let interpolation = match p.interpolation {
-        Interpolation::Trilinear => "trilinear",
-        Interpolation::CubicBSpline => "cubic",
-    };
-    let seeds = match p.seeding {
-        Seeding::Random { count } => format!("random:{count}"),
-        Seeding::Grid { spacing_mm } => format!("grid:{spacing_mm}"),
-        Seeding::PerVoxel { count } => format!("per-voxel:{count}"),
-    };
-    let or_off = |v: Option<f64>| v.map_or("off".to_owned(), |v| v.to_string());
-    // Degrees exist for people only; 1e-9 of rounding keeps 45 from printing as 45.00000000000001.
-    let angle = p
-        .max_angle_rad
-        .map(|a| (a.to_degrees() * 1e9).round() / 1e9);
-    // Said only where it is not as the roles say.
-    let mut rules = String::new();
-    if p.targets == Match::All {
-        rules += " --targets all";
-    }
-    if p.includes == Match::Any {
-        rules += " --includes any";
-    }
-    if let Some(Deflection { f, g }) = p.deflection {
-        rules += &format!(" --deflect {f},{g}");
-    }
-    if let Some(n) = p.repetitions {
-        rules += &format!(" --bootstrap {n}");
-    }
-    let one_way = if p.both_ways { "" } else { " --one-way" };
-    format!(
-        " --seeds {seeds} --random-seed {} --step {} --angle {} --fa {} --min-length {} --max-length {} \
-         --max-steps {} --integrator {integrator} --interpolation {interpolation}{rules}{one_way}",
-        p.random_seed,
-        p.step_mm,
-        or_off(angle),
-        or_off(p.min_fa),
-        p.min_length_mm,
-        or_off(p.max_length_mm),
-        p.max_steps,
-    )
-}
-
-/// The options of `arcuate geodesic` for these parameters.
-fn geodesic_arguments(medium: &MediumRecipe, p: &geodesic::Params, cut: Cut) -> String {
-    // By default rays go one way.
+/// The options of `arcuate geodesic` for these rays: those of all curves, then those of rays.
+fn geodesic_arguments(rays: &Rays) -> String {
+    // By default rays go one way, which a row of their own says.
     let walk = curves::Params {
         both_ways: true,
         deflection: None,
         repetitions: None,
-        ..p.walk.clone()
+        ..rays.params.walk.clone()
     };
-    let degrees = |rad: f64| rounded(rad.to_degrees());
-    let directions = match p.directions {
-        Directions::Principal => "principal".to_owned(),
-        Directions::Towards {
-            direction: [x, y, z],
-        } => format!("towards:{x},{y},{z}"),
-        Directions::Sphere { count } => format!("sphere:{count}"),
-        Directions::Cone {
-            count,
-            half_angle_rad,
-        } => format!("cone:{count},{}", degrees(half_angle_rad)),
-        Directions::Icosphere { level } => format!("icosphere:{level}"),
-    };
-    let sharpening = match medium.sharpening {
-        Sharpening::Power { alpha } => format!("power:{alpha}"),
-        Sharpening::Paper { power, below_fa } => format!("paper:{power},{below_fa}"),
-    };
-    let precision = match medium.precision {
-        Precision::Half => "f16",
-        Precision::Single => "f32",
-    };
-    let mut text = track_arguments(&walk);
-    text += &format!(
-        " --directions {directions} --sharpen {sharpening} --precision {precision} --keep-every {}",
-        p.keep_every
-    );
-    if p.walk.both_ways {
-        text += " --both-ways";
-    }
-    if p.form == Form::Christoffel {
-        text += " --form christoffel";
-    }
-    if !p.loop_guard {
-        text += " --no-loop-guard";
-    }
-    match cut {
-        Cut::All => text += " --cut all",
-        Cut::AtLeast(least) => text += &format!(" --cut {least}"),
-        Cut::Top(count) => text += &format!(" --cut top:{count}"),
-        Cut::TopShare(share) => text += &format!(" --cut top:{}%", rounded(100.0 * share)),
-    }
-    text
+    arguments(&walk) + &arguments(rays)
 }
 
 /// The options of `arcuate track` that stand for the defaults.
 pub fn track_defaults() -> String {
-    track_arguments(&curves::Params::defaults())
+    arguments(&curves::Params::defaults())
 }
 
 /// The options of `arcuate geodesic` that stand for the defaults.
 pub fn geodesic_defaults() -> String {
-    let rays = defaults::rays();
-    geodesic_arguments(&rays.medium, &rays.params, rays.cut)
+    geodesic_arguments(&Rays::defaults())
 }
 
 /// The options of `arcuate density`.
@@ -378,19 +270,9 @@ pub fn density_arguments(
     if let Some(template) = template {
         text += &format!(" --template {}", path(template));
     }
-    if let Some(mm) = voxel_mm {
-        text += &format!(" --voxel {mm}");
-    }
-    if params.measure == density::Measure::Length {
-        text += " --measure length";
-    }
-    if let Some(sent) = params.sent {
-        text += &format!(" --sent {sent}");
-    }
-    if params.by_direction {
-        text += " --by-direction";
-    }
-    text
+    let edge_mm = voxel_mm;
+    text += &arguments(&density::Voxels { edge_mm });
+    text + &arguments(params)
 }
 
 /// `moved_t1.nii.gz`.
@@ -436,11 +318,6 @@ pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
             (Some(of.command_to(file)), path(file))
         }
     }
-}
-
-/// Without the last digits that a change of unit leaves.
-fn rounded(value: f64) -> f64 {
-    (value * 1e9).round() / 1e9
 }
 
 /// The command of a picture of a session: of a view, or of the whole window, with the crosshair here.
@@ -553,7 +430,11 @@ impl Recipe {
             } => {
                 let mut text = format!("arcuate geodesic {}", fit.arguments());
                 text += &region_arguments(regions);
-                text += &geodesic_arguments(medium, params, *cut);
+                text += &geodesic_arguments(&Rays {
+                    medium: *medium,
+                    params: params.clone(),
+                    cut: *cut,
+                });
                 text + &to_out()
             }
             Self::Density {
@@ -575,7 +456,7 @@ impl Recipe {
             } => {
                 let mut text = format!("arcuate track {}", fit.arguments());
                 text += &region_arguments(regions);
-                text + &track_arguments(params) + &to_out()
+                text + &arguments(params) + &to_out()
             }
         }
     }

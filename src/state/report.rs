@@ -92,7 +92,7 @@ fn filter(state: &State) -> Value {
         Some(json!({
             "streamlines": lines.len(),
             "with_weight": weighed.sorted.len(),
-            "kept": weighed.kept(document.filter.least()),
+            "kept": weighed.kept(document.filter.least(layer.id)),
             "shown": document.shown_by_weight(layer.id).name(),
             "objective": figures.objective,
             "rmse": figures.rmse,

@@ -294,6 +294,15 @@ pub struct OpenBackend {
     pub on_card: bool,
 }
 
+/// A file beside a scan that seems to be its brain mask.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MaskBeside {
+    pub scan: DataId,
+    pub path: PathBuf,
+    /// The user has asked for it, and it is being opened.
+    pub taken: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Session {
     pub backend: OpenBackend,
@@ -370,7 +379,7 @@ pub struct Session {
     /// Files that were asked for together.
     pub together: Vec<PathBuf>,
     /// A scan's image, and a file beside it that seems to be its brain mask.
-    pub mask_beside: Option<(DataId, PathBuf)>,
+    pub mask_beside: Option<MaskBeside>,
     pub pathways: pathways::Working,
     /// The surface in the hand.
     pub segment: segment::Working,

@@ -3,7 +3,8 @@
 use super::defaults;
 use super::document::Rays;
 use super::view::Convention;
-use crate::solvers::curves::{self, Seeding};
+use crate::parameters;
+use crate::solvers::curves::{self, Seeding, SeedingParts};
 use serde::{Deserialize, Serialize};
 
 /// What the mouse does on slices, as in the program a user comes from.
@@ -70,17 +71,48 @@ pub struct Paths {
 
 impl Default for Paths {
     fn default() -> Self {
-        let track = curves::Params::defaults();
+        Self::from(&curves::Params::defaults())
+    }
+}
+
+impl From<&curves::Params> for Paths {
+    fn from(params: &curves::Params) -> Self {
         Self {
-            streamlines: match track.seeding {
-                Seeding::Random { count } => count,
-                Seeding::Grid { .. } | Seeding::PerVoxel { .. } => 2_000,
-            },
-            step_mm: track.step_mm,
-            max_angle_rad: track.max_angle_rad,
-            min_fa: track.min_fa,
-            length_mm: (track.min_length_mm, track.max_length_mm.unwrap_or(300.0)),
+            streamlines: SeedingParts::from(params.seeding).count,
+            step_mm: params.step_mm,
+            max_angle_rad: params.max_angle_rad,
+            min_fa: params.min_fa,
+            length_mm: (params.min_length_mm, params.max_length_mm.unwrap_or(300.0)),
         }
+    }
+}
+
+impl Paths {
+    /// Those of streamlines.
+    pub fn params(&self) -> curves::Params {
+        curves::Params {
+            seeding: Seeding::Random {
+                count: self.streamlines,
+            },
+            step_mm: self.step_mm,
+            max_angle_rad: self.max_angle_rad,
+            min_fa: self.min_fa,
+            min_length_mm: self.length_mm.0,
+            max_length_mm: Some(self.length_mm.1),
+            ..curves::Params::defaults()
+        }
+    }
+
+    /// With the default in place of what no limits permit.
+    fn sanitized(&self) -> Self {
+        let mut params = self.params();
+        params.seeding = parameters::sanitized(&SeedingParts::from(params.seeding)).into();
+        if !(self.length_mm.0 <= self.length_mm.1) {
+            let usual = curves::Params::defaults();
+            (params.min_length_mm, params.max_length_mm) =
+                (usual.min_length_mm, usual.max_length_mm);
+        }
+        Self::from(&parameters::sanitized(&params))
     }
 }
 
@@ -103,46 +135,15 @@ impl Settings {
 
     /// Without numbers that nothing can start with: the file may be another version's.
     pub fn sound(mut self) -> Self {
-        let usual = Paths::default();
-        let paths = &mut self.paths;
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
-        if !(1..=16_777_216).contains(&paths.streamlines) {
-            paths.streamlines = usual.streamlines;
-        }
-        if !within(paths.step_mm, 0.01, 20.0) {
-            paths.step_mm = usual.step_mm;
-        }
-        if !paths
-            .max_angle_rad
-            .is_none_or(|a| within(a, 0.01, std::f64::consts::PI))
-        {
-            paths.max_angle_rad = usual.max_angle_rad;
-        }
-        if !paths.min_fa.is_none_or(|fa| within(fa, 0.0, 1.0)) {
-            paths.min_fa = usual.min_fa;
-        }
-        let (low, high) = paths.length_mm;
-        if !(within(low, 0.0, 10_000.0) && within(high, 0.0, 10_000.0) && low <= high) {
-            paths.length_mm = usual.length_mm;
-        }
+        self.paths = self.paths.sanitized();
         self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));
         self.memory_gb = self.memory_gb.filter(|gb| within(*gb, Self::LEAST_GB, 1e6));
         self
     }
 
     pub fn track(&self) -> curves::Params {
-        let paths = &self.paths;
-        curves::Params {
-            seeding: Seeding::Random {
-                count: paths.streamlines,
-            },
-            step_mm: paths.step_mm,
-            max_angle_rad: paths.max_angle_rad,
-            min_fa: paths.min_fa,
-            min_length_mm: paths.length_mm.0,
-            max_length_mm: Some(paths.length_mm.1),
-            ..curves::Params::defaults()
-        }
+        self.paths.params()
     }
 
     /// Steps and lengths are those of streamlines; rays cross low FA and turn as they must.

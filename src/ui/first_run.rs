@@ -203,7 +203,8 @@ fn demo_card(
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
     let words = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
     let at = pos2(left, rect.top() + 46.0);
-    paint::paragraph(painter, at, 172.0, words, theme::regular(size::LABEL), v.t2);
+    let wide = Picture::FROM - 20.0 - GAP;
+    paint::paragraph(painter, at, wide, words, theme::regular(size::LABEL), v.t2);
 
     let busy = loading.then_some("The demo head is being made");
     let guide = Button::primary("Start the guide")
@@ -237,6 +238,9 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// What it leaves to words and buttons on the left, at least.
+    const FROM: f32 = 176.0;
+
     pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {
         // Anything else is no picture of this size.
         let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
@@ -256,7 +260,7 @@ impl Picture {
         let Some(texture) = &self.texture else { return };
         let size = texture.size_vec2();
         let whole = size.x * card.height() / size.y;
-        let wide = whole.min(card.width() - 176.0);
+        let wide = whole.min(card.width() - Self::FROM);
         let place = Rect::from_min_max(pos2(card.right() - wide, card.top()), card.max);
         let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(wide / whole, 1.0));
         let round = CornerRadius {

@@ -7,8 +7,8 @@ use super::{Memory, icons};
 use crate::guide::{Match, PAGES, Page, search};
 use crate::state::{Action, State};
 use egui::{
-    Align, Frame, Margin, Rect, ScrollArea, Sense, Stroke, TextStyle, Ui, UiBuilder, Vec2, pos2,
-    vec2,
+    Align, FontId, Frame, Margin, Rect, ScrollArea, Sense, Stroke, TextStyle, Ui, UiBuilder, Vec2,
+    pos2, vec2,
 };
 use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 
@@ -35,6 +35,40 @@ pub struct Help {
     searched: String,
     found: Vec<Match>,
     markdown: CommonMarkCache,
+    place: WindowPlace,
+}
+
+/// Where the user wants the window, whatever room there is at present.
+struct WindowPlace {
+    /// From the right upper corner of the room to that of the window.
+    offset: Vec2,
+    size: Vec2,
+    /// What it was placed in, and where it was shown last.
+    room: Rect,
+    shown: Rect,
+}
+
+impl Default for WindowPlace {
+    fn default() -> Self {
+        Self {
+            offset: Vec2::ZERO,
+            size: SIZE,
+            room: Rect::NOTHING,
+            shown: Rect::NOTHING,
+        }
+    }
+}
+
+impl WindowPlace {
+    /// As wish as far as the room allows.
+    fn within(&self, window: Rect, room: Rect) -> Rect {
+        let size = self.size.min(room.size());
+        let corner = room.right_top() + self.offset;
+        let left = (corner.x - size.x).min(window.right() - size.x);
+        let top = corner.y.min(window.bottom() - size.y);
+        let at = pos2(left.max(window.left()), top.max(window.top()));
+        Rect::from_min_size(at, size)
+    }
 }
 
 impl Default for Help {
@@ -50,6 +84,7 @@ impl Default for Help {
             searched: String::new(),
             found: Vec::new(),
             markdown: CommonMarkCache::default(),
+            place: WindowPlace::default(),
         }
     }
 }
@@ -89,21 +124,38 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     }
     let p = theme::palette(ui.style());
     let room = window.shrink(16.0);
-    let size = SIZE.min(room.size());
+    let wish = memory.help.place.within(window, room);
     let frame = Frame::new()
         .fill(p.b1)
         .stroke(Stroke::new(1.0, p.line))
         .corner_radius(radius::CARD)
         .inner_margin(Margin::same(0));
-    egui::Window::new("Help")
+    let mut shown = egui::Window::new("Help")
         .id(egui::Id::unique("help"))
         .title_bar(false)
         .frame(frame)
-        .default_size(size)
-        .min_size(SMALLEST.min(size))
-        .default_pos(pos2(room.right() - size.x, room.top()))
-        .constrain_to(window)
-        .show(ui.ctx(), |ui| contents(ui, state, memory, actions));
+        .default_size(wish.size())
+        .min_size(SMALLEST.min(wish.size()))
+        .constrain_to(window);
+    if memory.help.place.room != room {
+        // A small window has made it small, and would have done so for good.
+        memory.help.place.room = room;
+        shown = shown.fixed_size(wish.size());
+        // It is held inside by the size that it had; the next frame knows the new one.
+        ui.ctx().request_repaint();
+    }
+    let held = ui.input(|i| i.pointer.any_down());
+    if !held {
+        shown = shown.current_pos(wish.min);
+    }
+    let shown = shown.show(ui.ctx(), |ui| contents(ui, state, memory, actions));
+    let Some(shown) = shown else { return };
+    let (rect, place) = (shown.response.rect, &mut memory.help.place);
+    if held && rect != place.shown {
+        place.offset = rect.right_top() - room.right_top();
+        place.size = rect.size();
+    }
+    place.shown = rect;
 }
 
 fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -272,6 +324,11 @@ fn page(ui: &mut Ui, help: &mut Help) {
     let styles = &mut ui.style_mut().text_styles;
     styles.insert(TextStyle::Body, theme::regular(size::BODY));
     styles.insert(TextStyle::Heading, theme::semibold(size::TITLE));
+    // In this size it stands on the line of the text around it, in a row of the same height.
+    styles.insert(TextStyle::Monospace, FontId::monospace(size::BODY));
+    // The viewer makes the first row of an item as high as a row with a button: its bullet and its links
+    // would stand above the words.
+    ui.spacing_mut().interact_size.y = ui.text_style_height(&TextStyle::Body).ceil();
     for name in PAGES.iter().map(|page| format!("{}.md", page.name)) {
         if help.markdown.get_link_hook(&name).is_none() {
             help.markdown.add_link_hook(name);
@@ -284,6 +341,7 @@ fn page(ui: &mut Ui, help: &mut Help) {
         ..
     } = help;
     let scroll_to = scroll_to.take();
+    let mut followed = None;
     ScrollArea::vertical()
         .id_salt("help page")
         .auto_shrink(false)
@@ -299,18 +357,22 @@ fn page(ui: &mut Ui, help: &mut Help) {
                             .default_width(Some(width as usize))
                             .show(ui, markdown, text)
                     });
+                    // The viewer forgets a click where it shows the next section.
+                    followed = followed.or_else(|| clicked_link(markdown));
                     if scroll_to == Some(i) {
                         ui.scroll_to_rect(response.response.rect, Some(Align::TOP));
                     }
                 }
             });
         });
-    let hooks = help.markdown.link_hooks_mut();
-    let clicked = hooks.iter_mut().find(|(_, clicked)| **clicked);
-    if let Some((name, clicked)) = clicked {
-        *clicked = false;
-        if let Some(page) = Page::named(name.trim_end_matches(".md")) {
-            help.turn_to(page, 0);
-        }
+    if let Some(page) = followed {
+        help.turn_to(page, 0);
     }
+}
+
+/// The page of a link that was clicked in what was shown last.
+fn clicked_link(markdown: &CommonMarkCache) -> Option<&'static Page> {
+    let mut hooks = markdown.link_hooks().iter();
+    let (name, _) = hooks.find(|(_, clicked)| **clicked)?;
+    Page::named(name.trim_end_matches(".md"))
 }

@@ -260,12 +260,15 @@ pub fn show(
                 drawer::show(ui, state, memory, &mut actions)
             });
         }
+        focus::views(ui, centre);
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
+    let asks = leaving::is_open(state) || recovery::asks(ui);
     // They would cover the path field that was asked for from them.
     if !memory.files.is_open() {
         leaving::show(ui, state, memory, &mut actions);
+        recovery::question(ui, state, &mut actions);
         relocate::show(ui, state, memory, &mut actions);
         visits::show(ui, state, memory, &mut actions);
         settings::show(ui, state, memory, &mut actions);
@@ -286,7 +289,7 @@ pub fn show(
         // For widgets the drag has ended where it was: that is not what is wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
-    } else if !(leaving::is_open(state) || memory.settings || state.session.folder.is_some()) {
+    } else if !(asks || memory.settings || state.session.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

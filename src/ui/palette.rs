@@ -175,7 +175,7 @@ fn entries(state: &State) -> Vec<Entry> {
     }
     if state.view.task == Task::Segment {
         add("Segment: add a sphere", "A", plain(Key::A));
-        add("Segment: remove a sphere", "D", plain(Key::D));
+        add("Segment: add a keep-out sphere", "D", plain(Key::D));
         add("Segment: run or pause", "Space", plain(Key::Space));
         for what in state.segment_files() {
             let name = format!("Segment: export {}", what.name().to_lowercase());

@@ -11,7 +11,7 @@ use super::widgets::note::{Answer, Note};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
 use crate::state::{Action, Message, Severity, State, Task};
-use egui::{Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use split::Split;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -156,6 +156,10 @@ fn one_of_two(
     if chosen.is_some_and(|chosen| chosen != usize::from(now)) {
         memory.toggle(RESULTS_ALONE);
     }
+    let warned = if now { None } else { warned(state, memory) };
+    if let Some(severity) = warned {
+        dot(ui, switch.with_min_x(switch.center().x), severity);
+    }
     let body = body.with_min_y((body.top() + SWITCH).min(body.bottom()));
     let name = state.view.task.name();
     if memory.is_open(RESULTS_ALONE, false) {
@@ -169,6 +173,35 @@ fn one_of_two(
             anchor::scroll(ui, name, |ui| controls(ui, state, memory, actions));
         });
     }
+}
+
+/// The severest that the results warn of, which nobody sees beside the controls alone.
+fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+    match state.view.task {
+        Task::Track => forms::tracking::warned(state, memory),
+        Task::Pathways => forms::eikonal::warned(state, memory),
+        Task::Filter => forms::commit::warned(state),
+        // Checks have words of their own at the foot of the controls, and so has a leak.
+        Task::View | Task::Segment => None,
+    }
+}
+
+/// Beside the word "Results" in its part of the switch.
+fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
+    const RADIUS: f32 = 3.0;
+    let p = theme::palette(ui.style());
+    let (colour, hint) = match severity {
+        Severity::Error => (p.error, "The results hold an error"),
+        Severity::Warning | Severity::Information => (p.warning, "The results hold a warning"),
+    };
+    let word = paint::width(ui, "Results", theme::regular(size::LABEL));
+    let at = pos2(cell.center().x + word * 0.5 + 8.0, cell.center().y);
+    ui.painter().circle_filled(at, RADIUS, colour);
+    let place = Rect::from_center_size(at, vec2(4.0 * RADIUS, 4.0 * RADIUS));
+    let id = ui.make_persistent_id("results hold a warning");
+    let response = ui.interact(place, id, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, hint));
+    response.on_hover_text(hint);
 }
 
 /// Inputs and controls above results.

@@ -2,13 +2,15 @@
 //! session that are not here.
 
 use super::files::{Place, Purpose};
+use super::widgets::button::Button;
 use super::widgets::note::{Answer, Note};
-use super::{Memory, icons, theme};
+use super::{Memory, icons, leaving, theme};
 use crate::state::core::words::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{LeftBehind, saved};
 use crate::state::{Action, LayerId, Leaving, SessionAction, Severity, State};
-use egui::Ui;
+use egui::{Id, Key, Ui};
+use std::path::PathBuf;
 
 /// How many are offered at a time on the first page.
 const OFFERED: usize = 3;
@@ -66,13 +68,62 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         };
         let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();
-        actions.extend(answer.map(|answer| {
-            Action::Session(match answer {
-                Answer::Taken => SessionAction::Leave(Leaving::Recover(path)),
-                Answer::Left => SessionAction::Forget(path),
-                Answer::Dismissed => SessionAction::Later(path),
-            })
-        }));
+        match answer {
+            Some(Answer::Taken) => {
+                let leaving = Leaving::Recover(path);
+                actions.push(Action::Session(SessionAction::Leave(leaving)));
+            }
+            // Nothing brings it back.
+            Some(Answer::Left) => {
+                ui.data_mut(|d| d.insert_temp(to_discard(), path));
+            }
+            Some(Answer::Dismissed) => actions.push(Action::Session(SessionAction::Later(path))),
+            None => {}
+        }
+    }
+}
+
+/// Where the work is kept that is asked about.
+fn to_discard() -> Id {
+    Id::unique("work to discard")
+}
+
+/// Whether it is asked if work that was left behind is discarded.
+pub fn asks(ui: &Ui) -> bool {
+    ui.data(|d| d.get_temp::<PathBuf>(to_discard()).is_some())
+}
+
+/// The question before work that was left behind is discarded.
+pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+    let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
+        return;
+    };
+    let mut offered = state.session.saving.offered();
+    let left = offered.find(|l| l.session == path);
+    let mut answer = None;
+    let close = left.is_some_and(|left| {
+        leaving::modal(ui, "discard", 400.0, |ui| {
+            leaving::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
+            ui.label(format!(
+                "{}. What of it is in no other file cannot be recovered afterwards",
+                sentence(left)
+            ));
+            ui.horizontal(|ui| {
+                let enter = ui.input(|i| i.key_pressed(Key::Enter));
+                if Button::primary("Keep").show(ui).clicked() || enter {
+                    answer = Some(false);
+                }
+                if Button::plain("Discard for good").show(ui).clicked() {
+                    answer = Some(true);
+                }
+            });
+        })
+    });
+    if answer == Some(true) {
+        actions.push(Action::Session(SessionAction::Forget(path)));
+    }
+    if answer.is_some() || close || left.is_none() {
+        ui.data_mut(|d| d.remove::<PathBuf>(to_discard()));
     }
 }
 
@@ -85,13 +136,13 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let words: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let streamlines = match layers.len() {
-        1 => "its streamlines",
-        _ => "their streamlines",
+    // Of one layer the size follows with its name.
+    let (recipe, streamlines) = match layers.len() {
+        1 => ("1 layer".to_owned(), "its streamlines"),
+        _ => (summed(&layers), "their streamlines"),
     };
     let text = format!(
-        "The session holds the recipe of {}, not {streamlines}, which would have to be made again: {}",
-        summed(&layers),
+        "The session holds the recipe of {recipe}, not {streamlines}, which would have to be made again: {}",
         some_of(&words, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);

@@ -2,11 +2,13 @@
 //! streamlines start with.
 
 use super::forms::display::{segment_row, select_row};
+use super::forms::walk;
 use super::theme::{self, size};
 use super::widgets::button::IconButton;
-use super::widgets::slider::{Change, RangeRow, Scale, SliderRow};
+use super::widgets::slider::{Change, SliderRow};
 use super::widgets::{rows, section};
 use super::{Memory, devices, icons, leaving};
+use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
 use crate::state::{Action, Convention, Mouse, Settings, State};
 use egui::{Key, ScrollArea, Ui};
@@ -163,66 +165,13 @@ fn limit(ui: &mut Ui, now: &Settings, changed: &mut Settings) {
 }
 
 fn paths(ui: &mut Ui, now: &Paths, usual: &Paths, changed: &mut Paths) {
-    let row = SliderRow::new("Streamlines", now.streamlines as f64, 100.0..=1e6)
-        .logarithmic()
-        .whole()
-        .default(usual.streamlines as f64)
-        .limits(1.0..=16_777_216.0)
-        .help("Number of seed points, drawn at random in the seed");
-    if let Some((v, _)) = row.value(ui) {
-        changed.streamlines = v as usize;
-    }
-    let row = SliderRow::new("Step", now.step_mm, 0.1..=2.0)
-        .default(usual.step_mm)
-        .limits(0.01..=20.0)
-        .unit("mm")
-        .help("Distance between points");
-    if let Some((v, _)) = row.value(ui) {
-        changed.step_mm = v;
-    }
-    let common = usual.max_angle_rad.unwrap_or(0.8);
-    let degrees = |rad: f64| (rad.to_degrees() * 1e6).round() / 1e6;
-    let angle = degrees(now.max_angle_rad.unwrap_or(common));
-    let row = SliderRow::new("Maximum angle", angle, 10.0..=90.0)
-        .decimals(0)
-        .default(degrees(common))
-        .limits(1.0..=180.0)
-        .unit("°")
-        .switch(now.max_angle_rad.is_some(), "off: any turn is allowed")
-        .help("Stops a path that turns more in one step");
-    match row.show(ui) {
-        Some(Change::To(v, _)) => changed.max_angle_rad = Some(v.to_radians()),
-        Some(Change::Switched(on)) => changed.max_angle_rad = on.then_some(common),
-        None => {}
-    }
-    let common = usual.min_fa.unwrap_or(0.15);
-    let row = SliderRow::new("Stop below FA", now.min_fa.unwrap_or(common), 0.0..=0.5)
-        .default(common)
-        .limits(0.0..=1.0)
-        .switch(now.min_fa.is_some(), "off: paths cross low FA")
-        .help("Stops a path where the tensor has little direction");
-    match row.show(ui) {
-        Some(Change::To(v, _)) => changed.min_fa = Some(v),
-        Some(Change::Switched(on)) => changed.min_fa = on.then_some(common),
-        None => {}
-    }
-    let row = RangeRow {
-        name: "Length",
-        values: now.length_mm,
-        scale: Scale {
-            range: 0.0..=500.0,
-            logarithmic: false,
-            decimals: 0,
-        },
-        default: &|| usual.length_mm,
-        unit: "mm",
-        help: "Shorter paths are discarded and counted; longer ones end there",
-        limits: 0.0..=10_000.0,
-        waits: false,
-    };
-    if let Some((length, _)) = row.show(ui) {
-        changed.length_mm = length;
-    }
+    let (now, usual) = (now.params(), usual.params());
+    let set: &mut walk::Set = &mut |params, _| *changed = Paths::from(&params);
+    walk::seeding(ui, &now, SeedingKind::Random.key(), set);
+    walk::step(ui, &now, &usual, set);
+    walk::angle(ui, &now, &usual, set);
+    walk::fa(ui, &now, &usual, "off: paths cross low FA", set);
+    walk::length(ui, &now, &usual, set);
 }
 
 /// Opens the sheet, with the cards that there are.

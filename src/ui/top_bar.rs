@@ -85,11 +85,11 @@ fn name(
         return end;
     }
     let unsaved = state.unsaved();
-    let left_out = state.only_in_memory().len();
+    let left_out = state.saved_without();
     let saved = match (&state.session.saving.file, unsaved.is_empty()) {
         (_, false) => " · not saved".to_owned(),
-        (Some(_), true) if left_out > 0 => {
-            format!(" · saved without {}", counted(left_out, "layer"))
+        (Some(_), true) if !left_out.is_empty() => {
+            format!(" · saved without {}", counted(left_out.len(), "layer"))
         }
         (Some(_), true) => " · saved".to_owned(),
         (None, true) => String::new(),
@@ -116,8 +116,8 @@ fn name(
     if let Some(verified) = &state.session.saving.verified {
         hint += &format!("\n{}", verified.words());
     }
-    for layer in state.only_in_memory() {
-        hint += &format!("\nKept as its recipe alone: {}", layer.words());
+    for layer in &left_out {
+        hint += &format!("\nKept as its recipe alone: {layer}");
     }
     for row in leaving::rows(&unsaved) {
         hint += &format!("\nNot saved: {row}");

@@ -1,12 +1,17 @@
 //! Tables of parameters: every row of every table by the same test, then units, limits, errors and JSON one by one.
 
+mod texts;
+
 use crate::support::test;
 use arcuate::cli::Arguments;
 use arcuate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text, Unit, Value,
-    used,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
+    Unit, Value, used,
 };
-use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
+use arcuate::solvers::{
+    alignment, commit, curves, density, geodesic, level_set, metric, pathway, region, tensor_fit,
+};
+use arcuate::state::alignment::Nudge;
 use clap::{CommandFactory as _, Parser as _};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -22,7 +27,37 @@ pub fn tests() -> Vec<Trial> {
             table::<tensor_fit::Params>,
         ),
         test("parameters::tables::commit", table::<commit::Params>),
+        test("parameters::tables::alignment", table::<alignment::Params>),
+        test("parameters::tables::moved by hand", table::<Nudge>),
+        test("parameters::tables::region change", table::<region::Change>),
+        test("parameters::tables::region fill", table::<region::Fill>),
+        test("parameters::tables::density", table::<density::Params>),
+        test(
+            "parameters::tables::density voxels",
+            table::<density::Voxels>,
+        ),
+        test("parameters::tables::curves", table::<curves::Params>),
+        test("parameters::tables::seeding", table::<curves::SeedingParts>),
+        test(
+            "parameters::tables::deflection",
+            table::<curves::DeflectionParts>,
+        ),
+        test("parameters::tables::rays", table::<geodesic::Rays>),
+        test(
+            "parameters::tables::directions",
+            table::<geodesic::DirectionParts>,
+        ),
+        test(
+            "parameters::tables::sharpening",
+            table::<geodesic::SharpeningParts>,
+        ),
         test("parameters::tables::sample", table::<Sample>),
+        test("parameters::composite texts", texts::composites),
+        test(
+            "parameters::defaults in command texts",
+            texts::defaults_written,
+        ),
+        test("parameters::defaults in help", texts::defaults_in_help),
         test("parameters::options of commands", options),
         test("parameters::units", units),
         test("parameters::limits", limits),
@@ -37,14 +72,15 @@ pub fn tests() -> Vec<Trial> {
 /// What holds for every table.
 fn table<P: Parameters>() {
     let defaults = P::defaults();
-    let mut known = BTreeSet::new();
+    let (mut known, mut labels) = (BTreeSet::new(), BTreeSet::new());
     for row in P::TABLE {
         let key = row.key;
         assert!(known.insert(key), "{key} twice");
+        assert!(labels.insert(row.label), "{} twice", row.label);
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         assert!(key.chars().all(plain) && !key.is_empty(), "{key:?}");
         assert!(!row.label.is_empty() && !row.help.is_empty(), "{key}");
-        for sentence in [row.help, row.reason] {
+        for sentence in [row.help, row.hint, row.reason] {
             assert!(!sentence.ends_with('.'), "{key}: {sentence}");
         }
         values(row, &defaults);
@@ -137,6 +173,13 @@ fn options() {
         of::<tensor_fit::Params>(line);
     }
     of::<commit::Params>("commit a.trx dwi.nii --out o");
+    of::<alignment::Params>("align a.nii b.nii --out o.txt");
+    of::<region::Change>("region --union mask:a.nii --out o.nii");
+    of::<region::Fill>("region --image a.nii --fill 1,2,3 --out o.nii");
+    of::<density::Params>("density a.trx --out o.nii");
+    of::<density::Voxels>("density a.trx --out o.nii");
+    of::<curves::Params>("track phantom:1 --out o.tck");
+    of::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
 }
 
 /// A row of every kind.
@@ -163,7 +206,8 @@ const fn named(key: &'static str, kind: Kind<Sample>) -> Param<Sample> {
         label: key,
         help: "A sample",
         reason: "",
-        default_note: "",
+        hint: "",
+        default_text: DefaultText::Stated,
         kind,
         unused: used,
     }
@@ -232,6 +276,7 @@ impl Parameters for Sample {
             "one-way",
             Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.both,
                 set: |p, v| p.both = v,
             }),
@@ -240,6 +285,7 @@ impl Parameters for Sample {
             "seeds",
             Kind::Text(Text {
                 expected: "random:COUNT",
+                short: false,
                 get: |p| Some(format!("random:{}", p.seeds)),
                 set: |p, text| {
                     let count = text?.strip_prefix("random:")?;

@@ -37,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
         test("jobs::newest_request_wins", newest_request_wins),
         test("jobs::own_jobs_are_cancelled", own_jobs_are_cancelled),
         test("jobs::progress of planned stages never falls", planned),
+        test("jobs::the last stage has a share of its own", planned_last),
         test("jobs::a_cancelled_job_stops_in_the_middle", cancelled),
         test(
             "jobs::saves_queue_and_finish_on_closing",
@@ -480,4 +481,28 @@ fn planned() {
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
+}
+
+/// What follows after a file was read has a share of its own, however many files it was read from.
+fn planned_last() {
+    let control = Control::new();
+    let share = || control.progress().fraction().expect("known");
+    control.plan_last(0.6);
+    for total in [10, 3] {
+        control.begin("Reading", total);
+        assert_eq!(share(), 0.0);
+        control.advance(total);
+        assert!((share() - 0.4).abs() < 1e-6, "{}", share());
+    }
+    control.begin_last("Preparing", 5);
+    let mut last = 0.4 - 1e-6;
+    for _ in 0..5 {
+        let now = share();
+        assert!(now > last && now < 1.0, "{now} after {last}");
+        control.advance(1);
+        last = now;
+    }
+    assert!((share() - 1.0).abs() < 1e-6);
+    control.begin("Another", 2);
+    assert_eq!(share(), 0.0);
 }

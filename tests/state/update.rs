@@ -27,7 +27,8 @@ use crate::support::{opened_event, opened_file};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Request, Slot};
+use arcuate::jobs::session::SessionRequest;
+use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::Event;
 use arcuate::state::document::Content;
@@ -167,7 +168,7 @@ struct Window {
     jobs: Jobs<State>,
     /// The jobs that were submitted, and those of them that are requests still.
     submitted: Vec<Box<dyn AnyJob<State>>>,
-    requests: Vec<Request>,
+    requests: Vec<SessionRequest>,
     /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
     /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
     /// makes them old, so the speed of this machine decides nothing.
@@ -226,7 +227,8 @@ impl Window {
                 }
                 _ => continue,
             };
-            self.requests.extend(request.job::<Request>().cloned());
+            self.requests
+                .extend(request.job::<SessionRequest>().cloned());
             self.submitted.push(request.clone());
             let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});

@@ -7,7 +7,7 @@ use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{LeftBehind, SessionOutput};
-use arcuate::jobs::{Delivery, Outcome, Output, Slot};
+use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::{Action, Convention, Effect, Mouse, SessionAction, Settings, State, update};
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
@@ -214,7 +214,7 @@ fn again() {
         origin: None,
     };
     let looked = |state: &mut State, found: Vec<LeftBehind>, held: bool| {
-        let output = Output::Session(SessionOutput::LeftBehind { found, held });
+        let output = SessionOutput::LeftBehind { found, held };
         let event = event_of(Delivery {
             slot: Slot::Recovery,
             ticket: 0,

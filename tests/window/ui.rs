@@ -17,6 +17,7 @@ mod regions;
 mod room;
 mod sample;
 pub mod segment;
+mod segment_plot;
 mod sessions;
 mod settings;
 mod sliders;
@@ -176,6 +177,7 @@ pub fn tests() -> Vec<Trial> {
         regions::tests(),
         room::tests(),
         segment::tests(),
+        segment_plot::tests(),
         filter::tests(),
         first::tests(),
         sliders::tests(),

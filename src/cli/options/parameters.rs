@@ -1,20 +1,41 @@
 //! Options from a table of parameters: one option for each row, with the row's name, help, default and check.
 
 use super::super::runner::Failure;
-use crate::parameters::{Kind, Param, ParamError, Parameters, Value, check};
+use crate::parameters::{DefaultText, Kind, Param, ParamError, Parameters, Value, check};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::marker::PhantomData;
 
-/// The options of a table, flattened into those of a command; holds the values that were given.
-pub struct Given<P> {
-    /// Indices of rows, with their values.
-    values: Vec<(usize, Value)>,
-    table: PhantomData<fn() -> P>,
+/// How a command takes a table: which rows are options of it, and their values unless given.
+pub trait Taken<P> {
+    /// Stands for what is not given.
+    fn defaults() -> P;
+
+    /// Whether the row with this key is an option.
+    fn has(_key: &str) -> bool {
+        true
+    }
 }
 
-impl<P> Clone for Given<P> {
+/// All rows, with the defaults of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct AllRows;
+
+impl<P: Parameters> Taken<P> for AllRows {
+    fn defaults() -> P {
+        P::defaults()
+    }
+}
+
+/// The options of a table, flattened into those of a command; holds the values that were given.
+pub struct Given<P, T = AllRows> {
+    /// Indices of rows, with their values.
+    values: Vec<(usize, Value)>,
+    table: PhantomData<fn() -> (P, T)>,
+}
+
+impl<P, T> Clone for Given<P, T> {
     fn clone(&self) -> Self {
         Self {
             values: self.values.clone(),
@@ -23,13 +44,18 @@ impl<P> Clone for Given<P> {
     }
 }
 
-impl<P> std::fmt::Debug for Given<P> {
+impl<P, T> std::fmt::Debug for Given<P, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.values.fmt(f)
     }
 }
 
-impl<P: Parameters> Given<P> {
+impl<P: Parameters, T: Taken<P>> Given<P, T> {
+    /// The defaults with the given values. Refuses values beyond their limits, and options that have no effect.
+    pub fn params(&self) -> Result<P, Failure> {
+        self.or_defaults(T::defaults())
+    }
+
     /// These values instead of the defaults. Refuses values beyond their limits, and options that have no effect.
     pub fn or_defaults(&self, defaults: P) -> Result<P, Failure> {
         let mut params = defaults;
@@ -46,16 +72,29 @@ impl<P: Parameters> Given<P> {
         check(&params).map_err(refused)?;
         Ok(params)
     }
+
+    /// Whether the option with this key was given.
+    pub fn has(&self, key: &str) -> bool {
+        self.values.iter().any(|(i, _)| P::TABLE[*i].key == key)
+    }
+
+    /// The rows that are options.
+    fn rows() -> impl Iterator<Item = (usize, &'static Param<P>)> {
+        P::TABLE
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| T::has(row.key))
+    }
 }
 
 fn refused(error: ParamError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-impl<P: Parameters> clap::Args for Given<P> {
+impl<P: Parameters, T: Taken<P>> clap::Args for Given<P, T> {
     fn augment_args(command: Command) -> Command {
-        let defaults = P::defaults();
-        command.args(P::TABLE.iter().map(|row| arg(row, &defaults)))
+        let defaults = T::defaults();
+        command.args(Self::rows().map(|(_, row)| arg(row, &defaults)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -63,7 +102,7 @@ impl<P: Parameters> clap::Args for Given<P> {
     }
 }
 
-impl<P: Parameters> clap::FromArgMatches for Given<P> {
+impl<P: Parameters, T: Taken<P>> clap::FromArgMatches for Given<P, T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given =
             |row: &Param<P>| matches.value_source(row.key) == Some(ValueSource::CommandLine);
@@ -74,12 +113,9 @@ impl<P: Parameters> clap::FromArgMatches for Given<P> {
             };
             Some((i, value))
         };
-        let rows = P::TABLE.iter().enumerate();
+        let rows = Self::rows().filter(|(_, row)| given(row));
         Ok(Self {
-            values: rows
-                .filter(|(_, row)| given(row))
-                .filter_map(value)
-                .collect(),
+            values: rows.filter_map(value).collect(),
             table: PhantomData,
         })
     }
@@ -97,17 +133,32 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
         return arg.action(ArgAction::SetTrue).help(row.help);
     }
     let default = row.text(&row.value(defaults));
-    let default = match row.default_note {
-        "" => default,
-        note => note.replace("{}", &default),
+    let arg = arg.value_name(row.value_name);
+    let arg = match (row.default_text, &row.kind) {
+        (DefaultText::Listed | DefaultText::Omitted, _) => arg.help(row.help),
+        (DefaultText::Noted(note), _) => {
+            let default = note.replace("{}", &default);
+            arg.help(format!("{} [default: {default}]", row.help))
+        }
+        // Names that explain themselves stand in one line, their default above it.
+        (_, Kind::OneOf(choices)) if choices.iter().all(|choice| choice.help.is_empty()) => {
+            let chosen = choices.iter().find(|choice| (choice.is)(defaults));
+            let arg = arg.help(row.help);
+            match chosen {
+                Some(choice) => arg.default_value(choice.key),
+                None => arg,
+            }
+        }
+        _ => arg.help(format!("{} [default: {default}]", row.help)),
     };
-    let arg = arg
-        .value_name(row.value_name)
-        .help(format!("{} [default: {default}]", row.help));
     match &row.kind {
         Kind::OneOf(choices) => {
             let value = |choice: &crate::parameters::Choice<P>| {
-                PossibleValue::new(choice.key).help(choice.help)
+                let value = PossibleValue::new(choice.key);
+                match choice.help {
+                    "" => value,
+                    help => value.help(help),
+                }
             };
             let parser = PossibleValuesParser::new(choices.iter().map(value));
             arg.value_parser(parser.try_map(move |key| parse(row, &key)))

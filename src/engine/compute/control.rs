@@ -56,6 +56,8 @@ struct Shared {
 struct Parts {
     now: Option<(f32, f32)>,
     to_come: VecDeque<f32>,
+    /// Share of the stage that [`Control::begin_last`] starts.
+    last: Option<f32>,
 }
 
 impl Control {
@@ -91,18 +93,46 @@ impl Control {
     /// The next stages make up the whole job with these shares: its progress never falls back.
     pub fn plan(&self, shares: &[f32]) {
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.now = None;
-        parts.to_come = shares.iter().copied().collect();
+        *parts = Parts {
+            to_come: shares.iter().copied().collect(),
+            ..Parts::default()
+        };
+    }
+
+    /// However many stages come first, each counts up to where the last begins, which has this share of the job:
+    /// nobody knows how many files a file is read from.
+    pub fn plan_last(&self, share: f32) {
+        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        *parts = Parts {
+            last: Some(share),
+            ..Parts::default()
+        };
     }
 
     /// Starts a named stage of `total` units (voxels, streamlines, bytes).
     pub fn begin(&self, stage: &str, total: u64) {
+        self.start(stage, total, |parts| match parts.last {
+            Some(last) => Some((0.0, 1.0 - last)),
+            None => {
+                let from = parts.now.map_or(0.0, |(from, share)| from + share);
+                parts.to_come.pop_front().map(|share| (from, share))
+            }
+        });
+    }
+
+    /// Starts the stage after which the job is done, see [`Control::plan_last`].
+    pub fn begin_last(&self, stage: &str, total: u64) {
+        self.start(stage, total, |parts| {
+            parts.last.take().map(|last| (1.0 - last, last))
+        });
+    }
+
+    fn start(&self, stage: &str, total: u64, part: impl FnOnce(&mut Parts) -> Option<(f32, f32)>) {
         *self.0.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage.to_owned();
         self.0.done.store(0, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
         let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = parts.now.map_or(0.0, |(from, share)| from + share);
-        parts.now = parts.to_come.pop_front().map(|share| (from, share));
+        parts.now = part(&mut parts);
     }
 
     pub fn advance(&self, units: u64) {

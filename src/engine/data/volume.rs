@@ -242,10 +242,20 @@ impl Volume {
 
     /// Looks for the percentiles that the first display asks for: a worker's task.
     pub fn usual_windows(&self) {
+        self.usual_windows_in_steps(|| {});
+    }
+
+    /// The number of steps of [`Volume::usual_windows_in_steps`].
+    pub const USUAL_STEPS: u64 = 3;
+
+    /// As [`Volume::usual_windows`]; `done` is called after each step of it.
+    pub fn usual_windows_in_steps(&self, done: impl Fn()) {
         for high in [0.99, 0.998] {
             self.percentiles(0, 0.01, high);
+            done();
         }
         self.content(0);
+        done();
     }
 
     /// From a histogram of 4096 bins, made anew between the two values as long as they lie in a few

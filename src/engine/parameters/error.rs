@@ -41,6 +41,26 @@ pub enum ParamError {
     },
 }
 
+impl ParamError {
+    /// Of a part of a composite value: names the option that has the part.
+    pub fn in_option(self, option: &str) -> Self {
+        match self {
+            Self::Value {
+                label,
+                found,
+                expected,
+                example,
+                ..
+            } => Self::Combination {
+                found: format!("{found} for {label} in --{option}"),
+                expected,
+                action: format!("choose for example {example}"),
+            },
+            error => error,
+        }
+    }
+}
+
 impl std::fmt::Display for ParamError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

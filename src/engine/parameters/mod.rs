@@ -26,7 +26,7 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     const TABLE: &'static [Param<Self>];
 
     /// The values unless changed. Those that depend on data have a constructor of their own (`defaults_for`) and a
-    /// [`Param::default_note`].
+    /// [`DefaultText::Noted`].
     fn defaults() -> Self;
 
     /// Whether forms take a value at the end of a drag only, since what follows it takes long.
@@ -46,17 +46,51 @@ pub struct Param<P: 'static> {
     pub value_name: &'static str,
     /// The name in the window and in sentences.
     pub label: &'static str,
-    /// The effect of the parameter: one sentence without a full stop.
+    /// The effect of the parameter, as the option's help has it: one sentence without a full stop.
     pub help: &'static str,
     /// Why the default is what it is: half a sentence, shown after the default; empty where there is none.
     pub reason: &'static str,
-    /// The default of the command line where it depends on data or on other options, `{}` standing for the usual one:
-    /// `{}, without --within`. Empty where it does not.
-    pub default_note: &'static str,
+    /// What the window says instead of `help`; empty where it says the same.
+    pub hint: &'static str,
+    /// How the default stands in the help of the option and in command texts.
+    pub default_text: DefaultText,
     /// The permitted values, and where they are stored.
     pub kind: Kind<P>,
     /// Why it has no effect beside the other values; its own value is kept all the same.
     pub unused: fn(&P) -> Option<&'static str>,
+}
+
+impl<P: 'static> Param<P> {
+    /// A row that always has an effect; rows change what is different.
+    pub const fn new(key: &'static str, label: &'static str, kind: Kind<P>) -> Self {
+        Self {
+            key,
+            value_name: "",
+            label,
+            help: "",
+            hint: "",
+            reason: "",
+            default_text: DefaultText::Stated,
+            kind,
+            unused: used,
+        }
+    }
+}
+
+/// How a default stands in the help of the option, and in command texts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DefaultText {
+    /// The help states it. Command texts have every value, so that a command does the same where defaults differ.
+    Stated,
+    /// The same, in these words where the default depends on data or on other options; `{}` stands for the usual one:
+    /// `{}, without --within`.
+    Noted(&'static str),
+    /// The help of the command lists its defaults, that of the option states none. Command texts have every value.
+    Listed,
+    /// The help states it. Command texts have other values only.
+    Implied,
+    /// Neither has it: the command without the option says as much.
+    Omitted,
 }
 
 /// [`Param::unused`] of a value that always has an effect.
@@ -94,6 +128,8 @@ pub struct Number<P> {
     pub set: fn(&mut P, Option<f64>),
     /// The meaning of *off*, in short; `None` for a number that cannot be off.
     pub off: Option<&'static str>,
+    /// The value, as shown, that it is switched on with where it is off by default; `None` for the middle of the range.
+    pub on: Option<f64>,
 }
 
 impl<P> Number<P> {
@@ -108,13 +144,15 @@ impl<P> Number<P> {
             get,
             set,
             off: None,
+            on: None,
         }
     }
-}
 
-impl<P> Number<P> {
-    /// The middle of a slider, as shown: what a number is switched on with that is off by default.
-    pub fn middle(&self) -> f64 {
+    /// What a number that is off by default is switched on with, as shown.
+    pub fn on_with(&self) -> f64 {
+        if let Some(on) = self.on {
+            return on;
+        }
         let (low, high) = self.soft;
         let middle = match self.scale {
             Scale::Linear => 0.5 * (low + high),
@@ -222,6 +260,8 @@ pub struct Choice<P> {
 pub struct Switch<P> {
     /// The value that the option stands for: `--one-way` switches `both ways` off.
     pub flag: bool,
+    /// The names of off and on in the window; `None` for a box to tick.
+    pub labels: Option<[&'static str; 2]>,
     /// The stored value.
     pub get: fn(&P) -> bool,
     /// Stores a value.
@@ -232,6 +272,8 @@ pub struct Switch<P> {
 pub struct Text<P> {
     /// The notation, such as `random:COUNT or grid:MM`.
     pub expected: &'static str,
+    /// Whether it is no longer than a number, so that the window gives it the field of one.
+    pub short: bool,
     /// The value as written; `None` where there is none.
     pub get: fn(&P) -> Option<String>,
     /// Reads and stores a value; returns `None` where the text does not follow the notation. No text comes only where
@@ -296,6 +338,13 @@ impl<P: Parameters> Param<P> {
     fn argument(&self, params: &P, defaults: &P) -> String {
         let key = self.key;
         let value = self.value(params);
+        let implied = matches!(
+            self.default_text,
+            DefaultText::Implied | DefaultText::Omitted
+        );
+        if implied && value == self.value(defaults) {
+            return String::new();
+        }
         match (&self.kind, &value) {
             (Kind::Switch(switch), Value::Switch(on)) => match *on == switch.flag {
                 true => format!(" --{key}"),
@@ -436,7 +485,7 @@ impl<P: Parameters> Param<P> {
     fn example(&self) -> String {
         let value = match (&self.kind, self.value(&P::defaults())) {
             (Kind::Number(number), Value::Off) => {
-                Value::Number(number.unit.stored(number.middle()))
+                Value::Number(number.unit.stored(number.on_with()))
             }
             (_, value) => value,
         };

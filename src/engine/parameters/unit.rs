@@ -15,6 +15,8 @@ pub enum Unit {
     Degrees,
     /// Stored and written as a share, shown in percent.
     Percent,
+    /// Millilitres.
+    Ml,
     /// A diffusivity: stored and written in mm²/s, shown in 10⁻³ mm²/s.
     Diffusivity,
 }
@@ -29,6 +31,7 @@ impl Unit {
             Self::Steps => "steps",
             Self::Degrees => "°",
             Self::Percent => "%",
+            Self::Ml => "ml",
             Self::Diffusivity => "10⁻³ mm²/s",
         }
     }
@@ -36,8 +39,9 @@ impl Unit {
     /// A stored number as the window shows it.
     pub fn shown(self, stored: f64) -> f64 {
         match self {
-            Self::None | Self::Mm | Self::PerMm | Self::Steps => stored,
-            Self::Degrees => tidy(stored.to_degrees()),
+            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => stored,
+            // To a billionth: 45° stay 45°.
+            Self::Degrees => (stored.to_degrees() * 1e9).round() / 1e9,
             Self::Percent => tidy(stored * 100.0),
             Self::Diffusivity => tidy(stored * 1000.0),
         }
@@ -46,7 +50,7 @@ impl Unit {
     /// The stored number of one that the window shows.
     pub fn stored(self, shown: f64) -> f64 {
         match self {
-            Self::None | Self::Mm | Self::PerMm | Self::Steps => shown,
+            Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => shown,
             Self::Degrees => shown.to_radians(),
             Self::Percent => tidy(shown / 100.0),
             Self::Diffusivity => tidy(shown / 1000.0),
@@ -70,7 +74,7 @@ impl Unit {
     }
 }
 
-/// Without the last digits, which a change of unit leaves: 45° stay 45°.
+/// Without the last digits, which a change of unit leaves.
 fn tidy(value: f64) -> f64 {
     let text = format!("{value:.11e}");
     text.parse().unwrap_or(value)

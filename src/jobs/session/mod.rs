@@ -1,6 +1,7 @@
 //! Sessions: what the state hands over to be written, what comes back when one is read, and what is
 //! kept between windows.
 
+mod job;
 mod mask_files;
 mod memory;
 mod remake;
@@ -9,7 +10,7 @@ mod work;
 pub(super) use memory::Memory;
 pub use remake::{Remade, Remake, Tensors};
 
-use super::Slot;
+use super::JobError;
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Mask, TensorField, Tractogram, Volume};
 use crate::io::{Remark, Told, session};
@@ -21,7 +22,7 @@ use glam::DAffine3;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// In the words of session files, for the window's state.
@@ -416,43 +417,12 @@ pub enum SessionOutput {
 }
 
 impl SessionRequest {
-    pub fn slot(&self) -> Slot {
-        match self {
-            Self::Save { .. } => Slot::Save,
-            Self::Autosave { .. } | Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
-                Slot::Recovery
-            }
-            Self::Read { .. } | Self::Relocate { .. } | Self::Load { .. } => Slot::Load,
-            Self::Verify { .. } => Slot::Verify,
-            Self::Remake(_) => Slot::Remake,
-        }
-    }
-
-    pub fn label(&self) -> String {
-        let file = |p: &Path| {
-            let name = p.file_name().unwrap_or_default();
-            name.to_string_lossy().into_owned()
-        };
-        match self {
-            Self::Save { path, .. } => format!("Saving {}", file(path)),
-            Self::Autosave { .. } => "Saving for recovery".to_owned(),
-            Self::Read { path, .. } => format!("Opening {}", file(path)),
-            Self::Relocate { .. } => "Looking for files".to_owned(),
-            Self::Load { .. } => "Opening the session's files".to_owned(),
-            Self::Verify { .. } => "Verifying the session's files".to_owned(),
-            Self::Remake(remake) => format!("Making {} again", remake.name),
-            Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
-                "Looking for unsaved work".to_owned()
-            }
-        }
-    }
-
-    pub(super) fn run(
+    fn solve(
         self,
         memory: &Memory,
         backend: &Backend,
         control: &Control,
-    ) -> Result<SessionOutput, super::error::JobError> {
+    ) -> Result<SessionOutput, JobError> {
         Ok(match self {
             Self::Save { path, draft, known } => {
                 match work::write(&path, &draft, known.as_deref(), memory, control)? {

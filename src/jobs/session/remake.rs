@@ -1,10 +1,10 @@
 //! Kept streamlines and rays that are made again.
 
 use super::super::error::JobError;
-use super::super::request::memory_for_curves;
 use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
+use crate::jobs::memory_for_curves;
 use crate::solvers::tractogram::selection::{Edit, apply};
 use crate::solvers::{curves, geodesic, tensor_fit};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};

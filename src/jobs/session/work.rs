@@ -1,6 +1,5 @@
 //! Writing and reading sessions.
 
-use super::super::request::memory_for_curves;
 use super::mask_files;
 use super::{
     Draft, Found, Item, LeftBehind, Memory, NotRestored, Parser, ReadSession, Restored,
@@ -13,6 +12,7 @@ use crate::io::recovery;
 use crate::io::session::{
     self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
 };
+use crate::jobs::memory_for_curves;
 use crate::phantom;
 use crate::solvers::density;
 use crate::solvers::density::{On, Params};

@@ -1,6 +1,7 @@
 //! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
 
 use crate::data::Mask;
+use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::words::{fixed, with_unit};
 use crate::state::document::{Content, LayerId};
 use crate::state::{Document, Phase, Recipe, State};
@@ -170,6 +171,117 @@ pub struct Nudge {
     pub shift_mm: DVec3,
     /// About the axes to the right, front and top, in this order, degrees.
     pub turn_deg: DVec3,
+}
+
+/// Without what products of matrices leave behind.
+fn tidy(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6 + 0.0
+}
+
+/// A shift, mm.
+const fn shift(
+    key: &'static str,
+    label: &'static str,
+    help: &'static str,
+    get: fn(&Nudge) -> Option<f64>,
+    set: fn(&mut Nudge, Option<f64>),
+) -> Param<Nudge> {
+    let number = Number {
+        unit: Unit::Mm,
+        decimals: 1,
+        soft: (-50.0, 50.0),
+        hard: Limits::between(-1000.0, 1000.0),
+        ..Number::new(get, set)
+    };
+    Param {
+        value_name: "MM",
+        help,
+        ..Param::new(key, label, Kind::Number(number))
+    }
+}
+
+/// A turn; rows have radians, a nudge degrees.
+const fn turn(
+    key: &'static str,
+    label: &'static str,
+    help: &'static str,
+    get: fn(&Nudge) -> Option<f64>,
+    set: fn(&mut Nudge, Option<f64>),
+) -> Param<Nudge> {
+    let number = Number {
+        unit: Unit::Degrees,
+        decimals: 1,
+        soft: (-45.0, 45.0),
+        hard: Limits::between(-180.0, 180.0),
+        ..Number::new(get, set)
+    };
+    Param {
+        value_name: "DEG",
+        help,
+        ..Param::new(key, label, Kind::Number(number))
+    }
+}
+
+/// Degrees as rows have them.
+fn radians(degrees: f64) -> Option<f64> {
+    Some(tidy(degrees).to_radians())
+}
+
+/// Degrees of a row's value.
+fn set_degrees(degrees: &mut f64, radians: Option<f64>) {
+    *degrees = radians.map_or(*degrees, |v| Unit::Degrees.shown(v));
+}
+
+/// For the window alone: a command takes the affine as a file or a matrix.
+impl Parameters for Nudge {
+    const TABLE: &'static [Param<Self>] = &[
+        shift(
+            "right",
+            "Right",
+            "Moves it to the patient's right; arrow keys by small steps",
+            |p| Some(tidy(p.shift_mm.x)),
+            |p, v| p.shift_mm.x = v.unwrap_or(p.shift_mm.x),
+        ),
+        shift(
+            "front",
+            "Front",
+            "Moves it to the front; arrow keys by small steps",
+            |p| Some(tidy(p.shift_mm.y)),
+            |p, v| p.shift_mm.y = v.unwrap_or(p.shift_mm.y),
+        ),
+        shift(
+            "up",
+            "Up",
+            "Moves it to the top of the head; arrow keys by small steps",
+            |p| Some(tidy(p.shift_mm.z)),
+            |p, v| p.shift_mm.z = v.unwrap_or(p.shift_mm.z),
+        ),
+        turn(
+            "nod",
+            "Nod",
+            "Turns it about the axis from left to right",
+            |p| radians(p.turn_deg.x),
+            |p, v| set_degrees(&mut p.turn_deg.x, v),
+        ),
+        turn(
+            "tilt",
+            "Tilt",
+            "Turns it about the axis from back to front",
+            |p| radians(p.turn_deg.y),
+            |p, v| set_degrees(&mut p.turn_deg.y, v),
+        ),
+        turn(
+            "turn",
+            "Turn",
+            "Turns it about the axis from below to above",
+            |p| radians(p.turn_deg.z),
+            |p, v| set_degrees(&mut p.turn_deg.z, v),
+        ),
+    ];
+
+    fn defaults() -> Self {
+        Self::default()
+    }
 }
 
 impl Nudge {

@@ -192,10 +192,7 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(AlignImages {
         moving: moving.clone(),
         fixed,
-        params: Params {
-            from: document.moved_by(layer),
-            wide: true,
-        },
+        params: Params::defaults_from(document.moved_by(layer)),
         layer: layer.0,
     }));
 }

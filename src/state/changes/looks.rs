@@ -212,18 +212,9 @@ fn moved(document: &Document, layer: &Layer) -> Fields {
     let Some((low, high)) = original.bounds() else {
         return fields;
     };
-    // Products of matrices leave behind less than this.
-    let tidy = |v: f64| (v * 1e6).round() / 1e6 + 0.0;
     match Nudge::of(by, (low + high) * 0.5) {
         Some(nudge) => {
-            let shifts = ["Right", "Front", "Up"];
-            for (label, mm) in shifts.iter().zip(nudge.shift_mm.to_array()) {
-                fields.number(label, tidy(mm), 1, "mm");
-            }
-            let turns = ["Nod", "Tilt", "Turn"];
-            for (label, degrees) in turns.iter().zip(nudge.turn_deg.to_array()) {
-                fields.number(label, tidy(degrees), 1, "°");
-            }
+            fields.rows(&nudge, &[]);
             fields.name("Moved", "rigidly");
         }
         None => fields.detailed("Moved", "scaled or sheared", format!("{by:?}")),

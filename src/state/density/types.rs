@@ -1,7 +1,9 @@
 //! What is asked of a density map.
 
-use crate::solvers::density::{Measure, Params};
+use crate::parameters::Parameters as _;
+use crate::solvers::density::{Measure, Params, Voxels};
 
+/// What the values of a map are: the measure, and whether it is divided by the number of streamlines that were sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value {
     /// Streamlines that pass a voxel, of those that were sent.
@@ -15,29 +17,55 @@ pub enum Value {
 impl Value {
     pub const ALL: [Self; 3] = [Self::Share, Self::Count, Self::Length];
 
-    pub fn measure(self) -> Measure {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Share | Self::Count => Measure::Visits,
-            Self::Length => Measure::Length,
+            Self::Share => "Share",
+            Self::Count => "Count",
+            Self::Length => "Length",
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Wanted {
-    pub value: Value,
-    /// Edge of cubes, mm; `None`: the image's voxels.
-    pub voxel_mm: Option<f64>,
-    pub by_direction: bool,
+    /// How many were sent is filled in where the map is asked for.
+    pub params: Params,
+    /// Divided by how many were sent.
+    pub share: bool,
+    pub voxels: Voxels,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
         Self {
-            value: Value::Count,
-            voxel_mm: None,
-            by_direction: false,
+            params: Params::defaults(),
+            share: false,
+            voxels: Voxels::defaults(),
         }
+    }
+}
+
+impl Wanted {
+    pub fn of_value(value: Value) -> Self {
+        let mut map = Self::default();
+        map.set_value(value);
+        map
+    }
+
+    pub fn value(&self) -> Value {
+        match (self.params.measure, self.share) {
+            (Measure::Visits, true) => Value::Share,
+            (Measure::Visits, false) => Value::Count,
+            (Measure::Length, _) => Value::Length,
+        }
+    }
+
+    pub fn set_value(&mut self, value: Value) {
+        self.share = value == Value::Share;
+        self.params.measure = match value {
+            Value::Share | Value::Count => Measure::Visits,
+            Value::Length => Measure::Length,
+        };
     }
 }
 

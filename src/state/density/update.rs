@@ -53,7 +53,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         return;
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
-    if wanted.value == Value::Share && sent.is_none() {
+    if wanted.value() == Value::Share && sent.is_none() {
         state.session.say(
             Severity::Information,
             "Nobody knows how many streamlines were sent for these: map counts instead",
@@ -64,7 +64,7 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         .grid
         .clone()
         .or_else(|| basis(&state.document).map(|b| b.0));
-    let on = match (own, wanted.voxel_mm) {
+    let on = match (own, wanted.voxels.edge_mm) {
         (Some(grid), None) => On::Grid(grid),
         (Some(grid), Some(mm)) => On::Within(grid, mm),
         (None, mm) => On::Around(mm.unwrap_or(1.0)),
@@ -73,9 +73,8 @@ pub fn map(state: &mut State, layer: Option<LayerId>, wanted: Wanted, effects: &
         tractogram: tractogram.clone(),
         on,
         params: Params {
-            measure: wanted.value.measure(),
-            sent: sent.filter(|_| wanted.value == Value::Share),
-            by_direction: wanted.by_direction,
+            sent: sent.filter(|_| wanted.value() == Value::Share),
+            ..wanted.params
         },
         layer: layer.id.0,
         by: state.document.moved_by(layer.id),

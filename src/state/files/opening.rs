@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::words::counted;
 use crate::state::document::{Content, Display, Layer, LayerId};
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
-use crate::state::session::{Recent, RecentKind, Severity};
+use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
 use crate::state::update::edit;
 use crate::state::{Camera, Document, Effect, Recipe, State, defaults, tensors};
 use std::path::{Path, PathBuf};
@@ -116,7 +116,11 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.mask_beside = mask_beside.map(|path| (dwi.id(), path));
+            state.session.mask_beside = mask_beside.map(|path| MaskBeside {
+                scan: dwi.id(),
+                path,
+                taken: false,
+            });
             recipe = recipe.with_gradients(&path, gradient_files);
             Content::Scan { dwi, gradients }
         }
@@ -146,8 +150,16 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         passed_over = choose_mask(document, id, &together);
     });
     state.session.together = together;
-    let base = Arc::make_mut(&mut state.session.saving.base);
-    base.follow_fit(&before, &state.document);
+    // A mask that the user has chosen is another fit than the one that opening the scan again gives.
+    let beside = state.session.mask_beside.as_mut();
+    let taken = beside.filter(|b| b.taken && b.path == path);
+    match taken {
+        Some(beside) => beside.taken = false,
+        None => {
+            let base = Arc::make_mut(&mut state.session.saving.base);
+            base.follow_fit(&before, &state.document);
+        }
+    }
     if let Some(sentence) = passed_over {
         state.session.say(Severity::Information, sentence);
     }
@@ -170,6 +182,9 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
+    if let Some(beside) = &mut state.session.mask_beside {
+        beside.taken = true;
+    }
     let scan = state.document.scan().and_then(|l| l.path.clone());
     state.session.together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));

@@ -39,11 +39,14 @@ fn inputs(document: &Document) -> Fields {
             fields.detailed("Timing", name, format!("{rows:?}"));
         }
     }
-    let cut = match filter.cut {
+    // The cut that is looked at: each layer's weights have their own.
+    let least = document.filtered();
+    let least = least.map_or(filter.cut, |(layer, _)| filter.cut_of(layer.id));
+    let cut = match least {
         cut if cut > 0.0 => format!("≥\u{202F}{}", significant(f64::from(cut))),
         _ => "all".to_owned(),
     };
-    fields.detailed("Weight", cut, filter.cut.to_string());
+    fields.detailed("Weight", cut, least.to_string());
     if let Some((layer, _)) = document.filtered() {
         let shown = document.shown_by_weight(layer.id);
         fields.name("Streamlines shown", shown.name());

@@ -40,13 +40,14 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
         let mut all = fits.iter();
         let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
         if current(layer, weighed) || !whole {
-            text += &one(state, &layer.name, weighed, citations);
+            text += &one(state, layer, weighed, citations);
         }
     }
     text
 }
 
-fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) -> String {
+fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citations) -> String {
+    let name = &layer.name;
     let (from, f) = (&weighed.from, &weighed.figures);
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
     let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
@@ -93,7 +94,7 @@ fn one(state: &State, name: &str, weighed: &Weighed, citations: &mut Citations) 
             count(left_out)
         );
     }
-    let cut = state.document.filter.cut;
+    let cut = state.document.filter.cut_of(layer.id);
     if cut > 0.0 {
         let _ = write!(
             text,

@@ -163,11 +163,12 @@ impl Document {
     /// Lets those be seen.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
         let sieve = self.taken_sieve(layer);
+        let least = self.filter.least(layer);
         let cut = Limit {
             column: weight(),
-            low: (shown == Shown::After).then_some(self.filter.least()),
+            low: (shown == Shown::After).then_some(least),
             // All that are less: what regions and a group leave counts for both.
-            high: (shown == Shown::Difference).then_some(self.filter.least().next_down()),
+            high: (shown == Shown::Difference).then_some(least.next_down()),
             counting: Default::default(),
         };
         let group =

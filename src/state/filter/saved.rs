@@ -148,6 +148,10 @@ pub(in crate::state) fn put(
         // What is said of that is said with all that is left out.
         let _ = attach(document, read, layer);
     }
+    // Sessions written before each layer had a cut of its own.
+    if document.filter.cut > 0.0 && document.filter.cut_of.is_none() {
+        document.filter.cut_of = document.filtered().map(|(layer, _)| layer.id);
+    }
 }
 
 /// Maps of streamlines that have weights.

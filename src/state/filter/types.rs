@@ -98,6 +98,12 @@ pub struct Filtering {
     pub times: Times,
     /// The least weight of those that stay; 0: any weight.
     pub cut: f32,
+    /// Whose weights that is; `None` as long as nothing was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_of: Option<LayerId>,
+    /// The cuts of other layers' weights.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_cuts: BTreeMap<LayerId, f32>,
     pub by_weight: ByWeight,
 }
 
@@ -105,20 +111,39 @@ impl Filtering {
     /// With numbers that make sense, whatever a file says.
     pub fn sound(self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
+        let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
         Self {
             params: self.params.filter(check),
-            cut: if self.cut.is_finite() {
-                self.cut.max(0.0)
-            } else {
-                0.0
-            },
+            cut: cut(self.cut),
+            other_cuts: self
+                .other_cuts
+                .into_iter()
+                .map(|(of, c)| (of, cut(c)))
+                .collect(),
             ..self
         }
     }
 
-    /// The limit of weights: a streamline without weight goes.
-    pub fn least(&self) -> f32 {
-        self.cut.max(f32::MIN_POSITIVE)
+    /// The least weight of a layer's streamlines that stay, as it is set: the cut of one fit says nothing about the
+    /// weights of another.
+    pub fn cut_of(&self, layer: LayerId) -> f32 {
+        match self.cut_of {
+            Some(of) if of != layer => self.other_cuts.get(&layer).copied().unwrap_or(0.0),
+            _ => self.cut,
+        }
+    }
+
+    /// The limit of a layer's weights: a streamline without weight goes.
+    pub fn least(&self, layer: LayerId) -> f32 {
+        self.cut_of(layer).max(f32::MIN_POSITIVE)
+    }
+
+    pub(in crate::state) fn set_cut(&mut self, layer: LayerId, least: f32) {
+        self.other_cuts.remove(&layer);
+        if let Some(of) = self.cut_of.filter(|of| *of != layer) {
+            self.other_cuts.insert(of, self.cut);
+        }
+        (self.cut, self.cut_of) = (least.max(0.0), Some(layer));
     }
 }
 
@@ -200,6 +225,7 @@ pub struct Figures {
     pub objective: f64,
     pub kkt: f64,
     pub rmse: f64,
+    /// Of this run and of those that it went on from, as the iterations of the curve are.
     pub prepare_ms: f64,
     pub fit_ms: f64,
     /// Sums of weight times length, mm, of named groups.

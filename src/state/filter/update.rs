@@ -100,7 +100,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         return;
     };
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
-        d.filter.cut = least.max(0.0);
+        d.filter.set_cut(id, least);
         let shown = match d.shown_by_weight(id) {
             Shown::Before => Shown::After,
             shown => shown,
@@ -348,7 +348,7 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Marks the streamlines of a layer that the cut leaves.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
-    let least = state.document.filter.least();
+    let least = state.document.filter.least(id);
     let layer = state.document.layer(id);
     let weights = layer.and_then(|l| state.document.weighed_of(l));
     let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));

@@ -2,6 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Grid, Region, Role, Shape};
+use crate::solvers::region::{DEFAULT_MOST_ML, DEFAULT_TOLERANCE};
 use crate::state::document::{Content, Layer};
 use crate::state::{Document, State, Tool};
 use serde::{Deserialize, Serialize};
@@ -36,9 +37,8 @@ impl Default for Drawing {
             flat: false,
             erase: false,
             thickness_mm: None,
-            tolerance: 0.15,
-            // More than most structures, and little enough to see where it runs out.
-            most_ml: 50.0,
+            tolerance: DEFAULT_TOLERANCE,
+            most_ml: DEFAULT_MOST_ML,
             role: Role::Seed,
         }
     }

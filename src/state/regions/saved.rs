@@ -343,9 +343,11 @@ impl Lists<'_> {
 }
 
 impl Document {
-    /// Whether all of the session that this was read from is here.
+    /// Whether a session of the document holds all that the one holds which it was read from: all of it is here,
+    /// but for streamlines of which that one had the recipe alone.
     pub fn is_whole(&self) -> bool {
-        self.absent.is_empty() && self.left_out.is_empty() && self.unread.is_empty()
+        let whole = self.absent.iter().all(|a| a.is_recipe_alone());
+        whole && self.left_out.is_empty() && self.unread.is_empty()
     }
 
     /// What a layer is from, where that cannot be read.

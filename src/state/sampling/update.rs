@@ -54,7 +54,7 @@ fn begin(state: &State) -> Option<Sample> {
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;
         // Samples of one image add up.
-        let known = state.session.segment.sample.clone();
+        let known = state.segment_sample().map(|sample| (**sample).clone());
         let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
         let fresh = || Sample::new(Sampled::Layer(layer.id), layer.name.clone(), (image, frame));

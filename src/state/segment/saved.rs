@@ -360,6 +360,7 @@ fn segmentation(
         layer: there(saved.layer),
         painted,
         spheres,
+        sample: None,
         resume,
     })
 }

@@ -105,6 +105,8 @@ pub struct Segmentation {
     pub start: Start,
     /// By numbers that are never used again.
     pub spheres: Vec<PlacedSphere>,
+    /// All that was sampled for its target and tolerance. Not saved.
+    pub sample: Option<Arc<Sample>>,
     /// A mask to compare with.
     pub reference: Option<LayerId>,
     /// An image whose values are a speed.
@@ -182,8 +184,6 @@ pub enum SegmentAction {
     Step,
     /// Back to the state after so many steps.
     Rewind(u64),
-    /// Forgets what was sampled.
-    Unsample,
     Reference(Option<LayerId>),
     SpeedLayer(Option<LayerId>),
     /// Where to grow (0), where not to (1).
@@ -235,8 +235,6 @@ keyed!(SegmentFile, suffix {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Left {
     pub growth: Vec<(u64, u64)>,
-    /// From where it leaked.
-    pub leak: Option<u64>,
 }
 
 /// What happens meanwhile.
@@ -265,8 +263,8 @@ pub struct Working {
     pub keeps: bool,
     /// The voxels that it is to begin with are being counted.
     pub begins: bool,
-    /// All that was sampled.
-    pub sample: Option<Sample>,
+    /// All that was sampled, until the worker that looks at it has found target and tolerance.
+    pub sample: Option<Arc<Sample>>,
     /// The result of the last probe.
     pub probe: Option<Probe>,
     /// The camera before it was brought to the surface, and the one it was brought to.
@@ -327,35 +325,46 @@ pub fn scalar(layer: &Layer) -> Option<&Volume> {
 }
 
 impl Document {
-    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that
-    /// was opened. How well something was fitted is segmented only where somebody chose it.
+    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that was opened.
+    /// A map that a fit gives is the default only where no other image is open.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
         fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
         }
+        let fitted = |l: &Layer| matches!(l.recipe, crate::state::Recipe::Fit { .. });
         let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
+        let images = || layers().filter(|l| !self.is_of_weights(l));
+        let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
-        let shown = || layers().filter(|l| l.display.visible).find_map(of);
-        let opened = || layers().filter(|l| matches!(l.content, Content::Image(_)));
-        let own = || {
-            opened().find_map(|l| {
-                let fit = matches!(l.recipe, crate::state::Recipe::Fit { .. });
-                of(l).filter(|_| !fit)
-            })
+        let opened = opened.find_map(of);
+        let shown = || {
+            let mut seen = images().filter(|l| l.display.visible);
+            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
         };
         chosen
             .and_then(of)
             .or_else(shown)
-            .or_else(own)
+            .or(opened)
+            .or_else(|| images().find_map(of))
             .or_else(|| layers().find_map(of))
     }
 
-    /// Whether a layer says how far a fit is off; files of other programs by their names.
+    /// Whether a layer is a map of the fit of weights; files of other programs by their names.
+    fn is_of_weights(&self, layer: &Layer) -> bool {
+        let name = layer.name.to_lowercase();
+        let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
+        let own = self.weight_maps.contains_key(&layer.id);
+        own || named.iter().any(|word| name.contains(word))
+    }
+
+    /// Whether a layer says how far a fit is off, or how much worse another one is; files of other programs by their
+    /// names.
     fn is_error(&self, layer: &Layer) -> bool {
         let map = self.weight_maps.get(&layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
-        map == Some(&WeightMap::Error) || named.iter().any(|word| name.contains(word))
+        let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
+        off || named.iter().any(|word| name.contains(word))
     }
 
     /// The parameters of the surface; a speed whose layer is gone has none.
@@ -385,6 +394,12 @@ impl Document {
 }
 
 impl State {
+    /// All that was sampled of what is looked for.
+    pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
+        let looked_at = self.session.segment.sample.as_ref();
+        looked_at.or(self.document.segment.sample.as_ref())
+    }
+
     /// Why the surface cannot run, in a sentence's words.
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
@@ -401,15 +416,20 @@ impl State {
         None
     }
 
-    /// Why the surface will not stop at the border of the sampled structure; `None` once the target is another.
+    /// Why the surface will not stop at the border of the sampled structure; once the target is another, only whether
+    /// the range reaches the background.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
         let (target, tolerance) = (params.target, params.tolerance);
         let probe = self.session.segment.probe?;
+        let range = [target - tolerance, target + tolerance].map(f64::from);
+        if probe.background_within(range) {
+            return Some(RangeDoubt::Background);
+        }
         if probe.target != target {
             return None;
         }
-        let doubt = probe.range_doubt([target - tolerance, target + tolerance].map(f64::from))?;
+        let doubt = probe.range_doubt(range)?;
         // Whoever sets another range chooses among the tissues.
         let chosen = doubt == RangeDoubt::Mixed && probe.tolerance != tolerance;
         (!chosen).then_some(doubt)

@@ -92,7 +92,6 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             state.session.segment.play = RunControl::Until(step + STEPS);
         }
         SegmentAction::Rewind(step) => back::rewind(state, step),
-        SegmentAction::Unsample => state.session.segment.sample = None,
         SegmentAction::Reference(layer) => {
             edit(state, "Reference", false, |d| d.segment.reference = layer);
         }
@@ -118,7 +117,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
 
 pub fn set(state: &mut State, settings: Settings, phase: Phase) {
     let live = phase == Phase::Live;
-    edit(state, "Segmentation", live, |d| {
+    edit(state, "Surface parameters", live, |d| {
         d.segment.settings = settings
     });
 }
@@ -134,8 +133,9 @@ fn choose(state: &mut State, id: LayerId) {
     edit(state, "Image to segment", false, |d| {
         d.segment.image = Some(id);
         d.segment.settings.told = false;
+        d.segment.sample = None;
     });
-    state.session.segment.sample = None;
+    (state.session.segment.sample, state.session.segment.probe) = (None, None);
     guess(state);
 }
 
@@ -220,7 +220,7 @@ fn clear(state: &mut State) {
 fn place_label(sphere: &Sphere) -> &'static str {
     match sphere.add {
         true => "Add sphere",
-        false => "Remove sphere",
+        false => "Add keep-out sphere",
     }
 }
 
@@ -270,7 +270,7 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
 
 /// What was sampled is what is looked for; a worker looks at what lies around it.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
-    state.session.segment.sample = Some(sample.clone());
+    state.session.segment.sample = Some(Arc::new(sample.clone()));
     state.session.segment.probe = None;
     let (image, frame, voxels) = sample.voxels();
     effects.push(Effect::submit(ProbeSample {
@@ -288,7 +288,12 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     }
     guess(state);
     let status = std::mem::take(&mut state.session.status);
-    edit(state, "Target of what was sampled", false, |d| {
+    let sample = state.session.segment.sample.take();
+    edit(state, "Sample", false, |d| {
+        // Undone together with the values that it gave.
+        if sample.is_some() {
+            d.segment.sample = sample;
+        }
         let settings = &mut d.segment.settings;
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
         settings.told = true;
@@ -452,9 +457,9 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     match live.ended {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
-            state
-                .session
-                .follows(format!("The surface is at rest after {steps}"));
+            let sentence = format!("The surface is at rest after {steps}");
+            state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+            state.session.follows(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {

@@ -1,5 +1,6 @@
 //! The feature sessions.
 
+mod jobs;
 pub mod saved;
 mod types;
 pub mod unsaved;

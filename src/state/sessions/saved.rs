@@ -488,6 +488,16 @@ impl Absent {
         }
     }
 
+    /// Whether its session has no streamlines of it, only how they are made: there is nothing else to lose.
+    pub(in crate::state) fn is_recipe_alone(&self) -> bool {
+        let name = result_name(self.layer.id);
+        // Under the same number a snapshot may have others.
+        let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
+        let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
+        let mut results = self.read.results.iter();
+        self.kept().is_some() && !results.any(|r| r.file.is_some() && of_it(&r.of))
+    }
+
     /// Whether it can be made again.
     pub fn kept(&self) -> Option<&SavedCurves> {
         match &self.layer.from {

@@ -253,12 +253,13 @@ impl State {
         let mut things = Vec::new();
         let regions = document.regions.iter();
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
+        let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
-        let weighed = document.weighed.iter().filter(|(id, weighed)| {
+        let weighed = document.weighed.iter().filter(|(id, weights)| {
             // No streamline file holds what is said of bundles that were left out.
-            let exported = |l: &Arc<Layer>| weighed.lesions.is_empty() && in_files.holds_weights(l);
+            let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
-            layer.is_some_and(|l| !base.has_weights(**id, weighed) && !exported(l))
+            layer.is_some_and(|l| !base.has_weights(**id, weights) && !exported(l))
         });
         let pathways = document.kept_pathways.iter();
         let counts = [
@@ -280,7 +281,8 @@ impl State {
                 Thing::Snapshots,
             ),
             (new(turned(document), base.axes), Thing::Axes),
-            (new(absent(document), base.absent), Thing::Absent),
+            // What was made again or taken out is no result that is missing.
+            (more(absent(document), base.absent), Thing::Absent),
         ];
         let mut added = Vec::new();
         for layer in &document.layers {
@@ -374,6 +376,15 @@ impl State {
         let mut all = self.recipe_only();
         all.retain(|layer| !in_files.holds(layer.of));
         all
+    }
+
+    /// Layers whose streamlines are in no file although the session is saved, in words: those that only memory
+    /// has, and those that are nowhere until they are made again.
+    pub fn saved_without(&self) -> Vec<String> {
+        let here = self.only_in_memory();
+        let away = self.document.absent.iter().filter(|a| a.kept().is_some());
+        let here = here.iter().map(RecipeOnly::words);
+        here.chain(away.map(|a| a.layer.name.clone())).collect()
     }
 
     /// Names of streamlines that no session can hold: what they were made from is gone.

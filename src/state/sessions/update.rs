@@ -4,10 +4,10 @@ mod checked;
 mod later;
 
 use crate::io::Remark;
+use crate::jobs::Slot;
 use crate::jobs::session::{
     Missing, Parser, ReadSession, RestoredLayers, SessionOutput, SessionRequest, Standing, Store,
 };
-use crate::jobs::{Request, Slot};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::words::{counted, some_of};
 use crate::state::document::{Layer, LayerId};
@@ -104,7 +104,7 @@ fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effe
 }
 
 fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
-    effects.push(Effect::submit(Request::Session(request)));
+    effects.push(Effect::submit(request));
 }
 
 /// What a note says of kept results that are not here is true as long as they are not.

@@ -1,11 +1,11 @@
 //! Streamlines, rays, the whole brain and the tensor fit.
 
-use crate::solvers::curves::{Integrator, Interpolation, Match, Params, Seeding};
-use crate::solvers::geodesic::{Cut, Directions, Form, Precision, Sharpening};
+use crate::solvers::curves::{DeflectionParts, Params, SeedingParts};
+use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
 use crate::solvers::tensor_fit::Method as Fit;
+use crate::state::Document;
 use crate::state::changes::Fields;
 use crate::state::core::words::{measure, significant};
-use crate::state::document::{Document, Rays};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -24,109 +24,37 @@ fn method(document: &Document) -> Fields {
 fn streamlines(document: &Document) -> Fields {
     let mut fields = Fields::default();
     let params = &document.track;
-    match params.seeding {
-        Seeding::Random { count } => fields.whole("Streamlines", count),
-        Seeding::Grid { spacing_mm } => fields.number("Seed spacing", spacing_mm, 2, "mm"),
-        Seeding::PerVoxel { count } => fields.whole("Seeds per voxel", count),
-    }
-    let kind = match params.seeding {
-        Seeding::Random { .. } => "At random",
-        Seeding::Grid { .. } => "On a grid",
-        Seeding::PerVoxel { .. } => "Per voxel",
-    };
-    fields.name("Seed points", kind);
-    let repetitions = params.repetitions.map(|n| n as f64);
-    fields.or_off("Bootstrap", repetitions, 0, "");
-    let directions = ["Principal", "Deflected"];
-    let deflected = usize::from(params.deflection.is_some());
-    fields.name("Direction", directions[deflected]);
-    if let Some(deflection) = params.deflection {
-        fields.number("Principal f", deflection.f, 2, "");
-        fields.number("Deflected g", deflection.g, 2, "");
-    }
-    walk(&mut fields, params);
+    fields.rows(&SeedingParts::from(params.seeding), &[]);
+    fields.rows(&DeflectionParts::from(params.deflection), &[]);
+    fields.rows(params, APART);
+    length(&mut fields, params);
     fields
 }
 
-/// Parameters that streamlines and rays share.
-fn walk(fields: &mut Fields, params: &Params) {
-    fields.number("Step", params.step_mm, 2, "mm");
-    // As the row rounds it: 45° are no whole number after radians.
-    let degrees = |angle: f64| (angle.to_degrees() * 1e6).round() / 1e6;
-    let angle = params.max_angle_rad.map(degrees);
-    fields.or_off("Maximum angle", angle, 0, "°");
-    fields.or_off("Stop below FA", params.min_fa, 2, "");
+/// Rows of curves that forms show otherwise: by their parts, or two in one row.
+const APART: &[&str] = &["seeds", "deflect", "min-length", "max-length"];
+
+/// Both lengths, as the form has them.
+fn length(fields: &mut Fields, params: &Params) {
     // Without a limit the row's upper end stands at the end of its rail.
     let ends = [params.min_length_mm, params.max_length_mm.unwrap_or(500.0)];
     fields.numbers("Length", &ends, "–", (0, "mm"));
-    let matches = [(Match::Any, "Any"), (Match::All, "All")];
-    fields.choice("Targets", &params.targets, &matches);
-    fields.choice("Includes", &params.includes, &matches);
-    let integrators = [
-        (Integrator::Euler, "Euler"),
-        (Integrator::Rk2, "RK2"),
-        (Integrator::Rk4, "RK4"),
-    ];
-    fields.choice("Integrator", &params.integrator, &integrators);
-    let interpolations = [
-        (Interpolation::Trilinear, "Trilinear"),
-        (Interpolation::CubicBSpline, "Cubic"),
-    ];
-    fields.choice("Interpolation", &params.interpolation, &interpolations);
-    // Its digits are not grouped.
-    fields.name("Random seed", params.random_seed.to_string());
-    fields.check("Both ways from the seed", params.both_ways);
 }
 
 fn rays(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    let Rays {
-        medium,
-        params,
-        cut,
-    } = &document.rays;
-    if let Some(count) = document.rays.count() {
+    let rays = &document.rays;
+    if let Some(count) = rays.count() {
         fields.whole("Rays", count);
     }
-    let (kind, each) = match params.directions {
-        Directions::Cone { count, .. } => ("Cone", Some(count)),
-        Directions::Sphere { count } => ("Sphere", Some(count)),
-        Directions::Icosphere { .. } => ("Icosphere", None),
-        Directions::Principal => ("Main direction", None),
-        Directions::Towards { .. } => ("One direction", None),
-    };
-    fields.name("Directions", kind);
-    if let Directions::Cone { half_angle_rad, .. } = params.directions {
-        let degrees = (half_angle_rad.to_degrees() * 1e6).round() / 1e6;
-        fields.number("Opening angle", degrees, 0, "°");
-    }
-    if let Some(each) = each {
-        fields.whole("Rays per seed point", each);
-    }
-    if let Directions::Icosphere { level } = params.directions {
-        fields.whole("Subdivisions", level);
-    }
-    match medium.sharpening {
-        Sharpening::Power { alpha } => {
-            fields.name("Sharpen", "All");
-            fields.number("Sharpening α", alpha, 1, "");
-        }
-        Sharpening::Paper { power, below_fa } => {
-            fields.name("Sharpen", "Low FA only");
-            fields.number("Sharpening n", f64::from(power), 0, "");
-            fields.number("Sharpen below FA", below_fa, 2, "");
-        }
-    }
-    let forms = [
-        (Form::Hamiltonian, "Hamiltonian"),
-        (Form::Christoffel, "Christoffel"),
-    ];
-    fields.choice("Equations", &params.form, &forms);
-    let precisions = [(Precision::Half, "Half"), (Precision::Single, "Single")];
-    fields.choice("Precision", &medium.precision, &precisions);
-    fields.check("Stop rays that circle", params.loop_guard);
-    walk(&mut fields, &params.walk);
-    fields.detailed("Keep", kept(*cut), format!("{cut:?}"));
+    fields.rows(&DirectionParts::from(rays.params.directions), &[]);
+    fields.rows(&SharpeningParts::from(rays.medium.sharpening), &[]);
+    // Both tables have the senses; that of all curves names them.
+    let apart = ["directions", "sharpen", "both-ways", "cut"];
+    fields.rows(rays, &apart);
+    fields.rows(&rays.params.walk, APART);
+    length(&mut fields, &rays.params.walk);
+    fields.detailed("Keep", kept(rays.cut), format!("{:?}", rays.cut));
     fields
 }
 

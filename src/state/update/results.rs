@@ -1,14 +1,8 @@
 //! What the jobs bring back.
 
-use crate::jobs::{Delivery, Outcome, Output, Receive, Request, Slot};
+use crate::jobs::{Delivery, Outcome, Receive, Slot};
 use crate::state::files::opening;
 use crate::state::{Effect, State, device, pictures, sessions};
-
-impl Receive<State> for Request {
-    fn receive(&self, delivery: Delivery<Output>, state: &mut State, effects: &mut Vec<Effect>) {
-        ended(state, self, delivery, effects, take_in);
-    }
-}
 
 /// A job has ended: what that means for jobs of every type, and what `receive` makes of its output.
 pub fn ended<J: Receive<State>>(
@@ -75,10 +69,4 @@ fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: 
         pictures::update::not_saved(state, ticket);
     }
     state.session.failed(slot, why);
-}
-
-fn take_in(state: &mut State, output: Output, wall_ms: f64, effects: &mut Vec<Effect>) {
-    match output {
-        Output::Session(output) => sessions::update::event(state, output, wall_ms, effects),
-    }
 }

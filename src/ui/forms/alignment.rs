@@ -1,5 +1,6 @@
 //! Where a layer lies: by numbers, by a file, by aligning it to the scan.
 
+use super::parameters::{self, Rows};
 use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
@@ -8,7 +9,6 @@ use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, icons, panels};
 use egui::{Sense, Ui, vec2};
@@ -118,56 +118,15 @@ pub fn show(
 /// Six rows; what one of them was set to.
 fn numbers(ui: &mut Ui, nudge: Nudge) -> Option<(Nudge, Phase)> {
     let mut changed = None;
-    for (axis, name, help) in [
-        (
-            0,
-            "Right",
-            "Moves it to the patient's right; arrow keys by small steps",
-        ),
-        (
-            1,
-            "Front",
-            "Moves it to the front; arrow keys by small steps",
-        ),
-        (
-            2,
-            "Up",
-            "Moves it to the top of the head; arrow keys by small steps",
-        ),
-    ] {
-        let row = SliderRow::new(name, tidy(nudge.shift_mm[axis]), -50.0..=50.0)
-            .decimals(1)
-            .default(0.0)
-            .limits(-1000.0..=1000.0)
-            .unit("mm")
-            .help(help);
-        if let Some((mm, phase)) = row.value(ui) {
-            let mut shift_mm = nudge.shift_mm;
-            shift_mm[axis] = mm;
-            changed = Some((Nudge { shift_mm, ..nudge }, phase));
-        }
-    }
-    for (axis, name, help) in [
-        (0, "Nod", "Turns it about the axis from left to right"),
-        (1, "Tilt", "Turns it about the axis from back to front"),
-        (2, "Turn", "Turns it about the axis from below to above"),
-    ] {
-        let row = SliderRow::new(name, tidy(nudge.turn_deg[axis]), -45.0..=45.0)
-            .decimals(1)
-            .default(0.0)
-            .limits(-180.0..=180.0)
-            .unit("°")
-            .help(help);
-        if let Some((degrees, phase)) = row.value(ui) {
-            let mut turn_deg = nudge.turn_deg;
-            turn_deg[axis] = degrees;
-            changed = Some((Nudge { turn_deg, ..nudge }, phase));
-        }
-    }
+    let defaults = Nudge::default();
+    parameters::rows(
+        ui,
+        &nudge,
+        &defaults,
+        Rows::AllBut(&[]),
+        &mut |nudge, phase| {
+            changed = Some((nudge, phase));
+        },
+    );
     changed
-}
-
-/// Without what products of matrices leave behind.
-fn tidy(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6 + 0.0
 }

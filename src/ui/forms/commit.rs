@@ -42,6 +42,15 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     }
 }
 
+/// The severest that the results warn of.
+pub fn warned(state: &State) -> Option<Severity> {
+    let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
+    let lines = crate::state::streamlines::lines_of(layer);
+    let others = lines.is_some_and(|lines| lines.id() != weights.of);
+    let warned = others || progress::unfinished(weights).is_some();
+    warned.then_some(Severity::Warning)
+}
+
 /// Why it cannot run, or did not.
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());

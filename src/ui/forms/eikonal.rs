@@ -13,10 +13,11 @@ use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
 use crate::state::pathways::{PathwayAction, PathwayFile, Settings, Standing, percent_joined};
 use crate::state::session::GuideStep;
-use crate::state::{Action, Phase, State, defaults};
+use crate::state::{Action, Phase, Severity, State, defaults};
 use crate::ui::Memory;
 use crate::ui::files::{Place, Purpose, suggestion};
 use crate::ui::theme::{self, space};
+use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{anchor, menu, paint, section};
 use crate::ui::{format, icons, panels};
@@ -193,6 +194,17 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
             Phase::Done,
         );
     }
+}
+
+/// The severest that the results warn of.
+pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+    let working = &state.session.pathways;
+    if working.failed.is_some() {
+        return Some(Severity::Error);
+    }
+    let out = |r: &Remark| r.outside_at.is_some();
+    let warned = working.live.is_none() && tracking::out_of_reach(state, memory, out);
+    warned.then_some(Severity::Warning)
 }
 
 /// Rows of parameters: the metric's, then the solver's.

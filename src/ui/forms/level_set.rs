@@ -93,15 +93,16 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Start::Spheres => None,
         start => Some(start.name()),
     };
-    let number = |n: usize, one: &str| (n > 0).then(|| counted(n, one));
+    let number = |n: usize, words: String| (n > 0).then_some(words);
     let parts = [
         start.map(str::to_owned),
-        number(adds, "sphere"),
-        number(cuts, "cut"),
+        number(adds, counted(adds, "sphere")),
+        // Short for keep-out spheres, beside which the others have no room.
+        number(cuts, format!("{} keep-out", format::count(cuts as u64))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let shown = parts.join(", ");
-    let help = "What the surface begins with; spheres add to it, or keep it out, at any time";
+    let help = "What the surface begins with; spheres add to it at any time, keep-out spheres take away and keep it out";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, from: From| {
@@ -186,7 +187,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let mut sliders_from = ui.cursor().top();
     if let Some((layer, volume)) = state.document.segmented_image() {
-        let fact = match &state.session.segment.sample {
+        let fact = match state.segment_sample() {
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
             None => String::new(),
         };
@@ -348,7 +349,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Tool::Sphere { add: true },
         Tool::Sphere { add: false },
     ];
-    let words = ["Sample  P", "Add sphere  A", "Remove  D"];
+    let words = ["Sample  P", "Add sphere  A", "Keep out  D"];
     let now = tools.iter().position(|t| *t == state.view.tool);
     if let Some(i) = toggled(ui, row, "Tool", &words, now) {
         let off = now == Some(i);
@@ -370,20 +371,22 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let doubt = state.range_doubt().map(|doubt| match doubt {
         RangeDoubt::Mixed => MIXED,
         RangeDoubt::TakesIn(_) => TAKES_IN,
+        RangeDoubt::Background => AIR,
     });
     let all = HINTS
         .into_iter()
         .chain(CANNOT_SEGMENT)
-        .chain([MIXED, TAKES_IN]);
+        .chain([MIXED, TAKES_IN, AIR]);
     rows::hint_with_room(ui, doubt.or(needs).unwrap_or(held), all);
 }
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
 const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
+const AIR: &str = "The range reaches the background: narrow ε";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
-const CUTS: &str = "Each click cuts away for good, until D or Esc";
+const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
 const NO_TOOL: &str = "A tool stays selected until its key or Esc";
 /// All that is said of the tool in use.
 const HINTS: [&str; 4] = [SAMPLES, ADDS, CUTS, NO_TOOL];

@@ -18,7 +18,7 @@ mod scene;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
-mod walk;
+pub mod walk;
 
 use super::Memory;
 use super::files::{Place, Purpose, suggestion};

@@ -1,12 +1,12 @@
 //! Rows of a form from a table of parameters: a slider, a drop-down, a switch or a field for each row, with its help, its
 //! default and why that is the default. A parameter that has no effect keeps its row, which says why.
 
-use super::display::{segment_row, select_row};
+use super::display::{segment_row, segment_row_but, select_row};
 use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value, row};
 use crate::state::Phase;
 use crate::ui::format;
 use crate::ui::widgets::button::checkbox;
-use crate::ui::widgets::slider::{Change, Columns, SliderRow, label};
+use crate::ui::widgets::slider::{self, Change, Columns, RangeRow, SliderRow, label};
 use crate::ui::widgets::typed::with_unit;
 use crate::ui::widgets::{field, menu, notice};
 use egui::{Sense, Ui};
@@ -49,10 +49,14 @@ pub struct Shown<'a> {
     pub range: Option<RangeInclusive<f64>>,
     /// What a field takes, where that is less than the table permits.
     pub limits: Option<RangeInclusive<f64>>,
+    /// Decimals that data give.
+    pub decimals: Option<i32>,
     /// A value that means something, with what it means.
     pub mark: Option<(f64, &'a str)>,
     /// Why the parameter has no effect on these data.
     pub unused: Option<&'a str>,
+    /// Another meaning of *off*.
+    pub off: Option<&'a str>,
 }
 
 /// The slider of a number, with what the table does not know.
@@ -84,14 +88,98 @@ pub fn number<P: Parameters>(
     if let Some(limits) = shown.limits {
         slider = slider.limits(limits);
     }
+    if let Some(decimals) = shown.decimals {
+        slider = slider.decimals(decimals);
+    }
     if let Some((value, meaning)) = shown.mark {
         slider = slider.marked(Some(value), meaning);
+    }
+    if let Some(off) = shown.off.filter(|_| number.off.is_some()) {
+        slider = slider.switch((number.get)(params).is_some(), off);
     }
     if let Some((value, phase)) = changed(ui, slider, number, defaults) {
         let mut changed = params.clone();
         row.set(&mut changed, &value);
         set(changed, phase);
     }
+}
+
+/// The row of a choice side by side, some of which these data or other parameters rule out: `but` says why.
+pub fn choice<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    key: &str,
+    but: impl Fn(usize) -> Option<&'static str>,
+    set: &mut Set<P>,
+) {
+    let Some(row) = row::<P>(key) else {
+        return;
+    };
+    let Kind::OneOf(choices) = &row.kind else {
+        return;
+    };
+    let now = choices.iter().position(|choice| (choice.is)(params));
+    let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
+    let hint = hint(row, defaults);
+    let chosen = segment_row_but(ui, row.label, &hint, &labels, now.unwrap_or(0), but);
+    if let Some(i) = chosen.filter(|i| Some(*i) != now) {
+        let mut changed = params.clone();
+        row.set(&mut changed, &Value::Choice(i));
+        set(changed, Phase::Done);
+    }
+}
+
+/// Two numbers of one scale, the limits of something, in one row under another name. The upper one may be off: then it
+/// stands at the end of the rail.
+pub fn limits<P: Parameters>(
+    ui: &mut Ui,
+    params: &P,
+    defaults: &P,
+    (name, keys): (&str, [&str; 2]),
+    typed: RangeInclusive<f64>,
+    set: &mut Set<P>,
+) {
+    let [Some(lower), Some(upper)] = keys.map(row::<P>) else {
+        return;
+    };
+    let (Kind::Number(low), Kind::Number(high)) = (&lower.kind, &upper.kind) else {
+        return;
+    };
+    let end = high.soft.1;
+    let ends = |of: &P| {
+        let low = (low.get)(of).map_or(low.soft.0, |v| low.unit.shown(v));
+        (low, (high.get)(of).map_or(end, |v| high.unit.shown(v)))
+    };
+    let row = RangeRow {
+        name,
+        values: ends(params),
+        scale: slider::Scale {
+            range: low.soft.0..=end,
+            logarithmic: low.scale == Scale::Logarithmic,
+            decimals: i32::from(low.decimals),
+        },
+        default: &|| ends(defaults),
+        unit: low.unit.symbol(),
+        help: match lower.hint {
+            "" => lower.help,
+            hint => hint,
+        },
+        limits: typed,
+        waits: P::WAITS,
+    };
+    let Some(((from, to), phase)) = row.show(ui) else {
+        return;
+    };
+    let none = (high.get)(params).is_none() && to >= end;
+    let mut changed = params.clone();
+    lower.set(&mut changed, &Value::Number(low.unit.stored(from)));
+    let to = match none {
+        true => Value::Off,
+        false => Value::Number(high.unit.stored(to)),
+    };
+    upper.set(&mut changed, &to);
+    set(changed, phase);
 }
 
 /// A row without an effect: it says why.
@@ -130,7 +218,11 @@ fn one<P: Parameters>(
 
 /// What a row says on hover: what it sets, what the choices are, the default and its reason.
 fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
-    let mut text = row.help.to_owned();
+    let mut text = match row.hint {
+        "" => row.help,
+        hint => hint,
+    }
+    .to_owned();
     if let Kind::OneOf(choices) = &row.kind {
         for choice in *choices {
             if !choice.help.is_empty() {
@@ -162,6 +254,10 @@ fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
         (Kind::OneOf(choices), Value::Choice(i)) => {
             choices.get(*i).map_or("", |choice| choice.label).to_owned()
         }
+        (Kind::Switch(switch), Value::Switch(on)) => match switch.labels {
+            Some(labels) => labels[usize::from(*on)].to_owned(),
+            None => row.text(value),
+        },
         _ => row.text(value),
     }
 }
@@ -178,7 +274,7 @@ fn slider<'a, P: Parameters>(
     let (low, high) = number.soft;
     // What a number that is off is switched on with: its default, else the middle of the range.
     let value = (number.get)(params).map(|v| unit.shown(v));
-    let on_with = default.unwrap_or(number.middle());
+    let on_with = default.unwrap_or(number.on_with());
     let limits = number.hard;
     // The smallest value that a field takes where the limit itself is excluded.
     let least = match limits.above {
@@ -190,7 +286,7 @@ fn slider<'a, P: Parameters>(
         .limits(least..=limits.high)
         .unit(unit.symbol())
         .help(hint);
-    if let Some(default) = default {
+    if let Some(default) = default.or(number.on) {
         slider = slider.default(default);
     }
     if number.scale == Scale::Logarithmic {
@@ -215,7 +311,7 @@ fn changed<P: Parameters>(
     number: &Number<P>,
     defaults: &P,
 ) -> Option<(Value, Phase)> {
-    let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.middle()));
+    let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.on_with()));
     match slider.show(ui)? {
         Change::To(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
         Change::Switched(true) => Some((Value::Number(on_with()), Phase::Done)),
@@ -261,6 +357,12 @@ fn switch_row<P: Parameters>(
     params: &P,
     hint: &str,
 ) -> Option<(Value, Phase)> {
+    if let Some(labels) = &switch.labels {
+        let now = usize::from((switch.get)(params));
+        let chosen = segment_row(ui, row.label, hint, labels, now);
+        let chosen = chosen.filter(|i| *i != now)?;
+        return Some((Value::Switch(chosen == 1), Phase::Done));
+    }
     let columns = Columns::allocate(ui);
     let place = columns.label.union(columns.wide);
     let id = ui.make_persistent_id(("help", row.label));
@@ -279,11 +381,15 @@ fn text_row<P: Parameters>(
     let columns = Columns::allocate(ui);
     label(ui, columns.label, row.label, hint);
     let shown = (text.get)(params).unwrap_or_else(|| "off".to_owned());
-    let typed = field::value(ui, columns.wide, row.label, &shown, "")?;
+    let place = match text.short {
+        true => columns.field,
+        false => columns.wide,
+    };
+    let typed = field::value(ui, place, row.label, &shown, "")?;
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),
         Err(error) => {
-            notice::say(ui, columns.wide, error.to_string());
+            notice::say(ui, place, error.to_string());
             None
         }
     }

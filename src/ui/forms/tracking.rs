@@ -6,22 +6,20 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::display::select_row;
 use super::{geodesic, recipe, walk};
 use crate::data::Role;
-use crate::solvers::curves::{Params, Seeding};
+use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::words::mask;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::{Action, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
+use crate::state::{Action, Live, Method, Phase, Recipe, Severity, Slot, Standing, State, Tool};
 use crate::ui::files::{Place, Purpose};
 use crate::ui::theme::{self, space};
-use crate::ui::tracks::Remark;
+use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::SliderRow;
-use crate::ui::widgets::{menu, paint, region, rows, section};
+use crate::ui::widgets::{paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 pub use results::show as results;
@@ -35,8 +33,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     inputs(ui, state, memory, rays, actions);
     section::end(ui);
     match state.document.method {
-        Method::Streamlines => parameters(ui, state, memory, actions),
-        Method::Rays => geodesic::parameters(ui, state, memory, actions),
+        Method::Streamlines => controls(ui, state, memory, actions),
+        Method::Rays => geodesic::controls(ui, state, memory, actions),
     }
     section::end(ui);
 }
@@ -160,6 +158,34 @@ pub(super) fn remarks(
     }
 }
 
+/// The severest that the results warn of.
+pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+    if state.session.live.is_none() && state.session.live_error.is_some() {
+        return Some(Severity::Error);
+    }
+    let empty = |live: &Live| match live.rays {
+        Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
+        None => {
+            let mask = mask::name_of(&state.document);
+            tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
+        }
+    };
+    let empty = state.session.live.as_ref().is_some_and(empty);
+    let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
+    warned.then_some(Severity::Warning)
+}
+
+/// Whether one of these remarks is made about regions.
+pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) -> bool) -> bool {
+    let Some(tensors) = &state.document.tensors else {
+        return false;
+    };
+    let whose = mask::name_of(&state.document);
+    let regions = &state.document.regions;
+    let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
+    remarks.iter().any(which)
+}
+
 /// The scan that a fit was made from: its file's name without the ending.
 fn scan_name(recipe: &Recipe) -> String {
     match recipe {
@@ -227,7 +253,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
     }
 }
 
-fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let usual = state.session.settings.track();
     let params = &state.document.track;
@@ -235,14 +261,15 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     if walk::reset(ui, place, *params == usual) {
         set(usual.clone(), Phase::Done);
     }
-    seeds(ui, params, &mut set);
-    lines::bootstrap(ui, state, params, &mut set);
+    let kind = SeedingParts::from(params.seeding).kind;
+    walk::seeding(ui, params, kind.key(), &mut set);
+    lines::bootstrap(ui, state, params, &usual, &mut set);
     walk::step(ui, params, &usual, &mut set);
     walk::angle(ui, params, &usual, &mut set);
     panels::in_sight(ui);
     walk::fa(ui, params, &usual, "off: paths cross low FA", &mut set);
     walk::length(ui, params, &usual, &mut set);
-    walk::rules(ui, state, params, &mut set);
+    walk::rules(ui, state, params, &usual, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -250,91 +277,12 @@ fn parameters(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     if open {
         lines::deflection(ui, state, params, &mut set);
         let straight = params.deflection.map(|_| "Deflected steps are straight");
-        walk::integrator(ui, params, straight, &mut set);
-        walk::interpolation(ui, params, None, &mut set);
-        seeding(ui, params, &mut set);
-        walk::random_seed(ui, params, &mut set);
-        walk::mask(ui, state);
-        walk::both_ways(ui, params, &mut set);
+        walk::integrator(ui, params, &usual, straight, &mut set);
+        walk::interpolation(ui, params, &usual, None, &mut set);
+        walk::seeding(ui, params, "kind", &mut set);
+        walk::rest(ui, state, params, &usual, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
-}
-
-fn seeds(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
-    let (change, make): (_, fn(f64) -> Seeding) = match params.seeding {
-        Seeding::Random { count } => {
-            let row = SliderRow::new("Streamlines", count as f64, 100.0..=1e6)
-                .logarithmic()
-                .whole()
-                .default(2_000.0)
-                .limits(1.0..=16_777_216.0)
-                .help("Number of seed points, drawn at random in the seed");
-            (row.value(ui), |v| Seeding::Random { count: v as usize })
-        }
-        Seeding::Grid { spacing_mm } => {
-            let row = SliderRow::new("Seed spacing", spacing_mm, 0.1..=5.0)
-                .default(1.0)
-                .limits(0.02..=50.0)
-                .unit("mm")
-                .help("Distance between seed points");
-            (row.value(ui), |spacing_mm| Seeding::Grid { spacing_mm })
-        }
-        Seeding::PerVoxel { count } => {
-            let row = SliderRow::new("Seeds per voxel", count as f64, 1.0..=64.0)
-                .whole()
-                .default(4.0)
-                .limits(1.0..=10_000.0)
-                .help("Random points in each voxel of the seed");
-            (row.value(ui), |v| Seeding::PerVoxel { count: v as usize })
-        }
-    };
-    if let Some((value, phase)) = change {
-        set(
-            Params {
-                seeding: make(value),
-                ..params.clone()
-            },
-            phase,
-        );
-    }
-}
-
-fn seeding(ui: &mut Ui, params: &Params, set: &mut walk::Set) {
-    let kinds = [
-        (Seeding::Random { count: 2_000 }, "At random"),
-        (Seeding::Grid { spacing_mm: 1.0 }, "On a grid"),
-        (Seeding::PerVoxel { count: 4 }, "Per voxel"),
-    ];
-    let index = |s: &Seeding| match s {
-        Seeding::Random { .. } => 0,
-        Seeding::Grid { .. } => 1,
-        Seeding::PerVoxel { .. } => 2,
-    };
-    let now = index(&params.seeding);
-    let chosen = select_row(
-        ui,
-        "Seed points",
-        "How seed points are distributed over the seed",
-        kinds[now].1,
-        |ui| {
-            let mut chosen = None;
-            for (i, (kind, name)) in kinds.iter().enumerate() {
-                if menu::Item::new(name).chosen(i == now).show(ui) {
-                    chosen = Some(*kind);
-                }
-            }
-            chosen
-        },
-    );
-    if let Some(seeding) = chosen.filter(|s| index(s) != now) {
-        set(
-            Params {
-                seeding,
-                ..params.clone()
-            },
-            Phase::Done,
-        );
-    }
 }
 
 pub fn foot(

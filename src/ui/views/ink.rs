@@ -268,17 +268,22 @@ pub fn handle_at(ends: [Pos2; 4], at: Pos2) -> Option<usize> {
         .position(|rect| rect.contains(at))
 }
 
-/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one;
-/// returns where each of these is: nothing where there is no room.
+/// Above and below a colour bar that has an edge to itself: other words stand there.
+pub const ALONE: f32 = 40.0;
+/// Between colour bars that share an edge.
+pub const SHARED: f32 = 8.0;
+
+/// A colour bar 8 × 140 with its ends and its name, at the right edge of a pane, or at its left one, so far from the
+/// pane's top and bottom; returns where each of these is: nothing where there is no room.
 pub fn colour_bar(
     painter: &Painter,
-    (pane, at_left): (Rect, bool),
+    (pane, at_left, away): (Rect, bool, f32),
     (ink, ground): (Color32, Ground),
     (low, name, high): (&str, &str, &str),
     colour: impl Fn(f32) -> [u8; 3],
 ) -> Vec<Rect> {
     const STEPS: usize = 64;
-    let height = 140f32.min(pane.height() - 80.0);
+    let height = 140f32.min(pane.height() - 2.0 * away);
     if height < 40.0 {
         return Vec::new();
     }

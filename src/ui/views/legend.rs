@@ -106,11 +106,23 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     if !costs.is_empty() {
         return costs;
     }
+    match of_all_lines(state) {
+        None => on_slices().and_then(of_slices).into_iter().collect(),
+        Some(all) => all,
+    }
+}
+
+/// Of the streamlines that slices show beside their image: the bar of the first of them that has one.
+pub fn of_lines_on_slices(state: &State) -> Option<Legend> {
+    let mut bars = of_all_lines(state)?.into_iter();
+    bars.find(|legend| matches!(legend, Legend::Bar { .. }))
+}
+
+/// Of all streamlines that are drawn; `None` where there are none.
+fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
-    if lines.peek().is_none() {
-        return on_slices().and_then(of_slices).into_iter().collect();
-    }
+    lines.peek()?;
     let mut all: Vec<(Legend, &Tractogram)> = Vec::new();
     for (tractogram, display) in lines {
         let legend = of_lines(tractogram, display);
@@ -130,7 +142,7 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
         }
         (!is_bar(&legend) || bars <= BARS).then_some(legend)
     });
-    named.collect()
+    Some(named.collect())
 }
 
 /// The name of the layer whose streamlines these are; `None` of live ones.

@@ -104,16 +104,18 @@ impl Views {
                     colour_map,
                 } => {
                     // Several share the height.
-                    let from = if corner > below_badge {
+                    let shared = bars > 1;
+                    let from = if corner > below_badge || shared {
                         corner
                     } else {
                         part.top()
                     };
+                    let away = if shared { ink::SHARED } else { ink::ALONE };
                     let height = (part.bottom() - from) / bars as f32;
                     let top = from + i as f32 * height;
                     let place = part.with_min_y(top).with_max_y(top + height);
                     let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
-                    let place = (place, at_left);
+                    let place = (place, at_left, away);
                     let bar = ink::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
                     scale.extend(bar);
                 }

@@ -89,7 +89,27 @@ impl Views {
     ) -> Vec<Rect> {
         let (part, at_left) = (self.part(slice.rect), self.at_left());
         let below_title = below_title + 6.0;
-        match legend::of_slices(slice.state) {
+        let bar = |place: Rect, legend: &Legend| match legend {
+            Legend::Bar {
+                name,
+                low,
+                high,
+                colour_map,
+            } => {
+                let words = (&**low, &**name, &**high);
+                let inks = (IN_VIEW.t1, ink::Ground::BLACK);
+                let place = (place, at_left, ink::ALONE);
+                ink::colour_bar(painter, place, inks, words, |t| colour_map.at(t))
+            }
+            Legend::Dec | Legend::Stops(_) => Vec::new(),
+        };
+        let of_image = legend::of_slices(slice.state);
+        // Streamlines over the image have colours of their own.
+        let of_lines = legend::of_lines_on_slices(slice.state);
+        let lower = part.with_min_y(part.center().y + LETTER);
+        let lines = of_lines.filter(|legend| of_image.as_ref() != Some(legend));
+        let mut all = lines.map_or_else(Vec::new, |legend| bar(lower, &legend));
+        all.extend(match &of_image {
             Some(Legend::Dec) if part.width() > ink::DEC_LEGEND.x + 2.0 * MARGIN => {
                 let corner = match at_left {
                     true => (part.left() + MARGIN + ink::DEC_LEGEND.x, below_title),
@@ -104,23 +124,17 @@ impl Views {
                     ink::Ground::BLACK,
                 )]
             }
-            Some(Legend::Bar {
-                name,
-                low,
-                high,
-                colour_map,
-            }) => {
-                let words = (&*low, &*name, &*high);
-                let inks = (IN_VIEW.t1, ink::Ground::BLACK);
+            Some(legend @ Legend::Bar { .. }) => {
                 // Above the letter of the edge.
                 let mut upper = part.with_max_y(part.center().y - LETTER);
                 if at_left {
                     upper.min.y = below_title;
                 }
-                ink::colour_bar(painter, (upper, at_left), inks, words, |t| colour_map.at(t))
+                bar(upper, legend)
             }
             Some(Legend::Dec | Legend::Stops(_)) | None => Vec::new(),
-        }
+        });
+        all
     }
 
     /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,

@@ -236,7 +236,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",
-        false => "Remove · D ends",
+        false => "Keep out · D ends",
     }
 }
 

@@ -58,12 +58,32 @@ pub fn give_by_hand(response: &Response, takes: Takes) {
         .data_mut(|d| d.insert_temp(by_hand_id(), by_hand));
 }
 
-/// Gives a widget the focus when the pointer takes hold of it, until it is pressed elsewhere.
+fn over_views_id() -> Id {
+    Id::unique("the frame in which the pointer was over the views")
+}
+
+/// Notes whether the pointer is over the views, whose keys move through slices.
+pub fn views(ui: &Ui, rect: Rect) {
+    if ui.rect_contains_pointer(rect) {
+        let frame = ui.ctx().cumulative_frame_nr();
+        ui.data_mut(|d| d.insert_temp(over_views_id(), frame));
+    }
+}
+
+/// Whether the pointer was over the views in this frame or the one before.
+fn is_over_views(ui: &Ui) -> bool {
+    let frame: Option<u64> = ui.data(|d| d.get_temp(over_views_id()));
+    frame.is_some_and(|frame| frame + 1 >= ui.ctx().cumulative_frame_nr())
+}
+
+/// Gives a widget the focus when the pointer takes hold of it, until it is pressed elsewhere. A drop-down field that
+/// was chosen from gives it up as soon as the pointer is over the views: arrows are for what it points at.
 pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
         give_by_hand(response, Takes::Sideways);
-    } else if focused_by_hand(ui) == Some(id) {
-        let elsewhere = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
+    } else if let Some(held) = known(ui).filter(|by_hand| by_hand.id == id) {
+        let pressed = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
+        let elsewhere = pressed || held.takes == Takes::Menu && is_over_views(ui);
         if elsewhere {
             response.surrender_focus();
         }

@@ -53,7 +53,8 @@ pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
     response
 }
 
-/// The menu of a drop-down field, which arrow keys and Enter still belong to after a choice by the mouse.
+/// The menu of a drop-down field, which arrow keys and Enter still belong to after a choice by the mouse, until the
+/// pointer is over the views.
 pub fn drop_down<T>(
     field: &Response,
     width: f32,
@@ -88,6 +89,8 @@ struct Rows {
     all: Vec<(Id, bool)>,
     /// One of them was clicked in this frame, by mouse or by key, perhaps the present choice.
     hit: bool,
+    /// The width that the longest of all rows needs.
+    wide: f32,
 }
 
 fn rows_id() -> Id {
@@ -198,18 +201,20 @@ fn popup_that_closes<T>(
         },
     });
     let open = Open { frame, ..open };
+    let width = wide_enough(&anchor.ctx, known, width);
     let shown = Popup::menu(anchor)
         .gap(2.0)
         .width(width)
         .close_behavior(closes)
         .show(|ui| {
-            ui.set_width(width - 8.0);
+            ui.set_width(width - FRAME);
             ui.spacing_mut().item_spacing.y = 0.0;
             ui.data_mut(|d| d.insert_temp(rows_id(), Rows::default()));
             let chosen = rows(ui);
             arrows(ui, before.is_none().then_some(open));
             ui.data_mut(|d| d.insert_temp(known, open));
             place_anew(ui);
+            note_width(ui, known, width);
             // The present choice changes nothing, but it is a choice.
             let hit = closes == PopupCloseBehavior::CloseOnClick
                 && ui.data(|d| d.get_temp::<Rows>(rows_id()).is_some_and(|rows| rows.hit));
@@ -239,6 +244,38 @@ fn popup_that_closes<T>(
     chosen
 }
 
+/// Left and right of rows, within a menu.
+const FRAME: f32 = 8.0;
+/// Between a wide menu and the window's edges.
+const EDGE: f32 = 8.0;
+
+fn width_id(menu: Id) -> Id {
+    menu.with("width that rows need")
+}
+
+/// At least `least`, and as wide as the longest row that the menu had when it was drawn last, within the window.
+fn wide_enough(ctx: &egui::Context, menu: Id, least: f32) -> f32 {
+    let needed: Option<f32> = ctx.data(|d| d.get_temp(width_id(menu)));
+    let most = ctx.content_rect().width() - 2.0 * EDGE;
+    needed.unwrap_or(0.0).min(most).max(least)
+}
+
+/// Notes the width that rows need; a pass in which they have less is not shown.
+fn note_width(ui: &Ui, menu: Id, width: f32) {
+    let rows: Rows = ui.data(|d| d.get_temp(rows_id())).unwrap_or_default();
+    let needed = (rows.wide + FRAME + 1.0).ceil();
+    let known: Option<f32> = ui.data(|d| d.get_temp(width_id(menu)));
+    if known != Some(needed) {
+        ui.data_mut(|d| d.insert_temp(width_id(menu), needed));
+        match needed > width {
+            true => ui
+                .ctx()
+                .request_discard("a menu is as wide as its longest row"),
+            false => ui.ctx().request_repaint(),
+        }
+    }
+}
+
 /// A menu that has grown while it is open finds its place in another frame.
 fn place_anew(ui: &Ui) {
     let (id, height) = (ui.scope_id().with("height"), ui.min_rect().height());
@@ -248,6 +285,11 @@ fn place_anew(ui: &Ui) {
         ui.ctx().request_repaint();
     }
 }
+
+/// Left and right of a row's text, the room of its icon, and before its key.
+const ROW_INSET: f32 = 8.0;
+const ICON: f32 = 24.0;
+const KEY: f32 = 8.0;
 
 /// A row of a menu.
 pub struct Item<'a> {
@@ -295,6 +337,17 @@ impl<'a> Item<'a> {
         self.show_with(ui, |_, _| {})
     }
 
+    /// The width that all of its text needs.
+    fn width(&self, ui: &Ui) -> f32 {
+        let of = |text: &str| paint::width(ui, text, theme::regular(size::LABEL));
+        let icon = if self.icon.is_some() { ICON } else { 0.0 };
+        let key = match self.key {
+            "" => 0.0,
+            key => KEY + of(key),
+        };
+        2.0 * ROW_INSET + icon + of(self.text) + key
+    }
+
     /// As [`Item::show`], with something painted in the icon's place.
     fn show_with(self, ui: &mut Ui, glyph: impl FnOnce(&egui::Painter, egui::Pos2)) -> bool {
         let p = theme::palette(ui.style());
@@ -305,15 +358,16 @@ impl<'a> Item<'a> {
         };
         let size_wanted = vec2(ui.available_width(), 26.0);
         let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
-        if self.enabled {
-            // Asked before `data_mut`: both lock the context, and a lock within a lock never ends.
-            let hit = response.clicked();
-            ui.data_mut(|d| {
-                let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
+        // Asked before `data_mut`: both lock the context, and a lock within a lock never ends.
+        let (hit, wide) = (response.clicked(), self.width(ui));
+        ui.data_mut(|d| {
+            let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
+            rows.wide = rows.wide.max(wide);
+            if self.enabled {
                 rows.all.push((response.id, self.chosen));
                 rows.hit |= hit;
-            });
-        }
+            }
+        });
         if response.has_focus() {
             lock_arrows(ui, response.id);
         }
@@ -325,17 +379,17 @@ impl<'a> Item<'a> {
             painter.rect_filled(rect, radius::CHIP, p.tint);
         }
         let colour = if self.enabled { p.t1 } else { p.t3 };
-        let mut text = paint::inset(rect, 8.0, 8.0);
+        let mut text = paint::inset(rect, ROW_INSET, ROW_INSET);
         let at = pos2(text.left() + 8.0, rect.center().y);
         if let Some(icon) = self.icon {
             paint::icon(painter, at, icon, size::ICON, p.t2);
-            text.min.x += 24.0;
+            text.min.x += ICON;
         }
         glyph(painter, at);
         let font = theme::regular(size::LABEL);
         if !self.key.is_empty() {
             let key = paint::right(painter, text, self.key, font.clone(), p.t3);
-            text.max.x = key.left() - 8.0;
+            text.max.x = key.left() - KEY;
         }
         paint::left(painter, text, self.text, font, colour);
         response.widget_info(|| {

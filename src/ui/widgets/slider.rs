@@ -286,10 +286,6 @@ impl RangeRow<'_> {
     pub fn show(mut self, ui: &mut Ui) -> Option<((f64, f64), Phase)> {
         let columns = Columns::allocate(ui);
         let mut change = None;
-        let hint = self.scale.hint(self.help, self.unit);
-        if label(ui, columns.label, self.name, &hint).double_clicked() {
-            change = Some(((self.default)(), Phase::Done));
-        }
         let (low, high) = (
             format!("{}, low", self.name),
             format!("{}, high", self.name),
@@ -317,6 +313,15 @@ impl RangeRow<'_> {
             self.scale.text(self.values.1)
         );
         let (along, place, unit) = columns.split(ui, &shown, self.unit);
+        let hint = self.scale.hint(self.help, self.unit);
+        // A unit that the field has no room for stands beside the name.
+        let title = match unit.is_empty() && !self.unit.is_empty() {
+            true => format!("{}, {}", self.name, self.unit),
+            false => self.name.to_owned(),
+        };
+        if label_as(ui, columns.label, (self.name, &title), &hint).double_clicked() {
+            change = Some(((self.default)(), Phase::Done));
+        }
         if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, Ticks::default()) {
             let ends = [(&low, values[0]), (&high, values[1])];
             let goes_on = self.waits && ends.map(|(name, v)| keep(ui, name, v, phase))[0];
@@ -366,13 +371,18 @@ impl Columns {
 
 /// A control's label with its help line; a double click resets.
 pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
+    label_as(ui, rect, (name, name), help)
+}
+
+/// As [`label`], with other words.
+fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
     paint::left(
         ui.painter(),
         rect,
-        name,
+        words,
         theme::regular(size::LABEL),
         colour,
     );

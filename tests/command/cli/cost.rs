@@ -245,6 +245,22 @@ fn nothing_starts(here: &Path) {
         let why = format!("{what}: the seeds lie outside the mask brain_mask.nii.gz");
         assert!(told.contains(&why) && !told.contains(beside), "{told}");
         assert!(!told.contains("FA"), "{told}");
+        // Neither reaches a target in the air.
+        let line = [
+            command,
+            "head/dwi.nii.gz",
+            "--seed",
+            "sphere:-24,-18,8,4",
+            "--target",
+            "sphere:-80,80,80,3",
+            "--out",
+            "none.trk",
+            "--force",
+        ];
+        let output = arcuate(&line, here);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let why = "; Target lies outside the automatic mask";
+        assert!(told.contains(why), "{told}");
     }
 }
 

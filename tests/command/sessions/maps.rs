@@ -42,11 +42,8 @@ fn map(
     value: Value,
     voxel_mm: Option<f64>,
 ) -> LayerId {
-    let wanted = Wanted {
-        value,
-        voxel_mm,
-        by_direction: false,
-    };
+    let mut wanted = Wanted::of_value(value);
+    wanted.voxels.edge_mm = voxel_mm;
     window.act(Action::MapDensity { layer, wanted });
     let id = window.state.session.selected_layer.expect("a layer");
     assert!(

@@ -4,8 +4,7 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{Desk, are_held, left_behind};
-use arcuate::jobs::Request;
-use arcuate::jobs::session::SessionRequest;
+use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::Thing;
 use arcuate::state::{Action, Effect, Leaving, Phase, SessionAction, update};
@@ -24,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
             asked_after,
         ),
         test("sessions::a copy is written of work alone", copies_of_work),
+        test(
+            "sessions::a copy of recipes alone goes once it is saved",
+            recipes,
+        ),
     ]
 }
 
@@ -113,7 +116,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
         draft,
         known: None,
     };
-    let job = window.jobs.submit(Request::Session(job));
+    let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
     let leaving = Leaving::Recover(copy.to_owned());
@@ -189,17 +192,51 @@ fn asked_after() {
     assert!(things.iter().any(is_layer), "{things:?}");
 }
 
+/// Of streamlines that a session never kept the copy has no more than the session that is saved.
+fn recipes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    window.session(SessionAction::SetStore(Store::Nothing));
+    window.save(&own);
+    assert_eq!(window.state.saved_without().len(), 2);
+    let mut crashed = Window::opened(&own);
+    assert_eq!(crashed.state.document.absent.len(), 2);
+    crashed.place(Role::Target, DVec3::ONE, 4.0);
+    let mut again = recovered(&mut crashed, &copy);
+    assert!(!again.said().contains("copy is kept"), "{}", again.said());
+    assert_eq!(again.state.session.saving.recovered, Some(copy.clone()));
+    let save = SessionAction::Save {
+        path: None,
+        then: None,
+    };
+    again.session(save.clone());
+    assert_eq!(again.state.session.saving.recovered, None, "it is dropped");
+    assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
+    // The header says it although nothing of them is in memory.
+    assert_eq!(again.state.saved_without().len(), 2);
+    // Streamlines that the copy has and that cannot be read now are nowhere else.
+    window.session(SessionAction::SetStore(Store::All));
+    window.save(&copy);
+    let stored = folder.path().join("copy.arcuate.files");
+    std::fs::remove_dir_all(stored).expect("removed");
+    let mut again = Window::new();
+    again.session(SessionAction::Leave(Leaving::Recover(copy.clone())));
+    assert!(again.said().contains("copy is kept"), "{}", again.said());
+    let path = Some(folder.path().join("other.arcuate"));
+    again.session(SessionAction::Save { path, then: None });
+    assert_eq!(again.state.session.saving.recovered, Some(copy));
+}
+
 /// Whoever has only opened files, or has all in files, is offered nothing at the next start.
 fn copies_of_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let copies = |window: &mut Window| {
         let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
         let is = |e: &Effect| {
-            let request = e.job::<Request>();
-            matches!(
-                request,
-                Some(Request::Session(SessionRequest::Autosave { .. }))
-            )
+            let request = e.job::<SessionRequest>();
+            matches!(request, Some(SessionRequest::Autosave { .. }))
         };
         window.state.session.saving.autosaving = false;
         effects.iter().any(is)
@@ -223,11 +260,6 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The copy of before is taken away.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| {
-        matches!(
-            e.job::<Request>(),
-            Some(Request::Session(SessionRequest::Leave))
-        )
-    };
+    let leaves = |e: &Effect| matches!(e.job::<SessionRequest>(), Some(SessionRequest::Leave));
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

@@ -5,7 +5,6 @@ use super::recovery::recovered;
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
-use arcuate::jobs::Request;
 use arcuate::jobs::session::{SessionRequest, Store};
 use arcuate::solvers::tractogram::selection::Counting;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
@@ -31,6 +30,10 @@ pub fn tests() -> Vec<Trial> {
         test("sessions::a layer that is exported whole is saved", whole),
         test("sessions::what is in a session is saved", named),
         test("sessions::layers stored as recipes are said", recipes),
+        test(
+            "sessions::what is made again as it was is unchanged",
+            made_again,
+        ),
         test(
             "sessions::streamlines no session can hold are said",
             without_recipe,
@@ -193,7 +196,7 @@ fn exports() {
             let Some(request) = e.job() else {
                 return false;
             };
-            matches!(request, Request::Session(SessionRequest::Autosave { .. }))
+            matches!(request, SessionRequest::Autosave { .. })
         };
         assert!(effects.iter().any(copies), "{text}");
     }
@@ -450,6 +453,31 @@ fn recipes() {
     assert_eq!(window.state.session.saving.recipe_only.len(), 1);
     window.session(SessionAction::Leave(Leaving::Quit));
     assert!(window.closed);
+}
+
+fn made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    window.work();
+    let path = folder.path().join("s.arcuate");
+    window.session(SessionAction::SetStore(Store::Nothing));
+    window.save(&path);
+    let mut again = Window::opened(&path);
+    assert_eq!(again.state.unsaved(), [], "{}", again.said());
+    let absent = again.state.document.absent.clone();
+    assert_eq!(absent.len(), 2);
+    for absent in absent {
+        again.session(SessionAction::MakeAgain(LayerId(absent.layer.id)));
+        let status = &again.state.session.status;
+        assert!(status.ends_with("same bytes"), "{status}");
+        assert!(status.contains(" streamlines in "), "{status}");
+        assert_eq!(again.state.unsaved(), []);
+        // Their streamlines are in memory now, and in no file still.
+        assert_eq!(again.state.saved_without().len(), 2);
+    }
+    // What is done to them afterwards is a change.
+    again.act(Action::Undo);
+    assert_eq!(again.state.unsaved(), [Thing::Other]);
 }
 
 fn without_recipe() {

@@ -5,8 +5,8 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
+use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
-use arcuate::jobs::{Outcome, Output, Request};
 use arcuate::state::Event;
 use arcuate::state::sessions::saved::Parse;
 use arcuate::state::streamlines::{BundleAction, How, lines_of};
@@ -61,8 +61,8 @@ fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput
     });
     let job = window.jobs.submit(asked.expect("a request"));
     let event = window.jobs.wait(&job, |_| {});
-    match event.outcome::<Request>() {
-        Some(Outcome::Done(Output::Session(output))) => (event.clone(), output.clone()),
+    match event.outcome::<SessionRequest>() {
+        Some(Outcome::Done(output)) => (event.clone(), output.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -89,7 +89,7 @@ fn words() {
         strict: false,
         parser: Parser::new(|_| std::thread::current().id()),
     };
-    let mut asked = vec![Effect::submit(Request::Session(request))];
+    let mut asked = vec![Effect::submit(request)];
     let SessionOutput::Read(read) = done(&mut window, &mut asked).1 else {
         panic!("read")
     };

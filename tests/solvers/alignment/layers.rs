@@ -182,11 +182,7 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let wanted = Wanted {
-        value: Value::Length,
-        voxel_mm: None,
-        by_direction: false,
-    };
+    let wanted = Wanted::of_value(Value::Length);
     let layer = Some(id);
     window.act(Action::MapDensity { layer, wanted });
     let map = window.state.session.selected_layer.unwrap();

@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("level_set::the place of a leak is its neck", neck),
         test("level_set::the alarm counts steps", alarm),
+        test("level_set::growth that sets in again is suspected", again),
         test("level_set::the alarm stays armed through changes", changes),
         test(
             "level_set::a contact leads back to the change that let it",
@@ -225,6 +226,48 @@ fn alarm() {
         alarm.record(1000 + if step > 500 { 300 } else { 0 });
     }
     assert!(alarm.rests() && alarm.leak().is_none());
+}
+
+/// A T1 head, 35 to 138, from one side of a ventricle: voxels at every 50th step. It nearly stands at 17 ml, then runs
+/// into the cisterns.
+const CISTERNS: [u64; 25] = [
+    113, 1141, 3114, 5022, 6123, 6864, 9186, 10676, 12136, 13297, 13933, 14197, 14476, 15311,
+    15962, 16244, 16941, 17448, 19018, 22606, 25863, 28377, 30586, 33104, 36802,
+];
+
+fn again() {
+    let inside = |step: u64| {
+        let (at, part) = ((step / 50) as usize, step % 50);
+        let next = CISTERNS[(at + 1).min(CISTERNS.len() - 1)];
+        (CISTERNS[at] * (50 - part) + next * part) / 50
+    };
+    // Long before the volume has multiplied, and back to the plateau.
+    let mut alarm = Alarm::new(inside(0), Contact::default());
+    let mut step = 0;
+    while alarm.suspects().is_none() {
+        step += 1;
+        alarm.record(inside(step));
+        assert_eq!(alarm.leak(), None, "{step}");
+    }
+    alarm.judge(false);
+    let leak = alarm.leak().expect("a leak");
+    assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
+    assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
+    // Where it is noticed by what it touches, the way back is the same plateau, not the last look.
+    let mut alarm = Alarm::new(inside(0), Contact::default());
+    for step in 1..=1200 {
+        alarm.record(inside(step));
+        if step % 50 == 0 && alarm.wants_look() {
+            let background = 500 * u64::from(step == 1200);
+            alarm.look(Contact {
+                background,
+                border: 0,
+            });
+        }
+    }
+    let leak = alarm.leak().expect("a leak");
+    assert_eq!((leak.cause, leak.noticed), (Cause::Background, 1200));
+    assert!((700..=900).contains(&leak.from), "{leak:?}");
 }
 
 /// A ball that grows at a steady speed from a seed to a structure, of so many voxels.

@@ -122,6 +122,21 @@ fn whole(path: PathBuf) {
         let volume = leaks(&image, probes[0], range, usual);
         assert!(volume < 30.0, "{volume}");
     }
+    // So do values of a small sample: the surface nearly stands at 17 ml, and the way back leads there.
+    let at = DVec3::new(24.5, 6.8, 24.2);
+    let params = Params {
+        target: 86.6,
+        tolerance: 51.8,
+        ..usual.clone()
+    };
+    let mut run = begin(&image, &[sphere(at, 3.0)], &params, Layout::BEST);
+    let Ended::Leaked(leak) = go(&mut run, 3000) else {
+        panic!("no leak: {:.1} ml", millilitres(&run));
+    };
+    let before = run.growth()[leak.from as usize];
+    println!("{leak:?}: {before} voxels, {:.1} ml", millilitres(&run));
+    assert!((15_000..20_000).contains(&before), "{before}");
+    assert!(millilitres(&run) < 28.0, "{}", millilitres(&run));
     // Without scalp and skull.
     let mask = open(&path.with_file_name("brain_mask_robex.nii.gz"));
     let inside = mask.frame(0).iter().map(|v| u8::from(*v != 0.0));

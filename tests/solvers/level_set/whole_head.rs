@@ -56,17 +56,21 @@ fn made() -> &'static (Head, WholeHead) {
     })
 }
 
-/// As window and command begin: a ball of 2 mm is sampled, a sphere of 3 mm placed.
-pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
+/// As window and command sample: a ball of 2 mm.
+fn sampled(image: &Volume, at: DVec3) -> Probe {
     let ball = Shape::Sphere {
         centre: at,
         radius_mm: 2.0,
     }
     .mask_on(&image.grid);
     let voxels: Vec<usize> = ball.voxels_inside().map(|v| image.grid.index(v)).collect();
-    let probe = backend(2)
-        .install(|| Probe::new(image, 0, &voxels))
-        .expect("a probe");
+    let probe = backend(2).install(|| Probe::new(image, 0, &voxels));
+    probe.expect("a probe")
+}
+
+/// As window and command begin: a sample, and a sphere of 3 mm.
+pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
+    let probe = sampled(image, at);
     let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
     let run = begin(image, &[sphere(at, 3.0)], &params, Layout::BEST);
     (params, run)
@@ -241,6 +245,14 @@ fn into_air() {
         seed: 8,
     };
     let image = whole.image(&imaging);
+    // The range says so before it runs, and a default never reaches it.
+    let probe = sampled(&image, at);
+    let range = |half: f32| [probe.target - half, probe.target + half].map(f64::from);
+    assert!(probe.background_within(range(480.0)), "{probe:?}");
+    assert!(
+        !probe.background_within(range(probe.tolerance)),
+        "{probe:?}"
+    );
     let (params, _) = probed(&image, at);
     let wide = Params {
         tolerance: 480.0,

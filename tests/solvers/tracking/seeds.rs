@@ -332,7 +332,7 @@ fn refusals() {
                 step_mm: 0.0,
                 ..params()
             },
-            "The step is 0 mm",
+            "Found 0 for Step",
         ),
         (
             &everywhere,
@@ -341,7 +341,7 @@ fn refusals() {
                 step_mm: f64::NAN,
                 ..params()
             },
-            "The step is NaN mm",
+            "Found NaN for Step",
         ),
         (
             &everywhere,
@@ -350,7 +350,7 @@ fn refusals() {
                 step_mm: f64::INFINITY,
                 ..params()
             },
-            "The step is inf mm",
+            "Found inf for Step",
         ),
         (
             &everywhere,
@@ -359,7 +359,7 @@ fn refusals() {
                 max_angle_rad: Some(-1.0),
                 ..params()
             },
-            "The largest angle",
+            "for Maximum angle",
         ),
         (
             &everywhere,
@@ -368,7 +368,7 @@ fn refusals() {
                 max_angle_rad: Some(4.0),
                 ..params()
             },
-            "The largest angle",
+            "for Maximum angle",
         ),
         (
             &everywhere,
@@ -377,7 +377,7 @@ fn refusals() {
                 min_fa: Some(f64::NAN),
                 ..params()
             },
-            "The FA limit is NaN",
+            "Found NaN for Stop below FA",
         ),
         (
             &everywhere,
@@ -386,7 +386,7 @@ fn refusals() {
                 max_length_mm: Some(0.0),
                 ..params()
             },
-            "The largest length",
+            "Found 0 for Largest length",
         ),
         (
             &everywhere,
@@ -395,7 +395,7 @@ fn refusals() {
                 min_length_mm: -1.0,
                 ..params()
             },
-            "The smallest length",
+            "Found -1 for Smallest length",
         ),
         (
             &everywhere,
@@ -405,7 +405,7 @@ fn refusals() {
                 max_length_mm: Some(40.0),
                 ..params()
             },
-            "The smallest length is 50 mm",
+            "Found the smallest length 50 mm",
         ),
         (
             &everywhere,
@@ -414,31 +414,31 @@ fn refusals() {
                 max_steps: 0,
                 ..params()
             },
-            "The step limit is 0",
+            "Found 0 for Most steps",
         ),
         (
             &everywhere,
             vec![],
             seeding(Seeding::Random { count: 0 }),
-            "The number of seeds is 0",
+            "Found 0 for Streamlines in --seeds",
         ),
         (
             &everywhere,
             vec![],
             seeding(Seeding::Random { count: usize::MAX }),
-            "Asked for more than a billion billion seeds, expected at most 16\u{202F}777\u{202F}216",
+            "for Streamlines in --seeds, expected a whole number from 1 to 16777216",
         ),
         (
             &everywhere,
             vec![],
             seeding(Seeding::PerVoxel { count: usize::MAX }),
-            "Asked for more than a billion billion seeds, expected at most 16\u{202F}777\u{202F}216",
+            "for Seeds per voxel in --seeds, expected a whole number from 1 to 16777216",
         ),
         (
             &everywhere,
             vec![],
             seeding(Seeding::Grid { spacing_mm: 0.0 }),
-            "The spacing of the seeds",
+            "Found 0 for Seed spacing",
         ),
         (
             &everywhere,

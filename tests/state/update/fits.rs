@@ -7,6 +7,7 @@ use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
 use arcuate::state::core::words;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
+use arcuate::state::sessions::unsaved::Thing;
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::{Action, LayerId, Severity, State, update};
 use arcuate::ui::probe;
@@ -331,15 +332,23 @@ fn beside() {
     window.act(Action::Event(event));
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
     assert_eq!(window.state.offered_mask(), Some(&path));
+    assert_eq!(window.state.unsaved(), []);
+    // Opened together they give the same fit whenever they are opened again: that is no work.
+    let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
+    let mut both = window.state.clone();
+    both.session.together = together.map(PathBuf::from).to_vec();
+    let mask = || file("/data/scan_brain_mask.nii.gz", half_ball(DVec3::ZERO));
+    update(&mut both, Action::Event(mask()));
+    assert!(both.document.chosen_mask().is_some());
+    assert_eq!(both.unsaved(), []);
     let effects = update(&mut window.state, Action::TakeOfferedMask);
     let asked = effects
         .iter()
         .any(|e| matches!(e.job(), Some(OpenFile { path: asked, .. }) if *asked == path));
     assert!(asked, "{effects:?}");
-    window.act(Action::Event(file(
-        "/data/scan_brain_mask.nii.gz",
-        half_ball(DVec3::ZERO),
-    )));
+    window.act(Action::Event(mask()));
+    // A choice of the user's is.
+    assert_eq!(window.state.unsaved(), [Thing::Parameters]);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(chosen.path.as_ref(), Some(&path));
     assert_eq!(window.tensors().mask.inside, mask.inside);

@@ -72,7 +72,7 @@ pub(super) fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f
     );
 }
 
-fn sample(window: &mut Window) {
+pub(super) fn sample(window: &mut Window) {
     let (from, to) = (dvec3(-6.0, 0.0, 0.0), dvec3(6.0, 3.0, 0.0));
     window.act(Action::Sample(SampleAction::Begin(from)));
     window.act(Action::Sample(SampleAction::Over(from, to)));
@@ -143,7 +143,7 @@ fn run() {
         settings.params.tolerance
     );
     let count = |window: &Window| {
-        let sample = window.state.session.segment.sample.as_ref();
+        let sample = window.state.segment_sample();
         sample.expect("sampled").count()
     };
     let first = count(&window);

@@ -342,7 +342,7 @@ fn refused() {
             // An earlier step with the same label stays.
             sphere(&mut window, false, dvec3(9.0, 0.0, 0.0), 2.0);
             let before = steps(&window);
-            assert_eq!(before.1.as_deref(), Some("Remove sphere"));
+            assert_eq!(before.1.as_deref(), Some("Add keep-out sphere"));
             let recorded = window.state.history.recorded();
             let shown = live(&window).inside;
             sphere(&mut window, add, centre, radius_mm);

@@ -1,11 +1,11 @@
 //! The surface in the hand: what was cut away stays away, the way back leads to the parameters of that step.
 
 use super::Window;
-use super::segment::{act, go, live, ready, set, sphere};
+use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::state::segment::{RangeDoubt, SegmentAction};
-use arcuate::state::{Action, Phase};
+use arcuate::state::{Action, Phase, Task};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -23,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::the_speed_of_a_branch_goes_with_it", speed),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
         test("update::segment::undo_stays_to_be_read_at_rest", undone),
+        test(
+            "update::segment::a_sample_is_undone_with_its_values",
+            unsampled,
+        ),
         test(
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
@@ -164,6 +168,45 @@ fn undone() {
     let said = window.state.session.status.clone();
     assert!(said.starts_with("Undid: "), "{said}");
     assert!(said.contains("The surface is at rest after "), "{said}");
+    // In another task nothing is said of it, nor of the way back.
+    window.act(Action::SelectTask(Task::Track));
+    let status = |window: &Window| window.state.session.status.clone();
+    assert_eq!(status(&window), "");
+    window.act(Action::SelectTask(Task::Segment));
+    act(&mut window, SegmentAction::Rewind(10));
+    assert!(status(&window).starts_with("Back at step 10"));
+    window.act(Action::SelectTask(Task::Track));
+    assert_eq!(status(&window), "");
+}
+
+/// What was sampled goes and comes back with target and tolerance.
+fn unsampled() {
+    let mut window = opened(image());
+    let count = |window: &Window| window.state.segment_sample().map_or(0, |s| s.count());
+    let values = |window: &Window| {
+        let params = &window.state.document.segment.settings.params;
+        (params.target, params.tolerance)
+    };
+    let before = values(&window);
+    sample(&mut window);
+    let (sampled, found) = (count(&window), values(&window));
+    assert!(sampled > 0 && found != before);
+    window.act(Action::Undo);
+    assert_eq!((count(&window), values(&window)), (0, before));
+    let said = window.state.session.status.clone();
+    assert!(said.starts_with("Undid: sample (Target T "), "{said}");
+    window.act(Action::Redo);
+    assert_eq!((count(&window), values(&window)), (sampled, found));
+    // Sampled anew after the undo, it is of these voxels alone.
+    window.act(Action::Undo);
+    sample(&mut window);
+    assert_eq!(count(&window), sampled);
+    set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
+    window.act(Action::Undo);
+    let said = window.state.session.status.clone();
+    let begin = "Undid: surface parameters (Range ε ";
+    assert!(said.starts_with(begin), "{said}");
+    assert_eq!(count(&window), sampled);
 }
 
 /// A tolerance that takes in what lies around the sample is doubted while the target is that of the sample.
@@ -177,11 +220,13 @@ fn doubted() {
             Some(RangeDoubt::TakesIn(value)) if value.is_finite()
         )
     };
-    assert!(takes_in(&window));
+    // What lies around is all of one value, up to the border of the image.
+    let air = Some(RangeDoubt::Background);
+    assert!(takes_in(&window) || window.state.range_doubt() == air);
     set(&mut window, Phase::Done, |s| s.params.target -= 1.0);
-    assert_eq!(window.state.range_doubt(), None);
+    assert!(!takes_in(&window));
     window.act(Action::Undo);
-    assert!(takes_in(&window));
+    assert!(takes_in(&window) || window.state.range_doubt() == air);
     set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
     assert_eq!(window.state.range_doubt(), None);
 }

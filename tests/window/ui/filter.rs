@@ -16,10 +16,10 @@ use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Lesioned, Shown, Times, WEIGHT};
-use arcuate::state::streamlines::lines_of;
+use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Recipe, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, Phase, Recipe, State, Task, defaults, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -38,6 +38,8 @@ pub fn tests() -> Vec<Trial> {
         test("ui::filter::run, stop and run again", run),
         test("ui::filter::weights are no colours of Pathways", behind),
         test("ui::filter::the cut is dragged, bundles have rows", results),
+        test("ui::filter::each layer has a cut of its own", own_cut),
+        test("ui::filter::time is of all runs, as iterations are", time),
         test(
             "ui::filter::a lesion is seen where it was asked for",
             lesion,
@@ -366,6 +368,66 @@ fn behind() {
     assert!(own.expect("as it was").context);
 }
 
+fn own_cut() {
+    let mut state = weighed();
+    let layer = state.document.filtered().expect("streamlines").0.clone();
+    let (first, other) = (layer.id, LayerId(state.document.fresh_id()));
+    state.document.layers.push(Arc::new(Layer {
+        id: other,
+        name: "other".to_owned(),
+        ..(*layer).clone()
+    }));
+    let fit = state.document.weighed[&first].clone();
+    state.document.weighed.insert(other, fit.clone());
+    let least = fit.sorted[fit.sorted.len() / 2];
+    let all = fit.sorted.len();
+    let mut window = window(state, [1920.0, 1080.0]);
+    let filter = |window: &mut Window, action| act(window, Action::Filter(action));
+    let kept = |window: &Window, of| fit.kept(window.state().state.document.filter.least(of));
+    filter(&mut window, FilterAction::Tractogram(first));
+    let phase = Phase::Done;
+    filter(&mut window, FilterAction::Cut { least, phase });
+    assert!(kept(&window, first) < all);
+    // Nobody cut the other ones.
+    filter(&mut window, FilterAction::Tractogram(other));
+    assert_eq!(kept(&window, other), all);
+    filter(&mut window, FilterAction::Show(Shown::After));
+    let document = &window.state().state.document;
+    let sieve = document.bundle.sieve.as_ref().expect("a filter");
+    let limit = sieve.limit(&Column::Value(WEIGHT.to_owned()));
+    let limit = limit.expect("a limit");
+    assert_eq!(
+        (sieve.layer, limit.low),
+        (other, Some(f32::MIN_POSITIVE)),
+        "any weight stays"
+    );
+    filter(&mut window, FilterAction::Cut { least, phase });
+    let more = fit.sorted[0];
+    filter(&mut window, FilterAction::Cut { least: more, phase });
+    // Each is as it was left.
+    filter(&mut window, FilterAction::Tractogram(first));
+    let filter = &window.state().state.document.filter;
+    assert_eq!([first, other].map(|of| filter.cut_of(of)), [least, more]);
+}
+
+fn time() {
+    let mut window = filtering();
+    let mut known = (0, 0.0);
+    for run in 0..3 {
+        act(&mut window, Action::Filter(FilterAction::Run));
+        carry_out::<FitWeights>(&mut window);
+        let document = &window.state().state.document;
+        let weighed = document.weighed.values().next().expect("weights");
+        let figures = &weighed.figures;
+        let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
+        assert!(
+            now.0 >= known.0 && now.1 > known.1,
+            "{run}: {now:?} after {known:?}"
+        );
+        known = now;
+    }
+}
+
 fn results() {
     let mut window = filtering();
     click(&mut window, "Run");
@@ -410,7 +472,7 @@ fn results() {
     let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
     carry_out::<SumBundles>(&mut window);
     let weights = &lines.per_streamline[WEIGHT];
-    let least = window.state().state.document.filter.least();
+    let least = window.state().state.document.filter.least(id);
     let members = lines.groups["CST L"].iter().map(|m| weights[*m as usize]);
     let kept: Vec<f64> = members.filter(|w| *w >= least).map(f64::from).collect();
     let spoken = format!(

@@ -1,6 +1,7 @@
 //! The first page: the demo head, files of before.
 
 use super::{click, sample, submitted, window};
+use crate::shapes::texts;
 use crate::support::test;
 use arcuate::state::files::jobs::head::MakeHead;
 use arcuate::state::files::jobs::open::OpenFile;
@@ -13,6 +14,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::the first page opens the demo", first_page),
         test("ui::recent files open again", recent),
+        test("ui::the demo's words keep off its picture", demo_card),
     ]
 }
 
@@ -30,6 +32,16 @@ fn first_page() {
     // Tasks wait for something to work on.
     click(&mut page, "Track");
     assert_eq!(page.state().state.view.task, Task::View);
+}
+
+/// However narrow the card is, its picture begins 176 points from its left side; words begin at 20.
+fn demo_card() {
+    let page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
+    let left = page.get_by_label("Start the guide").rect().left();
+    let shown = texts(&page.output().shapes);
+    let words = shown.iter().find(|(text, _)| text.starts_with("Built in"));
+    let (_, rect) = words.expect("the card's words");
+    assert!(rect.right() <= left + 176.0 - 20.0 - 8.0, "{rect:?} {left}");
 }
 
 fn recent() {

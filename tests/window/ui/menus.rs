@@ -14,7 +14,9 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
+        test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
+        test("ui::menus::as wide as the longest row", wide),
         test("ui::menus::every drop-down keeps its keys", every),
         test("ui::menus::the space bar stays the window's", space),
     ]
@@ -95,6 +97,38 @@ fn arrows() {
     assert_eq!(smoothing(&window), chosen);
 }
 
+/// Opened by the mouse, chosen by keys or the mouse: once the pointer is over a slice the arrows move the crosshair.
+fn over_slice() {
+    for by_key in [true, false] {
+        let mut window = window(small_scan(), [1920.0, 1080.0]);
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, "Smoothing");
+        let at = field.rect().center();
+        super::click_with(&mut window, at, Modifiers::NONE);
+        assert!(open(&window));
+        let slice = window.state().views.center();
+        if by_key {
+            window.hover_at(slice);
+            press(&mut window, Key::ArrowDown);
+            press(&mut window, Key::Enter);
+        } else {
+            let row = first_row(&window);
+            super::click_with(&mut window, row, Modifiers::NONE);
+            assert_eq!(focused(&window), "Smoothing");
+            window.hover_at(slice);
+            window.run();
+        }
+        assert!(!open(&window), "by key: {by_key}");
+        for key in [Key::ArrowLeft, Key::ArrowUp] {
+            let before = window.state().state.view.crosshair;
+            press(&mut window, key);
+            assert!(!open(&window), "by key: {by_key}, {key:?}");
+            let after = window.state().state.view.crosshair;
+            assert_ne!(after, before, "by key: {by_key}, {key:?}");
+        }
+        assert_eq!(focused(&window), "");
+    }
+}
+
 fn by_keyboard() {
     let mut window = window(small_scan(), [1920.0, 1080.0]);
     let before = smoothing(&window);
@@ -114,6 +148,44 @@ fn by_keyboard() {
     press(&mut window, Key::Escape);
     assert!(!open(&window));
     assert_eq!(focused(&window), "Smoothing");
+}
+
+/// No row is cut while the window has room; none is wider than the window.
+fn wide() {
+    let mut state = small_scan();
+    state.view.task = Task::Segment;
+    let layer = (*state.document.layers[0]).clone();
+    let long = "Share of free water (ISO) · Tracks of the whole brain";
+    let longer = [long; 12].join(", ");
+    for (i, name) in [long, &longer].into_iter().enumerate() {
+        state
+            .document
+            .layers
+            .push(std::sync::Arc::new(arcuate::state::Layer {
+                id: arcuate::state::LayerId(900 + i as u64),
+                name: name.to_owned(),
+                ..layer.clone()
+            }));
+    }
+    for (least, most, count) in [(300.0, 500.0, 1), (900.0, 1280.0, 2)] {
+        let mut shown = state.clone();
+        shown.document.layers.truncate(layers(&state) - 2 + count);
+        let mut window = window(shown, [1280.0, 800.0]);
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, "Image");
+        let at = field.rect().center();
+        super::click_with(&mut window, at, Modifiers::NONE);
+        let row = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, long);
+        let rect = row.rect();
+        assert!((least..most).contains(&rect.width()), "{count}: {rect:?}");
+        assert!(
+            rect.left() >= 0.0 && rect.right() <= 1280.0,
+            "{count}: {rect:?}"
+        );
+    }
+}
+
+fn layers(state: &State) -> usize {
+    state.document.layers.len()
 }
 
 fn at_a_row() {

@@ -1,9 +1,9 @@
 //! Every row of every table of parameters is in the window, under its label.
 
-use super::{Window, click, filter, pathways, segment, small_scan, window};
+use super::{Window, click, filter, pathways, segment, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::parameters::Parameters;
-use arcuate::solvers::{commit, level_set, metric, pathway, tensor_fit};
+use arcuate::solvers::{commit, curves, density, geodesic, level_set, metric, pathway, tensor_fit};
 use arcuate::state::Task;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -14,6 +14,9 @@ pub fn tests() -> Vec<Trial> {
         test("ui::parameters::segmentation", of_segmentation),
         test("ui::parameters::tensor fit", of_tensor_fit),
         test("ui::parameters::COMMIT", of_commit),
+        test("ui::parameters::streamlines", of_streamlines),
+        test("ui::parameters::rays", of_rays),
+        test("ui::parameters::density", of_density),
         test("ui::parameters::a choice disables rows", disabled),
     ]
 }
@@ -23,7 +26,12 @@ const SIZE: [f32; 2] = [1920.0, 1700.0];
 
 /// Looks for the label of every row.
 fn reachable<P: Parameters>(window: &Window) {
-    for row in P::TABLE {
+    reachable_but::<P>(window, &[]);
+}
+
+/// The same, but for rows that stand for others or have no effect now.
+fn reachable_but<P: Parameters>(window: &Window, but: &[&str]) {
+    for row in P::TABLE.iter().filter(|row| !but.contains(&row.key)) {
         let found = window.query_all_by_label_contains(row.label).next();
         assert!(found.is_some(), "no row for {} ({})", row.label, row.key);
     }
@@ -50,6 +58,43 @@ fn of_commit() {
     click(&mut window, "Diffusivities");
     click(&mut window, "Signal, stop, operator");
     reachable::<commit::Params>(&window);
+}
+
+fn of_streamlines() {
+    let mut window = window(tracking(), SIZE);
+    click(&mut window, "Deflection, integrator, seeding");
+    // Both lengths are one row, composite values stand in parts, and there are no two targets or includes.
+    let but = [
+        "min-length",
+        "max-length",
+        "max-steps",
+        "deflect",
+        "targets",
+        "includes",
+    ];
+    reachable_but::<curves::Params>(&window, &but);
+    reachable_but::<curves::SeedingParts>(&window, &["spacing", "per-voxel"]);
+    reachable_but::<curves::DeflectionParts>(&window, &["f", "g"]);
+    click(&mut window, "Direction: Deflected");
+    reachable::<curves::DeflectionParts>(&window);
+}
+
+fn of_rays() {
+    let mut window = window(tracking(), SIZE);
+    click(&mut window, "Method: Geodesic rays");
+    click(&mut window, "Directions, integrator, precision");
+    reachable_but::<geodesic::Rays>(&window, &["keep-every", "cut"]);
+    reachable_but::<geodesic::DirectionParts>(&window, &["level"]);
+    reachable_but::<geodesic::SharpeningParts>(&window, &["power"]);
+}
+
+fn of_density() {
+    let mut window = window(tracking(), SIZE);
+    click(&mut window, "Density map");
+    // The row Value stands for both.
+    reachable_but::<density::Params>(&window, &["measure", "sent"]);
+    reachable::<density::Voxels>(&window);
+    window.get_by_label("Value: Count");
 }
 
 fn of_segmentation() {

@@ -5,7 +5,8 @@ use crate::shapes::texts;
 use crate::support::session_window::Window as Full;
 use crate::support::{lines, start_of_old_job, test};
 use arcuate::compute::Control;
-use arcuate::data::{Role, Shape};
+use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::solvers::curves::Fate;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::GuideStep;
 use arcuate::state::tensors::jobs::fit::FIT;
@@ -35,6 +36,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::room::a name keeps clear of its number", bundles),
         test("ui::room::a kept pathway has one line", pathway),
         test("ui::room::distances of a surface are in sight", distances),
+        test("ui::room::a dot says that results warn", dotted),
     ]
 }
 
@@ -140,6 +142,37 @@ fn controls() {
             }
         }
     }
+}
+
+/// Where the results are behind the switch a dot says that they warn of something.
+fn dotted() {
+    let dot = |window: &Window| {
+        let dot = window.query_by_role_and_label(egui::Role::Status, "The results hold a warning");
+        dot.map(|n| n.rect())
+    };
+    let shown = |state: &State| {
+        let mut window = window(state.clone(), SCALED[0], 2.0);
+        let part = "Part of the panel: Results";
+        let place = window.get_by_label(part).rect();
+        let now = dot(&window);
+        click(&mut window, part);
+        // Beside what it points to there is none.
+        assert_eq!(dot(&window), None);
+        let notes = window.query_all_by_role(egui::Role::Note).count();
+        assert!(now.is_none() || notes > 0, "{now:?}");
+        (place, now)
+    };
+    let mut state = tracking();
+    state.view.task = Task::Track;
+    shown(&state);
+    let live = state.session.live.as_mut().expect("streamlines");
+    let output = Arc::make_mut(&mut live.output);
+    output.kept = Tractogram::new(Vec::new(), vec![0]);
+    output.fates.fill(0);
+    output.fates[Fate::MissedTargets as usize] = 450;
+    let (place, some) = shown(&state);
+    let some = some.expect("a dot");
+    assert!(place.contains_rect(some), "{some:?} in {place:?}");
 }
 
 /// With weights, and a region that some of the streamlines pass.

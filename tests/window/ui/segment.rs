@@ -10,13 +10,12 @@ use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
+use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
-use arcuate::state::segment::{Left, Standing};
 use arcuate::state::{
     Action, Content, Display, Distance, Layer, LayerId, Recipe, SegmentAction, Task, Tool,
     defaults, update,
 };
-use arcuate::ui::theme;
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
 use glam::{DVec3, dvec3};
@@ -37,8 +36,6 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::a surface at rest is not said to run", rests),
         test("ui::a run without a rate is said to start", starting),
-        test("ui::labels of the plot keep clear of each other", plotted),
-        test("ui::only the live branch has the span of a leak", span),
         test("ui::the live surface is hidden and shown", eye),
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
@@ -94,7 +91,7 @@ fn run() {
     window.key_press(egui::Key::A);
     window.run();
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
-    click(&mut window, "Tool: Remove  D");
+    click(&mut window, "Tool: Keep out  D");
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
     assert!(steered(&window).is_none(), "nothing to begin with");
     place(&mut window);
@@ -333,7 +330,11 @@ fn tools_in_sight() {
         let note = window.get_by_label_contains("Possible leak").rect();
         let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
         assert!(note.bottom() <= heading.rect().top(), "{cause:?} {note:?}");
-        for tool in ["Tool: Sample  P", "Tool: Add sphere  A", "Tool: Remove  D"] {
+        for tool in [
+            "Tool: Sample  P",
+            "Tool: Add sphere  A",
+            "Tool: Keep out  D",
+        ] {
             let tool = window.get_by_label(tool).rect();
             assert!(tool.top() >= note.bottom(), "{cause:?} {tool:?} {note:?}");
         }
@@ -400,38 +401,8 @@ fn after_change() {
     assert!(painted(&window).iter().all(|(words, _)| words != "2 leaks"));
 }
 
-/// The plot marks a leak's steps only for the live branch: another branch passes the same steps without a leak.
-fn span() {
-    let mut state = leaked().state;
-    let spans = |state: &arcuate::state::State| {
-        let window = window(state.clone(), [1920.0, 1080.0]);
-        let amber = theme::DARK.warning.gamma_multiply(0.16);
-        let shapes = window.output().shapes.iter();
-        let filled = shapes.filter(|s| matches!(&s.shape, egui::Shape::Rect(r) if r.fill == amber));
-        filled.count()
-    };
-    assert_eq!(spans(&state), 1);
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
-    let leak = live.leak.take().expect("a leak").leak.from;
-    state.session.segment.left = vec![Left {
-        growth: live.growth.clone(),
-        leak: Some(leak),
-    }];
-    state.session.segment.live = Some(Arc::new(live.clone()));
-    assert_eq!(spans(&state), 0);
-    let marked = |state: &arcuate::state::State| {
-        let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
-        texts.iter().any(|(words, _)| words == "leak")
-    };
-    assert!(marked(&state), "the other branch is in the plot");
-    // Gone back: the branch that leaked begins where the plot ends.
-    live.growth.retain(|(step, _)| *step <= leak);
-    state.session.segment.live = Some(Arc::new(live));
-    assert!(!marked(&state));
-}
-
 /// All painted texts with their rectangles.
-fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
+pub(super) fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
     let texts = window.output().shapes.iter().filter_map(|clipped| {
         let egui::Shape::Text(text) = &clipped.shape else {
             return None;
@@ -440,33 +411,6 @@ fn painted(window: &Window) -> Vec<(String, egui::Rect)> {
         Some((words, text.visual_bounding_rect()))
     });
     texts.collect()
-}
-
-/// Two leaks just before the end of the plot.
-fn plotted() {
-    let mut state = leaked().state;
-    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
-    let inside = live.inside;
-    live.step = 1584;
-    live.growth = vec![(0, 100), (1584, inside)];
-    live.leak.as_mut().expect("a leak").leak.from = 1570;
-    state.session.segment.live = Some(Arc::new(live));
-    state.session.segment.left = vec![Left {
-        growth: vec![(1560, 100), (1580, inside)],
-        leak: Some(1560),
-    }];
-    let window = window(state, [1920.0, 1080.0]);
-    let texts = painted(&window);
-    let find = |end: &str| {
-        let found = texts.iter().filter(|(words, _)| words.ends_with(end));
-        let found: Vec<_> = found.collect();
-        let [(_, rect)] = &*found else {
-            panic!("{end}: {found:?}");
-        };
-        *rect
-    };
-    let (leaks, steps) = (find("2 leaks"), find("584 steps"));
-    assert!(leaks.right() + 4.0 <= steps.left(), "{leaks:?} {steps:?}");
 }
 
 fn eye() {
@@ -552,7 +496,7 @@ fn cuts() {
     use egui_kittest::kittest::NodeT as _;
     let start = window.get_by_role_and_label(egui::Role::ComboBox, "Start");
     let shown = start.accesskit_node().value().unwrap_or_default();
-    assert_eq!(shown, "1 sphere, 1 cut");
+    assert_eq!(shown, "1 sphere, 1 keep-out");
 }
 
 /// A surface in view, whose camera came from afar.

@@ -6,7 +6,7 @@ use arcuate::jobs::session::{
     Change, Difference, Entry, Found, LeftBehind, Missing, Parsed, ReadSession, SessionOutput,
     SessionRequest, Standing, Store,
 };
-use arcuate::jobs::{Delivery, Outcome, Output, Request, Slot};
+use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{Changed, Opening};
 use arcuate::state::{Action, Effect, Leaving, SessionAction, State, update};
@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn sessions(window: &Window) -> Vec<&SessionRequest> {
     let requests = submitted(window).into_iter();
-    requests.map(|Request::Session(request)| request).collect()
+    requests.collect()
 }
 
 /// Whether a note begins so; its cross has its words, too.
@@ -109,12 +109,12 @@ fn store_too() {
         then: None,
     };
     update(&mut state, Action::Session(save));
-    let output = Output::Session(SessionOutput::Saved {
+    let output = SessionOutput::Saved {
         path,
         revision: state.session.revision,
         sha256: String::new(),
         numbers_left_out: 0,
-    });
+    };
     let event = event_of(Delivery {
         slot: Slot::Save,
         ticket: 0,
@@ -124,7 +124,8 @@ fn store_too() {
     update(&mut state, Action::Event(event));
     assert!(!state.is_dirty(), "{:?}", state.unsaved());
     let mut window = window(state, [1280.0, 800.0]);
-    let note = "The session holds the recipe of 1 layer";
+    // The size is said once, with the layer.
+    let note = "The session holds the recipe of 1 layer, not its streamlines";
     assert!(is_said(&window, note));
     window.get_by_label_contains(" · saved without 1 layer");
     click(&mut window, "Store them too");
@@ -153,6 +154,7 @@ fn recovery() {
         let banner = "Arcuate ended without saving";
         assert!(is_said(&window, banner));
         click(&mut window, answer);
+        asked_first(&mut window, read);
         let requests = sessions(&window);
         match requests[..] {
             [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
@@ -171,6 +173,24 @@ fn recovery() {
         update(&mut state, Action::Event(event));
         assert_eq!(state.session.saving.offered().count(), usize::from(read));
     }
+}
+
+/// Work is discarded after a question alone, which Esc and "Keep" answer with no.
+fn asked_first(window: &mut Window, read: bool) {
+    const FOR_GOOD: &str = "Discard for good";
+    assert_eq!(window.query_by_label(FOR_GOOD).is_none(), read);
+    if read {
+        return;
+    }
+    click(window, "Keep");
+    assert!(window.query_by_label(FOR_GOOD).is_none());
+    click(window, "Discard");
+    window.key_press(egui::Key::Escape);
+    window.run();
+    assert!(window.query_by_label(FOR_GOOD).is_none());
+    assert!(sessions(window).is_empty());
+    click(window, "Discard");
+    click(window, FOR_GOOD);
 }
 
 /// Beside a scan the offer takes one row, which leaves space for the task.
@@ -202,6 +222,7 @@ fn recovery_in_a_task() {
                 assert!(note.contains_rect(button), "{name} {button:?}");
             }
             click(&mut window, answer);
+            asked_first(&mut window, read);
             match sessions(&window)[..] {
                 [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
                 [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),

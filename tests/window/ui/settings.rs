@@ -1,10 +1,11 @@
 //! Settings, the question whom to open, and how six volumes hold tensors.
 
 use super::{Window, click, small_scan, window};
+use crate::shapes::texts;
 use crate::support::test;
 use arcuate::io::bids;
 use arcuate::state::{Action, Convention, Effect, Mouse, State, Tool};
-use egui::{Key, Modifiers};
+use egui::{Key, Modifiers, Rect};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -14,6 +15,9 @@ pub fn tests() -> Vec<Trial> {
         test("ui::settings are set by keys and clicks", settings),
         test("ui::one of several subjects is chosen", visits),
         test("ui::help turns pages, searches and closes", help),
+        test("ui::help follows a link of any section", links),
+        test("ui::help sets lists, links and keys in lines", lines),
+        test("ui::help has its place again in a larger window", place),
     ]
 }
 
@@ -55,6 +59,116 @@ fn help() {
     press(&mut window, Modifiers::NONE, Key::Enter);
     window.get_by_label("Close Help");
     assert!(window.query_by_label_contains("No point moves").is_some());
+}
+
+/// Letters of headings are higher, of other words lower.
+const LARGE: f32 = 14.0;
+
+fn painted(window: &Window) -> Vec<(String, Rect)> {
+    texts(&window.output().shapes)
+}
+
+fn is_on(window: &Window, page: &str) -> bool {
+    let heading = |(text, rect): &(String, Rect)| text == page && rect.height() > LARGE;
+    painted(window).iter().any(heading)
+}
+
+fn links() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Modifiers::NONE, Key::F1);
+    // None of them is in the last section of the page.
+    for (link, page) in [
+        ("Track", "Track"),
+        ("Formats", "Formats"),
+        ("Sessions", "Sessions"),
+    ] {
+        let first = window.get_by_role_and_label(egui::Role::ListItem, "First steps");
+        first.click();
+        window.run();
+        assert!(is_on(&window, "First steps"), "{:?}", painted(&window));
+        // Also one that has to be scrolled to.
+        let link = window.get_by_role_and_label(egui::Role::Link, link);
+        link.click_accesskit();
+        window.run();
+        assert!(is_on(&window, page), "{page}: {:?}", painted(&window));
+    }
+}
+
+struct Word {
+    text: String,
+    baseline: f32,
+}
+
+/// The words of the page alone, and the middles of its bullets.
+fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
+    let is = |(text, rect): &&(String, Rect)| text == heading && rect.height() > LARGE;
+    let all = painted(window);
+    let (_, heading) = all.iter().find(is).expect("the heading");
+    let (mut words, mut bullets) = (Vec::new(), Vec::new());
+    for clipped in &window.output().shapes {
+        // Nothing else is cut where the page begins.
+        let inset = heading.left() - clipped.clip_rect.left();
+        if !(0.0..40.0).contains(&inset) {
+            continue;
+        }
+        match &clipped.shape {
+            egui::Shape::Circle(circle) if circle.radius < 4.0 => bullets.push(circle.center.y),
+            egui::Shape::Text(shape) => {
+                for row in &shape.galley.rows {
+                    let text: String = row.row.glyphs.iter().map(|g| g.chr).collect();
+                    let Some(first) = row.row.glyphs.first().filter(|_| !text.trim().is_empty())
+                    else {
+                        continue;
+                    };
+                    let baseline = shape.pos.y + row.pos.y + first.pos.y;
+                    words.push(Word { text, baseline });
+                }
+            }
+            _ => {}
+        }
+    }
+    (words, bullets)
+}
+
+fn lines() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Modifiers::NONE, Key::F1);
+    click(&mut window, "Search in Help");
+    window.event(egui::Event::Text("finds every command".to_owned()));
+    window.run();
+    click(&mut window, "First steps: Find anything");
+    let (words, bullets) = page(&window, "Find anything");
+    let line = |text: &str| {
+        let found = words.iter().find(|w| w.text.contains(text));
+        found.unwrap_or_else(|| panic!("{text}")).baseline
+    };
+    // A link and a key stand on the line of the words around them.
+    assert!((line("writes TCK, TRK") - line("Formats")).abs() < 0.6);
+    let finds = line("finds every command");
+    assert!((finds - line("Ctrl+K")).abs() < 0.6);
+    // So does what begins an item: the middle of its bullet is that of its letters.
+    let on_line = |y: &f32| (finds - y - 4.9).abs() < 1.0;
+    assert!(bullets.iter().any(on_line), "{finds} {bullets:?}");
+    // All lines of an item have one distance.
+    let item = line("opens the settings");
+    let below = words.iter().map(|w| w.baseline - item);
+    let next = below.filter(|y| *y > 1.0).fold(f32::INFINITY, f32::min);
+    assert!((next - 16.0).abs() < 0.6, "{next}");
+}
+
+fn place() {
+    let mut window = window(small_scan(), [1280.0, 800.0]);
+    press(&mut window, Modifiers::NONE, Key::F1);
+    let close = |window: &Window| window.get_by_label("Close Help").rect();
+    let search = |window: &Window| window.get_by_label("Search in Help").rect();
+    let before = (close(&window), search(&window));
+    window.set_size(egui::vec2(700.0, 420.0));
+    window.run();
+    let inside = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(700.0, 420.0));
+    assert!(inside.contains_rect(close(&window)), "{:?}", close(&window));
+    window.set_size(egui::vec2(1280.0, 800.0));
+    window.run();
+    assert_eq!((close(&window), search(&window)), before);
 }
 
 fn settings() {

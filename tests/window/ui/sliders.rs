@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("ui::a field that was only visited keeps its value", visited),
         test("ui::Esc gives a slider's drag up", given_up),
+        test("ui::a range without room for its unit names it", range_unit),
     ]
 }
 
@@ -132,6 +133,21 @@ fn given_up() {
     assert!(!window.state().actions.iter().any(fit));
     let method = window.state().state.document.fit.method;
     assert_eq!(method, Method::Iwls { iterations: 2 });
+}
+
+/// Beside two numbers and a rail a narrow panel has no room for the unit.
+fn range_unit() {
+    let window = window(tracking(), [1280.0, 1400.0]);
+    let texts = super::segment::painted(&window);
+    let label = texts.iter().find(|(words, _)| words.starts_with("Length"));
+    let (words, label) = label.expect("the row's label");
+    let in_field = |(words, rect): &(String, egui::Rect)| {
+        words.ends_with("mm") && (rect.center().y - label.center().y).abs() < 4.0
+    };
+    assert!(
+        words == "Length, mm" || texts.iter().any(in_field),
+        "{texts:?}"
+    );
 }
 
 fn visited() {

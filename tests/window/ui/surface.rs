@@ -10,6 +10,7 @@ use arcuate::jobs::session::LeftBehind;
 use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::filter::{MapOf, WeightMap};
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
 use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
 use arcuate::ui::probe;
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::surface::figures are of one step", figures),
         test("ui::surface::the plot has the branch that is alive", plot),
+        test("ui::surface::the plot is whole below distances", whole_plot),
         test("ui::surface::tools say that they stay", tools),
         test("ui::surface::nothing moves under the pointer", anchored),
         test(
@@ -203,6 +205,41 @@ fn plot() {
     window.get_by_label_contains("of 60 steps");
 }
 
+/// In a window of 1280 × 800 with three distances above it.
+fn whole_plot() {
+    let mut state = begun().state().state.clone();
+    for name in ["CST L", "CST R", "Cingulum"] {
+        let id = LayerId(state.document.fresh_id());
+        let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
+        let display = arcuate::state::Display {
+            visible: true,
+            ..arcuate::state::defaults::line_display()
+        };
+        let content = arcuate::state::Content::Tractogram(crate::support::lines(&beam));
+        let recipe = arcuate::state::Recipe::NoCommand {
+            region: String::new(),
+        };
+        let layer = Layer::new(id, name.to_owned(), content, display, recipe);
+        state.document.layers.push(Arc::new(layer));
+    }
+    let mut window = window(state, [1280.0, 800.0]);
+    window.run();
+    let plot = window.get_by_label_contains("Volume after ").rect();
+    let rows = ["CST L", "CST R", "Cingulum"].map(|name| {
+        let name = format!("To {name}");
+        window.get_by_label_contains(&name).rect().bottom()
+    });
+    let keep = window.get_by_label("Keep as mask").rect();
+    assert!(
+        rows.iter().all(|bottom| *bottom <= plot.top()),
+        "{rows:?} {plot:?}"
+    );
+    assert!(
+        plot.bottom() <= keep.top() && plot.height() > 50.0,
+        "{plot:?} {keep:?}"
+    );
+}
+
 fn tools() {
     let mut window = begun();
     click(&mut window, "Tool: Add sphere  A");
@@ -212,7 +249,7 @@ fn tools() {
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     window.key_press(egui::Key::D);
     window.run();
-    window.get_by_label("Each click cuts away for good, until D or Esc");
+    window.get_by_label("Each click adds a keep-out sphere, until D or Esc");
     let speeds = |window: &Window| window.get_by_label("Further speeds").rect();
     let before = speeds(&window);
     window.key_press(egui::Key::Escape);
@@ -429,6 +466,31 @@ fn errors() {
         first,
         "the topmost one is no image of a head"
     );
+    // Nor is any other map of a fit of weights, seen or not, however many lie above.
+    let maps = [WeightMap::Intra, WeightMap::Extra, WeightMap::Free];
+    for (id, map) in (902..).zip(maps) {
+        let layer = Layer {
+            id: LayerId(id),
+            name: format!("{} · Tracks", map.name()),
+            ..(*state.document.layers[0]).clone()
+        };
+        state.document.layers.push(Arc::new(layer));
+        let of = LayerId(1);
+        state
+            .document
+            .weight_maps
+            .insert(LayerId(id), MapOf { of, map });
+        for visible in [true, false] {
+            let head = first.expect("an image");
+            state
+                .document
+                .edit_layer(LayerId(id), |l| l.display.visible = visible);
+            state
+                .document
+                .edit_layer(head, |l| l.display.visible = !visible);
+            assert_eq!(image(&state), first, "visible: {visible}");
+        }
+    }
     state.document.segment.image = Some(LayerId(901));
     assert_eq!(image(&state), Some(LayerId(901)), "unless it was chosen");
 }

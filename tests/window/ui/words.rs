@@ -68,7 +68,7 @@ fn undone() {
     // In another task the step is no news.
     session.forget_step();
     assert_eq!(session.status, "Tracked 9 streamlines");
-    session.status = "Undid: remove sphere".to_owned();
+    session.status = "Undid: add keep-out sphere".to_owned();
     session.status_about.step = Some(session.status.clone());
     session.forget_step();
     assert_eq!(session.status, "");

@@ -3,6 +3,7 @@
 use crate::support::{lines, test};
 use crate::ui::segment::leaked;
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::document::LineColouring;
 use arcuate::state::{
     Action, Content, Display, Layer, LayerId, Layout, Pane, Recipe, SegmentAction, State, defaults,
 };
@@ -23,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
             clear,
         ),
         test("views::a leak is marked where it is", marked),
+        test("views::all colour bars find room", bars),
         test("views::a keep-out sphere says why it stays", fixed),
     ]
 }
@@ -111,15 +113,59 @@ fn clear() {
     }
 }
 
-/// What is painted in the second frame, with the pointer there.
+/// In a window of 1280 × 800 the 3-D view shows each colour bar beside the key of directions, and slices show that of
+/// the streamlines over them.
+fn bars() {
+    let mut state = super::sample::state();
+    let mut add = |name: &str, window, line_colouring| {
+        let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
+        let lines = lines(&beam).with_per_streamline("measure", vec![1.5]);
+        let display = Display {
+            visible: true,
+            line_colouring,
+            window,
+            ..defaults::line_display()
+        };
+        super::sample::add_layer(&mut state, name, Content::Tractogram(lines), display);
+    };
+    add("Beam", (0.0, 1.0), LineColouring::Direction);
+    add("Kept", (1.0, 2.0), LineColouring::Measure);
+    add("Kept 2", (1.0, 4.0), LineColouring::Measure);
+    state.view.layout = Layout::Grid;
+    let size = vec2(924.0, 688.0);
+    let area = Rect::from_min_size(pos2(0.0, 0.0), size);
+    let panes = layout::panes(state.view.layout, state.view.single, area, 1.0);
+    let shapes = painted_in(size, &state, None);
+    let texts = shapes.iter().filter_map(|shape| match shape {
+        Shape::Text(text) => Some((text.galley.text(), text.visual_bounding_rect())),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    for (pane, place) in panes {
+        let wanted: &[&str] = match pane {
+            Pane::Scene => &["R–L", "Kept · CM", "Kept 2 · CM"],
+            _ => &["Kept · CM"],
+        };
+        for name in wanted {
+            let there = |(words, rect): &(&str, Rect)| words == name && place.contains_rect(*rect);
+            assert!(texts.iter().any(there), "{name} in {pane:?}: {texts:?}");
+        }
+    }
+}
+
 fn painted(state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
+    painted_in(SIZE, state, pointer)
+}
+
+/// What is painted in the second frame, with the pointer there.
+fn painted_in(size: egui::Vec2, state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
     let context = egui::Context::default();
     theme::install(&context);
     let mut views = Views::default();
     let mut shapes = Vec::new();
     for _ in 0..3 {
         let input = egui::RawInput {
-            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), SIZE)),
+            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), size)),
             events: pointer.map(egui::Event::PointerMoved).into_iter().collect(),
             ..egui::RawInput::default()
         };

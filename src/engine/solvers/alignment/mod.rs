@@ -16,6 +16,7 @@
 
 mod information;
 mod level;
+mod parameters;
 mod search;
 
 pub use super::Error;
@@ -24,16 +25,8 @@ use crate::data::Volume;
 use glam::{DAffine3, DQuat, DVec3};
 use information::Joint;
 use level::Level;
+pub use parameters::Params;
 use search::{Rigid, powell};
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    /// Where the moving image begins: a move in world space, mm.
-    pub from: DAffine3,
-    /// Begin from other places, too.
-    pub wide: bool,
-}
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {

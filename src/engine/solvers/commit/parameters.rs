@@ -6,8 +6,8 @@ use super::operator::{Precision, Way};
 use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Text, Unit,
-    number_text, used, widened,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
+    Text, Unit, number_text, used, widened,
 };
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,8 @@ impl Parameters for Params {
             label: "Fibres",
             help: "Signal model of the inside of fibres",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "stick",
@@ -248,7 +249,8 @@ impl Parameters for Params {
             label: "Axial",
             help: "Diffusivity along fibres, inside them and around them, mm²/s",
             reason: "COMMIT's for the living brain (Daducci et al. 2015)",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 soft: (0.5, 3.0),
@@ -267,9 +269,11 @@ impl Parameters for Params {
             label: "Radial",
             help: "Diffusivity across fibres, around them, mm²/s; 0: no water around fibres",
             reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
-            default_note: "0.00051; with one shell 0.00051,0.0012",
+            hint: "",
+            default_text: DefaultText::Noted("0.00051; with one shell 0.00051,0.0012"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
+                short: false,
                 get: |p| list_or_none(p.model.extra.iter().map(|z| z.across)),
                 set: |p, text| {
                     let along = p.along().unwrap_or(ALONG);
@@ -287,9 +291,11 @@ impl Parameters for Params {
             label: "Ball",
             help: "Diffusivity of free water, mm²/s; 0: none",
             reason: "in tissue and in cerebrospinal fluid; one shell does not tell it from the others",
-            default_note: "0.0017,0.003 with two shells and more",
+            hint: "",
+            default_text: DefaultText::Noted("0.0017,0.003 with two shells and more"),
             kind: Kind::Text(Text {
                 expected: "numbers with commas between them, or 0 for none",
+                short: false,
                 get: |p| list_or_none(p.model.free.iter().copied()),
                 set: |p, text| {
                     p.model.free = read_some(text?)?;
@@ -305,9 +311,11 @@ impl Parameters for Params {
             label: "Fit undetermined models",
             help: "Fit the model even where the scan does not determine all of it (ball with one shell), with a warning",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: true,
+                labels: None,
                 get: |p| p.force_model,
                 set: |p, on| p.force_model = on,
             }),
@@ -319,9 +327,11 @@ impl Parameters for Params {
             label: "Radii",
             help: "Radii of cylinders, µm: each streamline gets a weight of each",
             reason: "as in COMMIT's demonstrations",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Text(Text {
                 expected: "numbers above 0 with commas between them",
+                short: false,
                 get: |p| match &p.model.intra {
                     Intra::Cylinders { radii_um, .. } => Some(list(radii_um.iter().copied())),
                     _ => Some(list(DEFAULT_RADII_UM)),
@@ -347,7 +357,8 @@ impl Parameters for Params {
             label: "Blur",
             help: "Spread each streamline over a disc of this radius, mm",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Mm,
                 scale: Scale::Logarithmic,
@@ -365,7 +376,8 @@ impl Parameters for Params {
             help: "Penalty of the sum of weights, as a share of the smallest one that leaves no streamline; higher values set \
                    more weights to 0",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: penalty(
                 |p| penalty_of(p.lasso),
                 |p, v| p.lasso = v.unwrap_or(0.0) as f32,
@@ -378,7 +390,8 @@ impl Parameters for Params {
             label: "Bundle penalty",
             help: "The same for the groups of the file (TRX), each kept or dropped as one (COMMIT2)",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: penalty(
                 |p| penalty_of(p.group),
                 |p, v| p.group = v.unwrap_or(0.0) as f32,
@@ -391,9 +404,11 @@ impl Parameters for Params {
             label: "Merge b = 0 volumes",
             help: "Keep b = 0 volumes apart",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.merge_b0,
                 set: |p, on| p.switches.merge_b0 = on,
             }),
@@ -405,9 +420,11 @@ impl Parameters for Params {
             label: "Signals relative to b = 0",
             help: "Signals as they are, not relative to b = 0",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.normalise_signal,
                 set: |p, on| p.switches.normalise_signal = on,
             }),
@@ -419,9 +436,11 @@ impl Parameters for Params {
             label: "Kernels of equal length",
             help: "Columns as they are, not of equal length",
             reason: "a penalty then meets all columns alike",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: false,
+                labels: None,
                 get: |p| p.switches.normalise_kernels,
                 set: |p, on| p.switches.normalise_kernels = on,
             }),
@@ -433,7 +452,8 @@ impl Parameters for Params {
             label: "Most iterations",
             help: "Ends the fit even if the objective still falls",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 scale: Scale::Logarithmic,
                 decimals: 0,
@@ -453,7 +473,8 @@ impl Parameters for Params {
             help: "End where the objective, at the rate of the last 50 iterations, falls by less than this share from there \
                    to the end, or the optimality (KKT) is below a tenth of it",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 scale: Scale::Logarithmic,
                 decimals: 8,
@@ -472,7 +493,8 @@ impl Parameters for Params {
             label: "Operator",
             help: "How the operator is applied: all give the same result except the coarse table",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "auto",
@@ -511,7 +533,8 @@ impl Parameters for Params {
             label: "Precision",
             help: "How a graphics card computes with cylinders",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "exact",

@@ -8,7 +8,7 @@ use crate::data::{Region, Role, Shape, TensorField};
 pub fn check(field: &TensorField, regions: &[Region], params: &Params) -> Result<(), String> {
     // Beyond this the eight-lane indices would overflow; such a field has 64 GB.
     const MAX_VOXELS: usize = i32::MAX as usize;
-    params.check()?;
+    params.check().map_err(|e| e.to_string())?;
     let (low, high) = field.grid.bounds();
     let across = low.distance(high);
     if params.step_mm > across {

@@ -18,6 +18,7 @@
 pub(super) mod cells;
 mod check;
 pub(super) mod collect;
+mod composite;
 pub(super) mod cuda;
 pub(super) mod half_queue;
 mod integrate;
@@ -29,6 +30,7 @@ pub(super) mod seeding;
 pub(super) mod spline;
 
 pub(super) use check::check;
+pub use composite::{DeflectionParts, SeedingKind, SeedingParts};
 pub use integrate::{DirectionField, step};
 pub use output::{Fate, Output, Starts, StopReason};
 pub use parameters::{

@@ -1,7 +1,12 @@
 //! Parameters of curves, and the defaults of tracking.
 
-use super::{StopReason, seeding};
+use super::StopReason;
+use super::composite::{check_parts, read_deflection, read_seeding, seeding_text};
 use crate::data::words::{large_count, number};
+use crate::parameters::{
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
+    Text, Unit, number_text,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -83,6 +88,9 @@ impl Deflection {
     }
 }
 
+/// The FA that streamlines stop below.
+const DEFAULT_MIN_FA: f64 = 0.15;
+
 /// Repetitions of a bootstrap where it is switched on: shares of one in ten are known to ±0.04.
 pub const DEFAULT_REPETITIONS: usize = 50;
 
@@ -96,10 +104,9 @@ impl Params {
             random_seed: 1,
             step_mm: 0.5,
             max_angle_rad: Some(45f64.to_radians()),
-            min_fa: Some(0.15),
+            min_fa: Some(DEFAULT_MIN_FA),
             min_length_mm: 30.0,
             max_length_mm: Some(300.0),
-            // A guard only: the length limit ends a streamline long before.
             max_steps: 10_000,
             // The roles say so: reach one of the targets, pass through all of the includes.
             targets: Match::Any,
@@ -110,100 +117,9 @@ impl Params {
         }
     }
 
-    /// One sentence about lengths that no curve has.
-    fn check_lengths(&self) -> Result<(), String> {
-        let (shortest, longest) = (self.min_length_mm, self.max_length_mm.unwrap_or(f64::MAX));
-        if (0.0..=longest).contains(&shortest) {
-            return Ok(());
-        }
-        Err(format!(
-            "The smallest length is {shortest} mm, expected a number from 0 to the largest length, \
-             {longest} mm; lower it or raise that"
-        ))
-    }
-
-    /// Checks the values that are wrong for every scan; the error is one sentence.
-    pub fn check(&self) -> Result<(), String> {
-        /// A shorter step does not move a point in single precision.
-        const LEAST_STEP_MM: f64 = 1e-7;
-        const MAX_STEPS: usize = 100_000_000;
-        let positive = |value: f64, what: &str, example: &str| {
-            if value > 0.0 && value.is_finite() {
-                return Ok(());
-            }
-            Err(format!(
-                "The {what} is {value} mm, expected a positive number; choose for example {example} mm"
-            ))
-        };
-        positive(self.step_mm, "step", "0.5")?;
-        if self.step_mm < LEAST_STEP_MM {
-            return Err(format!(
-                "The step is {} mm, expected at least {LEAST_STEP_MM:e} mm; choose for example 0.5 mm",
-                number(self.step_mm)
-            ));
-        }
-        if let Seeding::Grid { spacing_mm } = self.seeding {
-            positive(spacing_mm, "spacing of the seeds", "1")?;
-        }
-        if let Seeding::Random { count: 0 } | Seeding::PerVoxel { count: 0 } = self.seeding {
-            return Err("The number of seeds is 0, expected at least 1; ask for some".into());
-        }
-        if let Seeding::Random { count } = self.seeding {
-            seeding::check_count(count)?;
-        }
-        if let Some(angle) = self
-            .max_angle_rad
-            .filter(|a| !(*a > 0.0 && *a <= std::f64::consts::PI))
-        {
-            return Err(format!(
-                "The largest angle is {}°, expected more than 0° and at most 180°; choose for example 45°",
-                number((angle.to_degrees() * 1e6).round() / 1e6)
-            ));
-        }
-        if let Some(fa) = self.min_fa.filter(|fa| !(0.0..=1.0).contains(fa)) {
-            return Err(format!(
-                "The FA limit is {fa}, expected a number from 0 to 1; choose for example 0.15"
-            ));
-        }
-        if let Some(length) = self.max_length_mm {
-            positive(length, "largest length", "300")?;
-        }
-        self.check_lengths()?;
-        if !(1..=MAX_STEPS).contains(&self.max_steps) {
-            return Err(format!(
-                "The step limit is {}, expected a number from 1 to {MAX_STEPS}; choose for example 10000",
-                self.max_steps
-            ));
-        }
-        /// `f32` holds these counts exactly; more repetitions take too long to wait for.
-        const MAX_REPETITIONS: usize = 100_000;
-        if let Some(n) = self
-            .repetitions
-            .filter(|n| !(1..=MAX_REPETITIONS).contains(n))
-        {
-            return Err(format!(
-                "{n} repetitions of the bootstrap were asked for, expected 1 to {MAX_REPETITIONS}; choose \
-                 for example 50"
-            ));
-        }
-        if let Some(deflection) = self.deflection {
-            for (name, share) in [("f", deflection.f), ("g", deflection.g)] {
-                if !(0.0..=1.0).contains(&share) {
-                    return Err(format!(
-                        "The deflection's {name} is {share}, expected a number from 0 to 1; choose for \
-                         example 0.3"
-                    ));
-                }
-            }
-            if self.integrator != Integrator::Euler {
-                return Err(format!(
-                    "Deflection was asked for with the integrator {:?}, but its steps are straight; \
-                     choose Euler",
-                    self.integrator
-                ));
-            }
-        }
-        Ok(())
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
     }
 
     pub(in crate::solvers) fn step_limit(&self) -> StepLimit {
@@ -227,20 +143,22 @@ impl Params {
         self.max_angle_rad.map_or(-2.0, |angle| angle.cos() as f32)
     }
 
-    /// Checks that the steps reach the smallest length; the error is one sentence.
-    pub fn check_reach(&self) -> Result<(), String> {
+    /// Checks that the steps reach the smallest length.
+    pub fn check_reach(&self) -> Result<(), ParamError> {
         let halves = if self.both_ways { 2.0 } else { 1.0 };
         let longest = halves * self.max_steps as f64 * self.step_mm;
         if longest >= self.min_length_mm {
             return Ok(());
         }
-        Err(format!(
-            "{} steps of {} mm end before the smallest length, {} mm; take longer steps or more of them, or lower \
-             that length",
-            large_count(self.max_steps as f64),
-            number(self.step_mm),
-            number(self.min_length_mm)
-        ))
+        Err(ParamError::Combination {
+            found: format!(
+                "that {} steps of {} mm end before the smallest length",
+                large_count(self.max_steps as f64),
+                number(self.step_mm)
+            ),
+            expected: format!("at least {} mm", number(self.min_length_mm)),
+            action: "take longer steps or more of them, or lower that length".to_owned(),
+        })
     }
 }
 
@@ -258,6 +176,373 @@ impl Match {
 
     fn all() -> Self {
         Self::All
+    }
+}
+
+/// A choice whose name explains itself.
+const fn named(
+    key: &'static str,
+    label: &'static str,
+    is: fn(&Params) -> bool,
+    choose: fn(&mut Params),
+) -> Choice<Params> {
+    Choice {
+        key,
+        label,
+        help: "",
+        is,
+        choose,
+    }
+}
+
+/// `off` for curves of both kinds; forms name the one.
+const CROSS_LOW_FA: &str = "off: curves cross low FA";
+
+/// The help of a command lists the defaults, which rays and streamlines have different ones of.
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "HOW",
+            help: "Seed points: random:N (in all), grid:MM or per-voxel:N",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "seeds",
+                "Seed points",
+                Kind::Text(Text {
+                    expected: "random:N, grid:MM or per-voxel:N with N a whole number and MM a length, each above 0",
+                    short: false,
+                    get: |p| Some(seeding_text(p.seeding)),
+                    set: |p, text| {
+                        p.seeding = read_seeding(text?)?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+        Param {
+            value_name: "N",
+            help: "Starts the random numbers; the same seed gives the same result",
+            hint: "Same seed, same paths",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "random-seed",
+                "Random seed",
+                // A number in double precision would not hold all of them.
+                Kind::Text(Text {
+                    expected: "a whole number from 0",
+                    short: true,
+                    get: |p| Some(p.random_seed.to_string()),
+                    set: |p, text| {
+                        p.random_seed = text?.parse().ok()?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+        Param {
+            value_name: "MM",
+            help: "Step size, mm",
+            hint: "Distance between points",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "step",
+                "Step",
+                Kind::Number(Number {
+                    unit: Unit::Mm,
+                    soft: (0.1, 2.0),
+                    // A shorter step does not move a point in single precision.
+                    hard: Limits::between(1e-7, f64::INFINITY),
+                    ..Number::new(
+                        |p| Some(p.step_mm),
+                        |p, v| p.step_mm = v.unwrap_or(p.step_mm),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "DEG|off",
+            help: "Largest turn in one step, degrees, or off",
+            hint: "Stops a path that turns more in one step",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "angle",
+                "Maximum angle",
+                Kind::Number(Number {
+                    unit: Unit::Degrees,
+                    decimals: 0,
+                    soft: (10.0, 90.0),
+                    hard: Limits::above(0.0, 180.0),
+                    off: Some("off: any turn is allowed"),
+                    on: Some(45.0),
+                    ..Number::new(|p| p.max_angle_rad, |p, v| p.max_angle_rad = v)
+                }),
+            )
+        },
+        Param {
+            value_name: "FA|off",
+            help: "Stop below this FA, or off",
+            hint: "Stops a path where the tensor has little direction",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "fa",
+                "Stop below FA",
+                Kind::Number(Number {
+                    soft: (0.0, 0.5),
+                    off: Some(CROSS_LOW_FA),
+                    on: Some(DEFAULT_MIN_FA),
+                    ..Number::new(|p| p.min_fa, |p, v| p.min_fa = v)
+                }),
+            )
+        },
+        Param {
+            value_name: "MM",
+            help: "Shorter curves are dropped, mm",
+            hint: "Shorter paths are discarded and counted; longer ones end there",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "min-length",
+                "Smallest length",
+                Kind::Number(Number {
+                    unit: Unit::Mm,
+                    decimals: 0,
+                    soft: (0.0, 500.0),
+                    hard: Limits::between(0.0, f64::INFINITY),
+                    ..Number::new(
+                        |p| Some(p.min_length_mm),
+                        |p, v| p.min_length_mm = v.unwrap_or(p.min_length_mm),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "MM|off",
+            help: "Curves stop at this length, mm, or off; of rays both ways, each half does",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "max-length",
+                "Largest length",
+                Kind::Number(Number {
+                    unit: Unit::Mm,
+                    decimals: 0,
+                    soft: (0.0, 500.0),
+                    hard: Limits::above(0.0, f64::INFINITY),
+                    off: Some("off: no limit"),
+                    ..Number::new(|p| p.max_length_mm, |p, v| p.max_length_mm = v)
+                }),
+            )
+        },
+        Param {
+            value_name: "N",
+            help: "Each half stops after N steps",
+            reason: "a guard: the length limit ends a streamline long before",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "max-steps",
+                "Most steps",
+                Kind::Number(Number {
+                    decimals: 0,
+                    soft: (100.0, 100_000.0),
+                    hard: Limits::whole(1.0, 1e8),
+                    ..Number::new(
+                        |p| Some(p.max_steps as f64),
+                        |p, v| p.max_steps = v.map_or(p.max_steps, |v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "INTEGRATOR",
+            help: "How steps are taken; rk2 is the midpoint rule",
+            hint: "Higher orders follow bends more closely at the same step",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "integrator",
+                "Integrator",
+                Kind::OneOf(&[
+                    named(
+                        "euler",
+                        "Euler",
+                        |p| p.integrator == Integrator::Euler,
+                        |p| p.integrator = Integrator::Euler,
+                    ),
+                    named(
+                        "rk2",
+                        "RK2",
+                        |p| p.integrator == Integrator::Rk2,
+                        |p| p.integrator = Integrator::Rk2,
+                    ),
+                    named(
+                        "rk4",
+                        "RK4",
+                        |p| p.integrator == Integrator::Rk4,
+                        |p| p.integrator = Integrator::Rk4,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "INTERPOLATION",
+            help: "Interpolation of tensors between voxels",
+            hint: "How tensors are interpolated between voxels",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "interpolation",
+                "Interpolation",
+                Kind::OneOf(&[
+                    named(
+                        "trilinear",
+                        "Trilinear",
+                        |p| p.interpolation == Interpolation::Trilinear,
+                        |p| p.interpolation = Interpolation::Trilinear,
+                    ),
+                    named(
+                        "cubic",
+                        "Cubic",
+                        |p| p.interpolation == Interpolation::CubicBSpline,
+                        |p| p.interpolation = Interpolation::CubicBSpline,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "TARGETS",
+            help: "One target is enough, or all have to be reached",
+            hint: "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "targets",
+                "Targets",
+                Kind::OneOf(&[
+                    named(
+                        "any",
+                        "Any",
+                        |p| p.targets == Match::Any,
+                        |p| p.targets = Match::Any,
+                    ),
+                    named(
+                        "all",
+                        "All",
+                        |p| p.targets == Match::All,
+                        |p| p.targets = Match::All,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "INCLUDES",
+            help: "One include region is enough, or all have to be passed",
+            hint: "Any: one of the include regions is enough. All: it has to pass through every one",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "includes",
+                "Includes",
+                Kind::OneOf(&[
+                    named(
+                        "any",
+                        "Any",
+                        |p| p.includes == Match::Any,
+                        |p| p.includes = Match::Any,
+                    ),
+                    named(
+                        "all",
+                        "All",
+                        |p| p.includes == Match::All,
+                        |p| p.includes = Match::All,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "F,G",
+            help: "Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the \
+                   share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "deflect",
+                "Deflection",
+                Kind::Text(Text {
+                    expected: "F,G with each from 0 to 1, as in 0.3,0.7",
+                    short: false,
+                    get: |p| {
+                        let Deflection { f, g } = p.deflection?;
+                        Some(format!("{},{}", number_text(f), number_text(g)))
+                    },
+                    set: |p, text| {
+                        p.deflection = match text {
+                            Some(text) => Some(read_deflection(text)?),
+                            None => None,
+                        };
+                        Some(())
+                    },
+                    off: Some("off: along the principal direction"),
+                }),
+            )
+        },
+        Param {
+            value_name: "N",
+            help: "Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals",
+            hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
+                   random signs of the residuals (wild bootstrap)",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "bootstrap",
+                "Bootstrap",
+                Kind::Number(Number {
+                    scale: Scale::Logarithmic,
+                    decimals: 0,
+                    soft: (1.0, 1_000.0),
+                    // `f32` holds these counts exactly; more repetitions take too long to wait for.
+                    hard: Limits::whole(1.0, 100_000.0),
+                    off: Some("off: deterministic"),
+                    on: Some(DEFAULT_REPETITIONS as f64),
+                    ..Number::new(
+                        |p| p.repetitions.map(|n| n as f64),
+                        |p, v| p.repetitions = v.map(|v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            help: "Follow one sense only from each seed (rays always do without --both-ways)",
+            hint: "Paths leave the seed in both senses",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "one-way",
+                "Both ways from the seed",
+                Kind::Switch(Switch {
+                    flag: false,
+                    labels: None,
+                    get: |p| p.both_ways,
+                    set: |p, v| p.both_ways = v,
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        check_parts(self)?;
+        let longest = self.max_length_mm.unwrap_or(f64::MAX);
+        if self.min_length_mm > longest {
+            return Err(ParamError::Combination {
+                found: format!("the smallest length {} mm", number(self.min_length_mm)),
+                expected: format!("a number up to the largest length, {} mm", number(longest)),
+                action: "lower it or raise that".to_owned(),
+            });
+        }
+        if self.deflection.is_some() && self.integrator != Integrator::Euler {
+            return Err(ParamError::Combination {
+                found: format!("deflection with the integrator {:?}", self.integrator),
+                expected: "Euler, since its steps are straight".to_owned(),
+                action: "choose Euler".to_owned(),
+            });
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The voxels that maps are made on.
 
-use super::Error;
-use crate::data::words::number;
+use super::{Error, Voxels};
 use crate::data::{AffineSource, Grid};
 use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
@@ -45,7 +44,7 @@ impl On {
                             .into(),
                     )
                 })?;
-                check(*edge_mm)?;
+                Voxels::check_edge(*edge_mm)?;
                 // A voxel more on each side, and corners at whole multiples: two maps of one edge match.
                 let low = (low / *edge_mm).floor() * *edge_mm - *edge_mm;
                 let high = (high / *edge_mm).ceil() * *edge_mm + *edge_mm;
@@ -55,19 +54,9 @@ impl On {
     }
 }
 
-fn check(edge_mm: f64) -> Result<(), Error> {
-    if (1e-3..=1e3).contains(&edge_mm) {
-        return Ok(());
-    }
-    Err(Error::Input(format!(
-        "The voxels' edge is {} mm, expected 0.001 to 1000 mm; choose for example 0.5 mm",
-        number(edge_mm)
-    )))
-}
-
 /// Cubes from an outer corner along unit directions that cover an extent, mm.
 fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Result<Grid, Error> {
-    check(edge_mm)?;
+    Voxels::check_edge(edge_mm)?;
     // By a hair less, so that 10 mm are 20 voxels of 0.5 mm however they round.
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
     if !(counts.element_product() <= MOST_VOXELS) {

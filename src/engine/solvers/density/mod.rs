@@ -14,40 +14,23 @@
 //! face that is crossed.
 
 mod grids;
+mod parameters;
 mod walk;
 
 pub use grids::On;
+pub use parameters::{Measure, Params, Voxels};
 
 pub use super::Error;
 use crate::compute::{Backend, Cancelled, Control, memory};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use walk::Walk;
 
 /// Units of length in a mm: whole numbers of them are added.
 const UNITS_PER_MM: f64 = (1 << 24) as f64;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Measure {
-    /// Streamlines that pass the voxel.
-    Visits,
-    /// mm of streamlines in the voxel.
-    Length,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Params {
-    pub measure: Measure,
-    /// How many streamlines were sent: values are divided by it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<u64>,
-    /// Three frames, by direction, instead of one.
-    pub by_direction: bool,
-}
 
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -99,12 +82,7 @@ pub fn density(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    if params.sent == Some(0) {
-        return Err(Error::Input(
-            "The number of streamlines sent is 0, expected at least 1; leave it out for counts"
-                .into(),
-        ));
-    }
+    params.check()?;
     if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
         return Err(Error::Input(format!(
             "The number of streamlines sent is {sent}, fewer than the {} that are there; give how many \

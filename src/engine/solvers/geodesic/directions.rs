@@ -1,7 +1,6 @@
 //! The fan of directions at a seed point.
 
-use super::{Directions, MAX_DIRECTIONS};
-use crate::data::words::{counted, number};
+use super::Directions;
 use glam::DVec3;
 use std::collections::HashMap;
 
@@ -14,43 +13,6 @@ impl Directions {
             Self::Icosphere { level } if level < 16 => 10 * (1 << (2 * level)) + 2,
             Self::Icosphere { .. } => usize::MAX,
         }
-    }
-
-    /// One sentence about a fan that makes no sense.
-    pub fn check(self) -> Result<(), String> {
-        let count = self.count();
-        if let Self::Icosphere { level } = self
-            && count > MAX_DIRECTIONS
-        {
-            return Err(format!(
-                "The icosphere's level is {level}, expected at most 6 (40962 directions); choose for \
-                 example 2"
-            ));
-        }
-        if !(1..=MAX_DIRECTIONS).contains(&count) {
-            return Err(format!(
-                "The fan has {}, expected 1 to {MAX_DIRECTIONS}; choose for example 64",
-                counted(count, "direction")
-            ));
-        }
-        if let Self::Cone { half_angle_rad, .. } = self
-            && !(half_angle_rad > 0.0 && half_angle_rad <= std::f64::consts::PI)
-        {
-            return Err(format!(
-                "The cone's half angle is {}°, expected more than 0° and at most 180°; choose for \
-                 example 30°",
-                number((half_angle_rad.to_degrees() * 1e9).round() / 1e9)
-            ));
-        }
-        if let Self::Towards { direction } = self
-            && !(direction.iter().all(|c| c.is_finite()) && direction.iter().any(|c| *c != 0.0))
-        {
-            return Err(format!(
-                "The direction is {direction:?}, expected three numbers that are not all 0; choose for \
-                 example 1, 0, 0"
-            ));
-        }
-        Ok(())
     }
 
     /// Unit directions about `axis` (a unit vector; the principal direction at the seed), world

@@ -31,22 +31,6 @@ pub enum Sharpening {
 impl Sharpening {
     /// Greater powers leave the range of single precision.
     pub const MOST: f64 = 16.0;
-
-    /// One sentence about a power that nothing can be raised to.
-    pub fn check(self) -> Result<(), String> {
-        let (power, fa) = match self {
-            Self::Power { alpha } => (alpha, 0.0),
-            Self::Paper { power, below_fa } => (f64::from(power), below_fa),
-        };
-        if !(power > 0.0 && power <= Self::MOST && (0.0..=1.0).contains(&fa)) {
-            return Err(format!(
-                "Found tensors sharpened by the power {power} below an FA of {fa}, expected a power above 0 \
-                 and up to {} and an FA from 0 to 1; change the sharpening",
-                Self::MOST
-            ));
-        }
-        Ok(())
-    }
 }
 
 /// How records are stored.
@@ -94,7 +78,7 @@ impl Medium {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, Error> {
-        sharpening.check().map_err(Error::Input)?;
+        sharpening.check()?;
         // The records, and twice more while they are extended and a spline is made of them.
         memory::claim_for::<[f32; 8]>("The metric of the rays", field.tensors.len(), 3)?;
         match (backend.devices(), interpolation) {

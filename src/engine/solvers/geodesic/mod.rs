@@ -33,6 +33,7 @@
 //! length limit holds for each half on its own, and for the guard against loops: a ray that in
 //! [`LOOP_WINDOW_MM`] of its path gets less than a tenth of that away from where it was.
 
+mod composite;
 mod cpu;
 mod cuda;
 mod directions;
@@ -46,9 +47,10 @@ mod parameters;
 mod rank;
 mod start;
 
+pub use composite::{DirectionKind, DirectionParts, SharpeningParts};
 pub use medium::{Medium, Precision, Sharpening};
 pub use paper::{PAIRS, christoffel};
-pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, Params};
+pub use parameters::{DEFAULT_ALPHA, DEFAULT_CUT, DEFAULT_SHARPENING, MediumRecipe, Params, Rays};
 pub use rank::{Cut, rank};
 
 use super::Error;
@@ -151,28 +153,10 @@ pub fn shoot_within(
     }
 }
 
-impl Params {
-    /// Checks the values that are wrong for every scan; the error is one sentence.
-    pub fn check(&self) -> Result<(), String> {
-        self.walk.check()?;
-        self.directions.check()?;
-        if self.keep_every == 0 {
-            return Err(
-                "One point in 0 is to be kept, expected at least 1; choose for example 1".into(),
-            );
-        }
-        match self.form {
-            Form::Hamiltonian => self.walk.check_reach(),
-            // This form steps in a parameter of the curve, not in mm.
-            Form::Christoffel => Ok(()),
-        }
-    }
-}
-
 /// One sentence about the first thing that makes no sense.
 fn check(medium: &Medium, regions: &[Region], params: &Params) -> Result<(), String> {
     curves::check(&medium.field, regions, &params.walk)?;
-    params.check()?;
+    params.check().map_err(|e| e.to_string())?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(
             "The papers' form knows linear interpolation alone, found cubic B-splines; choose linear \

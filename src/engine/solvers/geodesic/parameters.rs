@@ -1,6 +1,13 @@
 //! Parameters of rays, and their defaults.
 
-use super::{Cut, Directions, Form, Sharpening};
+use super::composite::{
+    DirectionParts, SharpeningParts, cut_text, directions_text, read_cut, read_directions,
+    read_sharpening, sharpening_text,
+};
+use super::{Cut, Directions, Form, Precision, Sharpening};
+use crate::parameters::{
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Switch, Text,
+};
 use crate::solvers::curves::{self, Integrator, Seeding};
 use serde::{Deserialize, Serialize};
 
@@ -33,13 +40,273 @@ impl Params {
                 ..curves::Params::defaults()
             },
             form: Form::Hamiltonian,
-            directions: Directions::Cone {
-                count: 20,
-                half_angle_rad: 45f64.to_radians(),
-            },
+            directions: DirectionParts::defaults().into(),
             keep_every: 1,
             loop_guard: true,
         }
+    }
+
+    /// Checks the values by their tables.
+    pub fn check(&self) -> Result<(), ParamError> {
+        let params = self.clone();
+        let rays = Rays {
+            params,
+            ..Rays::defaults()
+        };
+        parameters::check(&rays)
+    }
+}
+
+/// How tensors are prepared for rays.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MediumRecipe {
+    pub sharpening: Sharpening,
+    pub precision: Precision,
+}
+
+impl MediumRecipe {
+    /// Whether eigenvalues differ by more than half precision holds.
+    pub fn is_too_coarse(&self) -> bool {
+        let strong = match self.sharpening {
+            Sharpening::Power { alpha } => alpha >= 3.0,
+            Sharpening::Paper { power, .. } => power >= 3,
+        };
+        strong && self.precision == Precision::Half
+    }
+}
+
+/// How geodesic rays are shot and which of them stay.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rays {
+    pub medium: MediumRecipe,
+    pub params: Params,
+    pub cut: Cut,
+}
+
+impl Rays {
+    /// Sharpened tensors in full, and the strongest rays.
+    pub fn defaults() -> Self {
+        Self {
+            medium: MediumRecipe {
+                sharpening: DEFAULT_SHARPENING,
+                // Half precision would do for plain tensors. At α = 6 eigenvalues differ by 10⁴, more than
+                // its 11 bits tell apart; kernels are as fast on either.
+                precision: Precision::Single,
+            },
+            params: Params::defaults(),
+            cut: DEFAULT_CUT,
+        }
+    }
+
+    /// How many are shot, where that does not depend on the seed's size.
+    pub fn count(&self) -> Option<usize> {
+        match self.params.walk.seeding {
+            Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
+            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
+        }
+    }
+}
+
+/// A choice whose name explains itself.
+const fn named(
+    key: &'static str,
+    label: &'static str,
+    is: fn(&Rays) -> bool,
+    choose: fn(&mut Rays),
+) -> Choice<Rays> {
+    Choice {
+        key,
+        label,
+        help: "",
+        is,
+        choose,
+    }
+}
+
+/// What rays have besides the parameters of all curves, which are a table of their own ([`curves::Params`]).
+impl Parameters for Rays {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "FAN",
+            help: "Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL \
+                   or towards:X,Y,Z",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "directions",
+                "Directions",
+                Kind::Text(Text {
+                    expected: "principal, sphere:N, cone:N,DEGREES, icosphere:LEVEL or towards:X,Y,Z",
+                    short: false,
+                    get: |p| Some(directions_text(p.params.directions)),
+                    set: |p, text| {
+                        p.params.directions = read_directions(text?)?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+        Param {
+            value_name: "HOW",
+            help: "power:ALPHA (volume kept; 1 is the plain tensor, whose rays mostly run beside real fibres), or the \
+                   papers' paper:N,FA (whole power below an FA)",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "sharpen",
+                "Sharpen",
+                Kind::Text(Text {
+                    expected: "power:ALPHA or paper:N,FA",
+                    short: false,
+                    get: |p| Some(sharpening_text(p.medium.sharpening)),
+                    set: |p, text| {
+                        p.medium.sharpening = read_sharpening(text?)?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+        Param {
+            value_name: "PRECISION",
+            help: "Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)",
+            hint: "Of the stored tensors: half rounds to 11 bits, too coarse for an α or n of 3 or more",
+            ..Param::new(
+                "precision",
+                "Precision",
+                Kind::OneOf(&[
+                    named(
+                        "f16",
+                        "Half",
+                        |p| p.medium.precision == Precision::Half,
+                        |p| p.medium.precision = Precision::Half,
+                    ),
+                    named(
+                        "f32",
+                        "Single",
+                        |p| p.medium.precision == Precision::Single,
+                        |p| p.medium.precision = Precision::Single,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "N",
+            help: "Keep one point in N steps, and the last",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "keep-every",
+                "Keep one point in",
+                Kind::Number(Number {
+                    decimals: 0,
+                    soft: (1.0, 20.0),
+                    hard: Limits::whole(1.0, 1e8),
+                    ..Number::new(
+                        |p| Some(p.params.keep_every as f64),
+                        |p, v| p.params.keep_every = v.map_or(p.params.keep_every, |v| v as usize),
+                    )
+                }),
+            )
+        },
+        Param {
+            help: "Carry each ray on behind its seed",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "both-ways",
+                "Both ways from the seed",
+                Kind::Switch(Switch {
+                    flag: true,
+                    labels: None,
+                    get: |p| p.params.walk.both_ways,
+                    set: |p, v| p.params.walk.both_ways = v,
+                }),
+            )
+        },
+        Param {
+            help: "Do not stop rays that circle on the spot",
+            hint: "A ray that comes back to where it was ends there",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "no-loop-guard",
+                "Stop rays that circle",
+                Kind::Switch(Switch {
+                    flag: false,
+                    labels: None,
+                    get: |p| p.params.loop_guard,
+                    set: |p, v| p.params.loop_guard = v,
+                }),
+            )
+        },
+        Param {
+            value_name: "FORM",
+            help: "Equations: hamiltonian, or the papers' christoffel, whose steps, length limit and loop guard count \
+                   its parameter instead of mm",
+            hint: "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: symbols from four \
+                   interpolated fields, held during a step (van Aart et al. 2011); as there, a step is one of the \
+                   parameter: where the metric changes fast it grows, a ray can become longer than the longest \
+                   allowed, and it ends where a step would pass over voxels",
+            default_text: DefaultText::Implied,
+            ..Param::new(
+                "form",
+                "Equations",
+                Kind::OneOf(&[
+                    named(
+                        "hamiltonian",
+                        "Hamiltonian",
+                        |p| p.params.form == Form::Hamiltonian,
+                        |p| p.params.form = Form::Hamiltonian,
+                    ),
+                    named(
+                        "christoffel",
+                        "Christoffel",
+                        |p| p.params.form == Form::Christoffel,
+                        |p| p.params.form = Form::Christoffel,
+                    ),
+                ]),
+            )
+        },
+        Param {
+            value_name: "CUT",
+            help: "Keep rays with at least this measure, the strongest top:N or top:P% of those that pass the regions, \
+                   or all",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "cut",
+                "Keep",
+                Kind::Text(Text {
+                    expected: "a measure above 0 such as 1.2, top:N, top:P% (up to 100) or all",
+                    short: false,
+                    get: |p| Some(cut_text(p.cut)),
+                    set: |p, text| {
+                        p.cut = read_cut(text?)?;
+                        Some(())
+                    },
+                    off: None,
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+
+    fn check_together(&self) -> Result<(), ParamError> {
+        self.params.walk.check()?;
+        let directions = DirectionParts::from(self.params.directions);
+        parameters::check(&directions).map_err(|e| e.in_option("directions"))?;
+        self.medium.sharpening.check()?;
+        match self.params.form {
+            Form::Hamiltonian => self.params.walk.check_reach(),
+            // This form steps in a parameter of the curve, not in mm.
+            Form::Christoffel => Ok(()),
+        }
+    }
+}
+
+impl Sharpening {
+    /// Checks the values by the table of their parts.
+    pub fn check(self) -> Result<(), ParamError> {
+        parameters::check(&SharpeningParts::from(self)).map_err(|e| e.in_option("sharpen"))
     }
 }
 

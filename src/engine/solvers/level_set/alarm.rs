@@ -11,6 +11,10 @@
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed.
 //!
+//! Growth that sets in again by itself, much faster than the surface was at its slowest and for long, is suspected once
+//! the volume is half as large again. The voxels that joined are few then, so that only their values decide; where they
+//! are alike nothing else changes.
+//!
 //! A surface that multiplies by itself may also have passed a narrow place of the structure, such as the atrium of a
 //! ventricle behind its choroid plexus; volumes alone do not distinguish that from a leak. Such growth is a suspicion
 //! until the voxels that joined decide ([`Joined`]). Where the run goes on, its volume is that of a new seed.
@@ -37,6 +41,11 @@ const MULTIPLE: f64 = 2.5;
 /// It also leaks where it is this many times as fast as at its slowest since it left its seed, and multiplies the volume
 /// that it had then.
 const FASTER: f64 = 2.5;
+/// Growth that sets in again without a change is suspected earlier: once the surface is this many times as fast as at
+/// its slowest in so many windows in succession, and holds this many times the volume that it had then.
+const MUCH_FASTER: f64 = 5.0;
+const IN_SUCCESSION: usize = 3;
+const HALF_AGAIN: f64 = 1.5;
 /// Where the surface was not at rest, changes no more than this many steps apart are one change.
 const GESTURE: u64 = 100;
 /// A change of a surface at rest is to blame for growth that sets in within this many steps, even where the surface
@@ -117,6 +126,8 @@ pub struct Alarm {
     /// Where the surface last slowed down, and where it was slowest.
     slow: Option<Mark>,
     slowest: Option<(Mark, f64)>,
+    /// Windows in succession in which it is much faster than at its slowest.
+    much_faster: usize,
     /// Changes of speeds: the first of each series of them.
     changes: Vec<Mark>,
     series: Series,
@@ -128,8 +139,11 @@ pub struct Alarm {
     /// Voxels inside at the last look without a leak, and the last step at which the surface was still as then.
     looked: Mark,
     leak: Option<Leak>,
-    /// A leak if the voxels that joined do not belong.
+    /// A leak if the voxels that joined do not belong; `early`: before the volume has multiplied.
     suspected: Option<Leak>,
+    early: bool,
+    /// Step of the slowest stretch after which growth was suspected early, and belonged.
+    answered: Option<u64>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
 }
@@ -165,6 +179,7 @@ impl Alarm {
             seed: (0, inside),
             slow: None,
             slowest: None,
+            much_faster: 0,
             changes: Vec::new(),
             series: Series::default(),
             base: None,
@@ -173,6 +188,8 @@ impl Alarm {
             looked: Mark { step: 0, inside },
             leak: None,
             suspected: None,
+            early: false,
+            answered: None,
             known: 0,
         }
     }
@@ -218,9 +235,16 @@ impl Alarm {
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
 
+    /// Whether only the values of the voxels that joined decide.
+    pub fn suspects_early(&self) -> bool {
+        self.early
+    }
+
     /// Takes the decision whether the voxels that joined since the suspected step belong to those inside by then.
     pub fn judge(&mut self, belongs: bool) {
-        if belongs {
+        if belongs && self.early {
+            self.answer_early();
+        } else if belongs {
             self.goes_on();
         } else if let Some(leak) = self.suspected.take() {
             self.leak.get_or_insert(leak);
@@ -230,14 +254,23 @@ impl Alarm {
     /// Drops an open suspicion where a run is replayed: the first run went on past this step, or its leak was reported
     /// already. A judgement now would compare with a much older surface.
     pub fn passes(&mut self) {
-        if self.suspected.is_some() {
-            self.goes_on();
+        match self.suspected.is_some() {
+            true if self.early => self.answer_early(),
+            true => self.goes_on(),
+            false => {}
         }
+    }
+
+    /// Alike so far: the volume decides from here on.
+    fn answer_early(&mut self) {
+        (self.suspected, self.early) = (None, false);
+        self.answered = self.slowest.map(|(mark, _)| mark.step);
     }
 
     /// The structure goes on beyond a narrow place.
     fn goes_on(&mut self) {
         (self.suspected, self.slow, self.slowest) = (None, None, None);
+        self.much_faster = 0;
         self.seed = (0, self.now.div_ceil(SEEDS));
     }
 
@@ -324,6 +357,7 @@ impl Alarm {
                 let sets_in = self.course.last_slow(speed);
                 self.rises(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
+            self.runs_out_again(speed);
             if self.slowest.is_none_or(|(_, least)| speed <= least) {
                 self.slowest = Some((self.mark(), speed));
             }
@@ -333,6 +367,52 @@ impl Alarm {
         {
             self.rises(slow);
         }
+    }
+
+    /// Growth that sets in again by itself, before the volume has multiplied: the voxels that join decide.
+    fn runs_out_again(&mut self, speed: f64) {
+        let slowest = self
+            .slowest
+            .filter(|(_, least)| speed >= MUCH_FASTER * least);
+        let Some((mark, _)) = slowest else {
+            self.much_faster = 0;
+            return;
+        };
+        self.much_faster += 1;
+        let now = self.now as f64;
+        let grown = now >= HALF_AGAIN * mark.inside as f64 && now >= CALM * self.known as f64;
+        let open = self.suspected.is_none() && self.answered != Some(mark.step);
+        if self.much_faster < IN_SUCCESSION || !grown || !open {
+            return;
+        }
+        let (from, cause) = self.before_the_rise(self.plateau().unwrap_or(mark));
+        // After a change it is a leak at once, and so only where the volume multiplies.
+        if cause == Cause::Growth {
+            let noticed = self.step;
+            self.early = true;
+            self.suspected = Some(Leak {
+                from,
+                noticed,
+                cause,
+            });
+        }
+    }
+
+    /// Where the surface last was about as slow as at its slowest.
+    fn plateau(&self) -> Option<Mark> {
+        let (mark, least) = self.slowest?;
+        let plateau = self.course.last_within(FASTER * least)?;
+        Some(plateau).filter(|plateau| plateau.step > mark.step)
+    }
+
+    /// The plateau that the surface has left since, much faster than it was there: what it touches now it has come to
+    /// by that growth, however late that is seen.
+    fn left_plateau(&self) -> Option<Mark> {
+        let (mark, least) = self.slowest?;
+        let plateau = self.plateau().unwrap_or(mark);
+        let grown = self.now as f64 >= CALM * plateau.inside as f64;
+        let fast = self.course.fastest_since(plateau.step) >= MUCH_FASTER * least;
+        (grown && fast).then_some(plateau)
     }
 
     fn rests_here(&mut self) {
@@ -347,6 +427,7 @@ impl Alarm {
             let (from, cause) = self.before_the_rise(mark);
             if cause == Cause::Growth {
                 let noticed = self.step;
+                self.early &= self.suspected.is_some();
                 self.suspected.get_or_insert(Leak {
                     from,
                     noticed,
@@ -376,12 +457,15 @@ impl Alarm {
         match self.base {
             Some(base) if base.changed => base.mark.step,
             Some(base) => base.mark.step.min(looked.step),
-            // It has not rested yet: the last change at which it was as good as at the last look.
+            // It has not rested yet: the last change at which it was as good as at the last look, else the plateau that
+            // it left.
             None => {
                 let fine =
                     |m: &&Mark| m.step <= looked.step || looked.is_about(m.inside, CALM - 1.0);
                 let change = self.changes.iter().rev().find(fine);
-                change.map_or(looked.step, |change| change.step)
+                let plateau = || self.left_plateau().map(|mark| mark.step.min(looked.step));
+                let change = change.map(|change| change.step);
+                change.or_else(plateau).unwrap_or(looked.step)
             }
         }
     }
@@ -425,7 +509,7 @@ impl Alarm {
             base.mark.step = now.step;
             base.changed = true;
         }
-        self.suspected = None;
+        (self.suspected, self.early) = (None, false);
         if self.leak.take().is_some() {
             self.known = self.now;
         }
@@ -435,12 +519,12 @@ impl Alarm {
     fn begin(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         self.course = Course::new(self.step, self.now);
-        self.slowest = None;
+        (self.slowest, self.much_faster) = (None, 0);
         self.changes.clear();
         self.series = Series::default();
         self.base = None;
         self.looked = self.mark();
-        (self.leak, self.suspected) = (None, None);
+        (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
     /// A sphere was added or cut away; then this many voxels were inside, with this contact.

@@ -405,7 +405,11 @@ impl Evolution {
         let [target, tolerance] = [self.params().target, self.params().tolerance].map(f64::from);
         let range = [target - tolerance, target + tolerance];
         let joined = Joined::new(&start, [&before, &now], self.inputs().values(), range);
-        Ok(joined.is_some_and(|joined| joined.belongs()))
+        let early = self.alarm.suspects_early();
+        Ok(joined.is_some_and(|joined| match early {
+            true => joined.is_alike(),
+            false => joined.belongs(),
+        }))
     }
 
     fn advance(&mut self, steps: u64) -> Result<(), Error> {

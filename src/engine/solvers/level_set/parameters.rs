@@ -1,7 +1,8 @@
 //! What steers the surface.
 
 use crate::parameters::{
-    self, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit, used, widened,
+    self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
+    used, widened,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +119,8 @@ impl Parameters for Params {
             label: "Smoothness",
             help: "Weight of the curvature against that of all speeds",
             reason: "smooth enough for noise of a third of the contrast, rough enough to follow gyri",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
                 |p| Some(widened(p.smoothness)),
                 |p, v| p.smoothness = v.map_or(p.smoothness, |v| v as f32),
@@ -131,7 +133,8 @@ impl Parameters for Params {
             label: "Intensity",
             help: "Weight of the grey value's own speed",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: weight(
                 |p| Some(widened(p.intensity)),
                 |p, v| p.intensity = v.map_or(p.intensity, |v| v as f32),
@@ -145,7 +148,8 @@ impl Parameters for Params {
             help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are nearer to the mean \
                    inside than to that outside",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: weight(
                 |p| Some(widened(p.region)),
                 |p, v| p.region = v.map_or(p.region, |v| v as f32),
@@ -158,7 +162,8 @@ impl Parameters for Params {
             label: "Edge stopping",
             help: "How strongly edges slow the surface and draw it onto them (geodesic active contour)",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
                 |p| Some(widened(p.edge)),
                 |p, v| p.edge = v.map_or(p.edge, |v| v as f32),
@@ -171,7 +176,8 @@ impl Parameters for Params {
             label: "Edge contrast",
             help: "Gradient that half stops the surface, grey values a mm",
             reason: "",
-            default_note: "the tolerance",
+            hint: "",
+            default_text: DefaultText::Noted("the tolerance"),
             kind: Kind::Number(Number {
                 unit: Unit::PerMm,
                 scale: Scale::Logarithmic,
@@ -192,7 +198,8 @@ impl Parameters for Params {
             help: "Weight of the layer's speed, which goes inwards at the low end of its range and outwards at the high \
                    one; negative turns it",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 soft: (0.0, 2.0),
                 hard: Limits::between(-10.0, 10.0),
@@ -209,7 +216,8 @@ impl Parameters for Params {
             label: "Speed of regions",
             help: "Speed in regions that draw the surface outwards or keep it out; smoothness leaves it alone",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: weight(
                 |p| Some(widened(p.bias)),
                 |p, v| p.bias = v.map_or(p.bias, |v| v as f32),
@@ -222,9 +230,11 @@ impl Parameters for Params {
             label: "As in Lefohn 2004",
             help: "Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone",
             reason: "speeds then mean the same on every scan",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {
                 flag: true,
+                labels: None,
                 get: |p| p.mode == Mode::Paper,
                 set: |p, on| p.mode = if on { Mode::Paper } else { Mode::Scaled },
             }),
@@ -236,7 +246,8 @@ impl Parameters for Params {
             label: "Rescaling",
             help: "How fast φ is drawn back to a distance, a unit of time",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
                 |p| Some(widened(p.rescaling)),
                 |p, v| p.rescaling = v.map_or(p.rescaling, |v| v as f32),
@@ -249,7 +260,8 @@ impl Parameters for Params {
             label: "Redistance every",
             help: "Steps between two redistancings; 0: none",
             reason: "before speeds of opposite sign have squeezed the band",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Steps,
                 decimals: 0,

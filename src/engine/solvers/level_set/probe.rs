@@ -19,6 +19,8 @@ pub struct Probe {
     pub contrast: Option<f64>,
     /// The values just outside: darker ones, brighter ones.
     pub beside: [Option<f64>; 2],
+    /// The most frequent value of the background; `None` where there is none, or where it was sampled.
+    pub background: Option<f64>,
     /// The sample holds more than one tissue: the range then holds all of them, and the surface does not stop at
     /// their borders.
     pub mixed: bool,
@@ -33,6 +35,8 @@ pub enum RangeDoubt {
     Mixed,
     /// This value just outside the sample is within the range.
     TakesIn(f64),
+    /// The most frequent value of the background is within the range.
+    Background,
 }
 
 /// ε is nearly half of the contrast to what lies just outside: half is where the border is, but there the partial volumes
@@ -114,8 +118,8 @@ impl Probe {
         };
         let (mut low, mut high) = (mean - usual, mean + usual);
         let background = Background::of(image, frame).filter(|b| !b.is_target(mean as f32));
-        if let Some(b) = background {
-            let mode = f64::from(b.mode);
+        let background = background.map(|b| f64::from(b.mode));
+        if let Some(mode) = background {
             let away = (mean - mode).abs();
             let most = (1.0 - OFF) * away;
             let short = (HALF * away).max((2.0 * SPREADS * spread).min(most));
@@ -138,6 +142,7 @@ impl Probe {
             spread,
             contrast,
             beside,
+            background,
             mixed,
         })
     }
@@ -147,8 +152,19 @@ impl Probe {
     pub fn range_doubt(&self, range: [f64; 2]) -> Option<RangeDoubt> {
         match self.mixed {
             true => Some(RangeDoubt::Mixed),
-            false => self.neighbour_within(range).map(RangeDoubt::TakesIn),
+            false => {
+                let beside = self.neighbour_within(range).map(RangeDoubt::TakesIn);
+                let air = self.background_within(range);
+                beside.or_else(|| air.then_some(RangeDoubt::Background))
+            }
         }
+    }
+
+    /// Whether a range, of whatever target, holds the most frequent value of the background: the surface then runs out
+    /// into air.
+    pub fn background_within(&self, [low, high]: [f64; 2]) -> bool {
+        let within = |mode: f64| (low..=high).contains(&mode);
+        self.background.is_some_and(within)
     }
 
     /// The value just outside the sample that lies within a range, so that a surface does not stop there; of two, the

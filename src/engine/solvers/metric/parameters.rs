@@ -1,6 +1,8 @@
 //! Parameters of the metric.
 
-use crate::parameters::{self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, used};
+use crate::parameters::{
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, used,
+};
 use serde::{Deserialize, Serialize};
 
 /// How the cost comes from the tensor: [`super`] has the equations.
@@ -64,7 +66,8 @@ impl Parameters for Params {
             label: "Metric",
             help: "Metric that gives the cost of a path",
             reason: "as in Jeong et al. 2007",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "sharpened",
@@ -103,7 +106,8 @@ impl Parameters for Params {
             label: "Sharpening α",
             help: "How strongly the sharpened metric penalises travel across fibres: its exponent",
             reason: "as in Jeong et al. 2007",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 decimals: 1,
                 soft: (1.0, 6.0),

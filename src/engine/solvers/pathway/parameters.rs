@@ -2,7 +2,8 @@
 
 use crate::data::Role;
 use crate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit, used,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
+    used,
 };
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric;
@@ -65,7 +66,8 @@ impl Parameters for Params {
             label: "Domain FA ≥",
             help: "Paths run where the FA is at least this, and in masks if there are any",
             reason: "lower values let paths through grey matter and fluid",
-            default_note: "{}, without --within",
+            hint: "",
+            default_text: DefaultText::Noted("{}, without --within"),
             kind: Kind::Number(Number {
                 soft: (0.0, 0.4),
                 ..Number::new(|p| Some(p.min_fa), |p, v| p.min_fa = v.unwrap_or(p.min_fa))
@@ -78,7 +80,8 @@ impl Parameters for Params {
             label: "Local solver",
             help: "How a voxel's cost is computed from those of its neighbours",
             reason: "it errs least",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: LocalSolver::Godunov6.name(),
@@ -137,7 +140,8 @@ impl Parameters for Width {
         label: "Pathway width ε",
         help: "Voxels whose cost exceeds that of the cheapest path by up to this share of it; nothing is solved again",
         reason: "on voxels of 2 mm most pathways join their ends from 10 to 20 % on",
-        default_note: "",
+        hint: "",
+        default_text: DefaultText::Stated,
         kind: Kind::Number(Number {
             unit: Unit::Percent,
             scale: Scale::Logarithmic,

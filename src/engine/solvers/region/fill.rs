@@ -1,8 +1,9 @@
 //! Flood fill.
 
-use super::Error;
+use super::{Error, Fill};
 use crate::compute::Control;
 use crate::data::{Mask, Volume};
+use crate::parameters::widened;
 use glam::DVec3;
 use std::collections::VecDeque;
 
@@ -32,11 +33,12 @@ pub fn fill(
                 .into(),
         );
     };
-    if !(tolerance >= 0.0) {
-        return input(format!(
-            "The tolerance is {tolerance}, expected a number from 0; choose one of the image's size"
-        ));
-    }
+    let limits = Fill {
+        tolerance: widened(tolerance),
+        // Without a limit it is infinite.
+        most_ml: most_ml.min(f64::MAX),
+    };
+    limits.check()?;
     let values = volume.frame(frame);
     let value = values[grid.index(first)];
     if !value.is_finite() {

@@ -22,16 +22,17 @@
 
 mod distance;
 mod fill;
+mod parameters;
 mod smooth;
 mod values;
 
 pub use fill::{Filled, fill};
+pub use parameters::{Change, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, Fill};
 pub use values::{Found, Numbers, label, numbers, threshold};
 
 use super::Error;
 use crate::compute::Control;
 use crate::data::mask::Block;
-use crate::data::words::number;
 use crate::data::{Grid, Mask, Shape};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -54,26 +55,10 @@ impl Combine {
     pub const ALL: [Self; 3] = [Self::Union, Self::Intersection, Self::Difference];
 }
 
-/// How the border of a region is moved.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Change {
-    /// Outwards, mm; negative: inwards.
-    pub grow_mm: f64,
-    /// Full width at half maximum of the Gaussian, mm; 0: not smoothed.
-    pub smooth_mm: f64,
-}
-
 /// Grown or shrunk, then smoothed. Needs the backend's threads installed.
 pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, Error> {
+    change.check()?;
     let Change { grow_mm, smooth_mm } = *change;
-    for (mm, what) in [(grow_mm.abs(), "distance"), (smooth_mm, "width")] {
-        if !(0.0..=500.0).contains(&mm) {
-            return Err(Error::Input(format!(
-                "The {what} is {} mm, expected at most 500 mm; choose for example 2 mm",
-                number(mm)
-            )));
-        }
-    }
     let grown = match grow_mm {
         mm if mm > 0.0 => distance::dilate(mask, mm, control)?,
         mm if mm < 0.0 => distance::erode(mask, -mm, control)?,

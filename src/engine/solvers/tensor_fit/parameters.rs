@@ -3,7 +3,8 @@
 use crate::data::Gradients;
 use crate::data::gradients::Weighting;
 use crate::parameters::{
-    self, Choice, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Text, Unit, used,
+    self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Text,
+    Unit, used,
 };
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +89,8 @@ impl Parameters for Params {
             label: "Method",
             help: "How tensors are fitted to the logarithm of the signal; weights make noisy volumes count less",
             reason: "the field's common choice (Veraart et al. 2013)",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::OneOf(&[
                 Choice {
                     key: "ols",
@@ -124,7 +126,8 @@ impl Parameters for Params {
             label: "Iterations",
             help: "Reweighted solves, with weights from the predicted signal",
             reason: "",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 decimals: 0,
                 soft: (1.0, 10.0),
@@ -153,9 +156,11 @@ impl Parameters for Params {
             label: "b range",
             help: "Volumes with b in this range are fitted, s/mm²; b = 0 always is",
             reason: "above it the logarithm of the signal bends away from the tensor model",
-            default_note: "up to 1550 where there are enough such volumes",
+            hint: "",
+            default_text: DefaultText::Noted("up to 1550 where there are enough such volumes"),
             kind: Kind::Text(Text {
                 expected: "LOW..HIGH in s/mm², as in 0..1550",
+                short: false,
                 get: |p| {
                     Some(format!(
                         "{}..{}",
@@ -179,7 +184,8 @@ impl Parameters for Params {
             label: "Smallest eigenvalue",
             help: "Eigenvalues below this are raised to it, mm²/s",
             reason: "a hundredth of tissue's, so that the FA of a repaired voxel stays below 1",
-            default_note: "",
+            hint: "",
+            default_text: DefaultText::Stated,
             kind: Kind::Number(Number {
                 unit: Unit::Diffusivity,
                 scale: Scale::Logarithmic,

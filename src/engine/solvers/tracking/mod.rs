@@ -69,7 +69,7 @@ pub fn track_within(
     control: &Control,
 ) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
-    params.check_reach().map_err(Error::Input)?;
+    params.check_reach()?;
     if params.repetitions.is_some() {
         return Err(Error::Input(
             "A bootstrap was asked for without the scan that the tensors are from; open the scan"
@@ -104,7 +104,7 @@ pub fn track_bootstrap(
     control: &Control,
 ) -> Result<Output, Error> {
     check(field, regions, params).map_err(Error::Input)?;
-    params.check_reach().map_err(Error::Input)?;
+    params.check_reach()?;
     if !field.grid.matches(residuals.grid()) {
         return Err(Error::Input(
             "The residuals are of another grid than the tensors; fit the scan again".into(),

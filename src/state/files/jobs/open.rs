@@ -209,6 +209,10 @@ pub fn table(
     })
 }
 
+/// How much of the work is left when a file has been read: the display windows of an image of 256³ voxels take
+/// longer than its bytes. Of streamlines it is less, but nobody knows what a file holds before it is read.
+const PREPARING: f32 = 0.6;
+
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
 pub fn open(
     path: &Path,
@@ -223,7 +227,14 @@ pub fn open(
     if path.is_dir() && !io::trx::is_folder(path) {
         return Err(io::bids::refuse(path).to_string());
     }
+    control.plan_last(PREPARING);
     let opened = io::open_told(path, reading, control).map_err(sentence)?;
+    // One step to find out what it is, one to colour it.
+    control.begin_last("Preparing the views", 2 + Volume::USUAL_STEPS);
+    let windows = |volume: &Volume| {
+        control.advance(1);
+        volume.usual_windows_in_steps(|| control.advance(1));
+    };
     let mut reading = reading.clone();
     let mut notes = opened.remarks();
     let mut refused = None;
@@ -231,17 +242,20 @@ pub fn open(
         io::Opened::Tractogram(tractogram, info) => {
             reading.vtk_space = info.taken;
             notes.extend(io::fibres::not_finite(&tractogram).map(io::Remark::from));
-            let tractogram = Values::shown(with_lengths(tractogram));
+            control.advance(1);
+            let tractogram = with_lengths(tractogram);
+            control.advance(Volume::USUAL_STEPS);
+            let tractogram = Values::shown(tractogram);
             // Looked for here, so that the window does not have to.
             tractogram.bounds();
             Loaded::Tractogram(tractogram)
         }
         io::Opened::Volume(volume, _) if volume.kind == VolumeKind::Rgb => {
-            volume.usual_windows();
+            windows(&volume);
             Loaded::Image(volume)
         }
         io::Opened::Volume(volume, _) if volume.tensors.is_some() => {
-            volume.usual_windows();
+            windows(&volume);
             Loaded::Scan {
                 dwi: volume,
                 gradients: None,
@@ -252,7 +266,7 @@ pub fn open(
             let found = table(path, gradients, &volume.grid, volume.frames)?;
             notes.extend(found.notes);
             refused = found.refused;
-            volume.usual_windows();
+            windows(&volume);
             Loaded::Scan {
                 dwi: volume,
                 gradients: found.gradients,
@@ -269,7 +283,7 @@ pub fn open(
                 Loaded::Mask(mask)
             }
             None => {
-                volume.usual_windows();
+                windows(&volume);
                 volume.picture();
                 Loaded::Image(volume)
             }

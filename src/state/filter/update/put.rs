@@ -19,7 +19,8 @@ use std::sync::Arc;
 const CHANGED: &str =
     "The streamlines were changed while they were weighed, so the weights were dropped: run again";
 
-fn figures(committed: &CommitFit, streamlines: usize) -> Figures {
+/// `earlier`: the fit that it went on from.
+fn figures(committed: &CommitFit, streamlines: usize, earlier: Option<&Figures>) -> Figures {
     let (fit, prepared) = (&committed.fit, &committed.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
@@ -42,8 +43,8 @@ fn figures(committed: &CommitFit, streamlines: usize) -> Figures {
         objective: fit.objective,
         kkt: fit.kkt,
         rmse: fit.rmse,
-        prepare_ms: committed.prepare_ms,
-        fit_ms: committed.fit_ms,
+        prepare_ms: committed.prepare_ms + earlier.map_or(0.0, |f| f.prepare_ms),
+        fit_ms: committed.fit_ms + earlier.map_or(0.0, |f| f.fit_ms),
         bundles: fit.bundles.clone(),
         rest: each.map(|(w, mm)| f64::from(*w) * mm).sum(),
     }
@@ -101,6 +102,9 @@ pub(in crate::state) fn weights(
     let known = state.document.weighed.get(&id);
     // What some add was told of these streamlines and this model.
     let same = known.filter(|w| w.from == running.from && w.of == lines.id());
+    // The curve goes on from that of these weights, and so does the time.
+    let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
+    let figures = figures(&committed, all, earlier);
     let before = state.document.without_weights(id, lines.id());
     let weighted = lines
         .renewed()
@@ -109,7 +113,7 @@ pub(in crate::state) fn weights(
         of: weighted.id(),
         lines: before,
         from: running.from,
-        figures: figures(&committed, all),
+        figures,
         curve: committed.curve.clone().into(),
         sorted,
         lesions: same.map_or_else(Vec::new, |w| w.lesions.clone()),

@@ -1,12 +1,12 @@
 //! The way back of a surface, with what steered it there.
 
-use crate::state::State;
 use crate::state::core::words::count;
 use crate::state::document::LayerId;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
 use crate::state::segment::{Left, Segmentation, Working};
 use crate::state::update::edit;
+use crate::state::{State, Task};
 
 /// Back to the state after so many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
@@ -16,10 +16,9 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     };
     let step = step.min(live.step);
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
-    let leak = live.leak.map(|l| l.leak.from).filter(|from| *from >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.left.push(Left { growth, leak });
+        working.left.push(Left { growth });
     }
     let number = working.back.map_or(1, |b| b.number + 1);
     working.back = Some(Rewind { number, step });
@@ -34,7 +33,10 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     }
     let back = format!("Back at step {}", count(step));
     let words: Vec<String> = [back].into_iter().chain(changes).collect();
-    state.session.status = words.join(", ");
+    let sentence = words.join(", ");
+    // Of what no other task shows.
+    state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+    state.session.status = sentence;
 }
 
 /// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds

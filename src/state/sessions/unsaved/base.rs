@@ -35,7 +35,8 @@ struct Filtered {
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
     times: Times,
-    cut: f32,
+    /// By layers.
+    cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
 }
 
 impl Filtered {
@@ -48,7 +49,7 @@ impl Filtered {
             mask: filter.mask,
             peaks: filter.peaks,
             times: filter.times.clone(),
-            cut: filter.cut,
+            cuts: (filter.cut, filter.cut_of, filter.other_cuts.clone()),
         }
     }
 }
@@ -205,6 +206,24 @@ impl Base {
     /// Whether the file names a layer, or there is no file yet.
     pub(in crate::state) fn lists(&self, layer: LayerId) -> bool {
         self.listed.contains(&layer)
+    }
+
+    /// A layer that the file lists as its recipe alone was made again, and is what it was when the file was
+    /// written. `revision`: of the document before and now.
+    pub fn is_back(&mut self, document: &Document, layer: LayerId, revision: (u64, u64)) {
+        let Some(here) = document.layer(layer) else {
+            return;
+        };
+        // What was recovered and not saved since may be another than the file's.
+        if self.recovered || !self.lists(layer) {
+            return;
+        }
+        self.layers.insert(layer, document.unweighted(here));
+        let weights = document.weighed.get(&layer);
+        self.weights.extend(weights.map(|w| (layer, w.clone())));
+        if self.revision == revision.0 {
+            self.revision = revision.1;
+        }
     }
 
     /// Whether it is of this revision of the document.

@@ -3,7 +3,7 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
-use crate::state::core::words::{count, counted};
+use crate::state::core::words::counted;
 use crate::state::document::{Content as Held, Layer, LayerId, Made};
 use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved::{self, Absent};
@@ -139,8 +139,9 @@ pub(in crate::state) fn was_made_again(
     let recipe = recipes::recipe(&state.document, &made);
     let recipe = recipes::edited(&state.document, recipe, &edits);
     let name = absent.layer.name.clone();
-    let number = count(tractogram.len() as u64);
+    let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
+    let before = state.session.revision;
     edit(state, "Make again", false, |document| {
         document.absent.retain(|a| a.layer.id != layer);
         document.made.insert(id, Arc::new(made));
@@ -154,12 +155,16 @@ pub(in crate::state) fn was_made_again(
         let same = outcome == Some(Match::SameBytes);
         lost = saved::weigh(document, &absent, same).err();
     });
+    if outcome == Some(Match::SameBytes) {
+        let base = Arc::make_mut(&mut state.session.saving.base);
+        base.is_back(&state.document, id, (before, state.session.revision));
+    }
     if let Some(sentence) = lost {
         state.session.say(Severity::Warning, sentence);
     }
     let words = outcome.map_or(String::new(), |o| format!(", {}", o.words()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Made {name} again: {number} curves in {seconds:.1} s{words}");
+    state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{words}");
     if outcome == Some(Match::Differs) {
         state.session.say(
             Severity::Warning,

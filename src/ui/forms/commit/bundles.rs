@@ -59,7 +59,7 @@ pub fn show(
     for (place, name) in columns(inner).into_iter().zip(HEADS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
-    let least = state.document.filter.least();
+    let least = state.document.filter.least(layer.id);
     let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);

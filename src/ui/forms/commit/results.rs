@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return rows::hint(ui, text);
     };
     let all = crate::state::streamlines::lines_of(layer).map_or(0, |lines| lines.len());
-    let least = state.document.filter.least();
+    let least = state.document.filter.least(layer.id);
     let kept = weighed.kept(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
@@ -65,7 +65,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     // A stopped fit is a result; what a run is about to replace is none.
     let dim = state.is_filtering();
     rows::dimmed(ui, dim, |ui| {
-        histogram(ui, state, weighed, all, memory, actions);
+        histogram(ui, state, (layer, weighed), all, memory, actions);
     });
     shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
@@ -94,7 +94,7 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: 
 fn histogram(
     ui: &mut Ui,
     state: &State,
-    weighed: &Weighed,
+    (layer, weighed): (&Layer, &Weighed),
     all: usize,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -114,7 +114,7 @@ fn histogram(
         let weight = low * (high / low).powf(t);
         colour_of(crate::data::appearance::ColourMap::Magma, weight / window.1)
     };
-    let cut = state.document.filter.cut;
+    let cut = state.document.filter.cut_of(layer.id);
     let moved = CutHistogram {
         name: "Weight",
         counts: memory.weights.bins(weighed),

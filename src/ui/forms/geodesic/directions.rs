@@ -1,10 +1,12 @@
 //! How many rays leave the seed, and in which directions.
 
 use super::{Kinds, Set, with};
+use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
-use crate::solvers::geodesic::{Directions, Params};
+use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
 use crate::state::{Phase, Rays, defaults};
 use crate::ui::forms::display::select_row;
+use crate::ui::forms::parameters::{self, Shown};
 use crate::ui::widgets::menu;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
@@ -13,13 +15,11 @@ use egui::Ui;
 const LEAST_ANGLE: f64 = 1e-3;
 /// Rays in all that the solver takes.
 const MOST: f64 = MAX_SEEDS as f64;
-/// Per seed point, in place of a single one.
-pub const USUAL: usize = 20;
 
 /// Of another kind, about as many in all.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
-    let usual = defaults::rays().count();
-    let all = kinds.asked(rays).or(usual).unwrap_or(1);
+    let defaults = defaults::rays().count();
+    let all = kinds.asked(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,
         ..rays.params.clone()
@@ -38,12 +38,12 @@ fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     changed
 }
 
-pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let now = rays.count().or(usual.count()).unwrap_or(1);
+pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
+    let now = rays.count().or(defaults.count()).unwrap_or(1);
     let row = SliderRow::new("Rays", now as f64, 100.0..=1e6)
         .logarithmic()
         .whole()
-        .default(usual.count().unwrap_or(1) as f64)
+        .default(defaults.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
         .help("Number of rays, started in the seed in whole fans");
     if let Some((all, phase)) = row.value(ui) {
@@ -51,105 +51,71 @@ pub fn number(ui: &mut Ui, rays: &Rays, usual: &Rays, kinds: &mut Kinds, set: &m
     }
 }
 
-/// `cone_rad`: what it was when the rays last left in a cone.
-pub fn opening_angle(ui: &mut Ui, rays: &Rays, cone_rad: f64, set: &mut Set) {
-    let (cone, half_angle_rad) = match rays.params.directions {
-        Directions::Cone {
-            count,
-            half_angle_rad,
-        } => (Some(count), half_angle_rad),
-        _ => (None, cone_rad),
+/// Of the cone; a row without effect of other kinds.
+pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut Set) {
+    let shown = Shown {
+        limits: Some(0.0..=180.0),
+        ..Shown::default()
     };
-    let shown = (half_angle_rad.to_degrees() * 1e6).round() / 1e6;
-    let row = SliderRow::new("Opening angle", shown, 0.0..=90.0)
-        .decimals(0)
-        .default(45.0)
-        .limits(0.0..=180.0)
-        .unit("°")
-        .help("Cone around the main direction at the seed; shown as a fan")
-        .inactive(cone.is_none().then_some("of a cone only"));
-    if let (Some((degrees, phase)), Some(count)) = (row.value(ui), cone) {
-        let directions = Directions::Cone {
-            count,
-            half_angle_rad: degrees.to_radians().max(LEAST_ANGLE),
-        };
-        let params = Params {
-            directions,
-            ..rays.params.clone()
-        };
-        set(with(rays, params), phase);
-    }
+    let defaults = DirectionParts::defaults();
+    parameters::number(
+        ui,
+        parts,
+        &defaults,
+        "half-angle",
+        shown,
+        &mut |mut parts, phase| {
+            parts.half_angle_rad = parts.half_angle_rad.max(LEAST_ANGLE);
+            let directions = parts.into();
+            let params = Params {
+                directions,
+                ..rays.params.clone()
+            };
+            set(with(rays, params), phase);
+        },
+    );
 }
 
 /// Their kind, and how many leave each seed point.
 pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let now = rays.params.directions;
-    let count = kinds.fan;
-    let half_angle_rad = kinds.cone_rad;
-    let level = kinds.icosphere;
-    let all = [
-        (
-            Directions::Cone {
-                count,
-                half_angle_rad,
-            },
-            "Cone",
-        ),
-        (Directions::Sphere { count }, "Sphere"),
-        (Directions::Icosphere { level }, "Icosphere"),
-        (Directions::Principal, "Main direction"),
-    ];
-    let same = |kind: &Directions| std::mem::discriminant(kind) == std::mem::discriminant(&now);
-    let shown = all.iter().find(|(kind, _)| same(kind));
-    let shown = shown.map_or("One direction", |(_, name)| name);
-    let help = "Directions in which rays leave a seed point";
-    let chosen = select_row(ui, "Directions", help, shown, |ui| {
-        let mut chosen = None;
-        for (kind, name) in &all {
-            if menu::Item::new(name).chosen(same(kind)).show(ui) {
-                chosen = Some(*kind);
+    let parts = kinds.directions;
+    let row = row::<DirectionParts>("kind");
+    if let Some((row, Kind::OneOf(choices))) = row.map(|row| (row, &row.kind)) {
+        let shown = choices.iter().find(|choice| (choice.is)(&parts));
+        let shown = shown.map_or("", |choice| choice.label);
+        let chosen = select_row(ui, row.label, row.help, shown, |ui| {
+            let mut chosen = None;
+            // No row sets the single direction.
+            for choice in choices.iter().filter(|choice| choice.key != "towards") {
+                let now = (choice.is)(&parts);
+                if menu::Item::new(choice.label).chosen(now).show(ui) && !now {
+                    chosen = Some(choice);
+                }
             }
+            chosen
+        });
+        if let Some(choice) = chosen {
+            let mut parts = parts;
+            (choice.choose)(&mut parts);
+            set(with_directions(rays, parts.into(), kinds), Phase::Done);
         }
-        chosen
-    });
-    if let Some(kind) = chosen.filter(|kind| !same(kind)) {
-        set(with_directions(rays, kind, kinds), Phase::Done);
     }
     per_seed(ui, rays, kinds, set);
 }
 
 /// One row, whatever the kind.
 fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let now = rays.params.directions;
-    if let Directions::Icosphere { level } = now {
-        let row = SliderRow::new("Subdivisions", level as f64, 0.0..=4.0)
-            .whole()
-            .default(1.0)
-            .help("Of the icosahedron: 12, 42, 162, 642 or 2562 directions");
-        if let Some((level, phase)) = row.value(ui) {
-            let level = level as usize;
-            let directions = Directions::Icosphere { level };
-            set(with_directions(rays, directions, kinds), phase);
-        }
-        return;
-    }
-    let single = matches!(now, Directions::Principal | Directions::Towards { .. });
-    let row = SliderRow::new("Rays per seed point", kinds.fan as f64, 2.0..=500.0)
-        .logarithmic()
-        .whole()
-        .default(USUAL as f64)
-        .limits(1.0..=65_536.0)
-        .help("Directions per fan; the total number of rays does not change")
-        .inactive(single.then_some("one"));
-    if let Some((count, phase)) = row.value(ui) {
-        let count = count as usize;
-        let directions = match now {
-            Directions::Cone { half_angle_rad, .. } => Directions::Cone {
-                count,
-                half_angle_rad,
-            },
-            _ => Directions::Sphere { count },
-        };
-        set(with_directions(rays, directions, kinds), phase);
-    }
+    let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
+    let (key, limits) = match parts.kind {
+        // More of them than the rail has take long to follow.
+        DirectionKind::Icosphere => ("level", Some(0.0..=4.0)),
+        _ => ("count", None),
+    };
+    let shown = Shown {
+        limits,
+        ..Shown::default()
+    };
+    parameters::number(ui, &parts, &defaults, key, shown, &mut |parts, phase| {
+        set(with_directions(rays, parts.into(), kinds), phase);
+    });
 }

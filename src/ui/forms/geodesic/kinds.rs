@@ -1,18 +1,13 @@
 //! What each kind of directions and of sharpening was last set to, so that choosing another kind and
 //! going back loses nothing.
 
-use crate::solvers::geodesic;
-use crate::solvers::geodesic::{Directions, Sharpening};
+use crate::parameters::Parameters as _;
+use crate::solvers::geodesic::{DirectionParts, SharpeningParts};
 use crate::state::Rays;
 
 pub struct Kinds {
-    /// Half angle of the cone.
-    pub cone_rad: f64,
-    /// Rays of a fan, sphere or cone.
-    pub fan: usize,
-    pub icosphere: usize,
-    pub power: Sharpening,
-    pub paper: Sharpening,
+    pub directions: DirectionParts,
+    pub sharpening: SharpeningParts,
     /// How many rays there are, and how many were asked for: whole fans rarely are just as many.
     rounded: Option<(usize, usize)>,
 }
@@ -20,14 +15,8 @@ pub struct Kinds {
 impl Default for Kinds {
     fn default() -> Self {
         Self {
-            cone_rad: std::f64::consts::FRAC_PI_4,
-            fan: super::directions::USUAL,
-            icosphere: 1,
-            power: geodesic::DEFAULT_SHARPENING,
-            paper: Sharpening::Paper {
-                power: 2,
-                below_fa: 0.5,
-            },
+            directions: DirectionParts::defaults(),
+            sharpening: SharpeningParts::defaults(),
             rounded: None,
         }
     }
@@ -36,19 +25,8 @@ impl Default for Kinds {
 impl Kinds {
     /// Takes note of the kinds that are chosen.
     pub fn remember(&mut self, rays: &Rays) {
-        match rays.params.directions {
-            Directions::Cone {
-                count,
-                half_angle_rad,
-            } => (self.fan, self.cone_rad) = (count, half_angle_rad),
-            Directions::Sphere { count } => self.fan = count,
-            Directions::Icosphere { level } => self.icosphere = level,
-            Directions::Principal | Directions::Towards { .. } => {}
-        }
-        match rays.medium.sharpening {
-            Sharpening::Power { .. } => self.power = rays.medium.sharpening,
-            Sharpening::Paper { .. } => self.paper = rays.medium.sharpening,
-        }
+        self.directions = self.directions.with(rays.params.directions);
+        self.sharpening = self.sharpening.with(rays.medium.sharpening);
     }
 
     /// How many rays were asked for before they were rounded to these whole fans.

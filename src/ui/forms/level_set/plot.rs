@@ -1,4 +1,5 @@
-//! Volume by step: what was gone back from stays as a trace, leaks are marked, a click goes back.
+//! Volume by step: what was gone back from stays as a grey trace, the leak of the branch that is alive is marked, a
+//! click goes back.
 
 use super::results::voxels_ml;
 use crate::state::core::words::counted;
@@ -9,22 +10,30 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const HEIGHT: f32 = 64.0;
+/// Where rows above leave less room in the panel, down to this.
+const LEAST: f32 = 34.0;
+/// For the labels below it.
+const LABELS: f32 = 18.0;
 /// Between two labels below the plot.
 const GAP: f32 = 8.0;
 const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);
 /// On white yellow is hard to see.
 const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
+const LEAK_WORD: &str = "leak";
 
 /// Returns the step that was clicked.
 pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
     let p = theme::palette(ui.style());
-    let room = vec2(ui.available_width(), HEIGHT + 18.0);
+    // As high as is seen of it before the panel is scrolled.
+    let above = ui.cursor().top() - ui.min_rect().top();
+    let height = (ui.clip_rect().height() - above - LABELS).clamp(LEAST, HEIGHT);
+    let room = vec2(ui.available_width(), height.round() + LABELS);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
     let id = ui.make_persistent_id("volume by step");
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
-    let plot = Rect::from_min_size(inner.min, vec2(inner.width(), HEIGHT));
+    let plot = Rect::from_min_size(inner.min, vec2(inner.width(), height.round()));
     // While the run goes back, the newest abandoned branch is still the live one.
     let left = match (state.rewinding_to(), &*state.session.segment.left) {
         (Some(_), [left @ .., _]) => left,
@@ -59,14 +68,15 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
         inside.add(Shape::line(line, Stroke::new(wide, colour)));
     };
-    for gone in left {
-        let colour = if gone.leak.is_some() { LEAK } else { p.t3 };
-        curve(&gone.growth, colour.gamma_multiply(0.8), 1.25);
+    // At the start there are no steps along which others could be drawn.
+    for gone in left.iter().filter(|_| live.growth.len() > 1) {
+        curve(&gone.growth, p.t3.gamma_multiply(0.8), 1.25);
     }
     let dark = p.canvas == Color32::BLACK;
     let ink = if dark { LINE } else { LINE_ON_WHITE };
     let leak = live.leak.map(|l| l.leak.from);
-    // Only the live branch has a span: another may pass the same steps without a leak.
+    // Only the live branch has a leak: an abandoned one may have passed the same steps, and the same leak is found
+    // again on each branch that runs into it.
     if let Some(from) = leak {
         let x = at((from, 0)).x..=at((live.step, 0)).x;
         let band = Rect::from_x_y_ranges(x, plot.y_range()).intersect(plot);
@@ -87,30 +97,18 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
     paint::left(painter, texts, "0", font.clone(), p.t3);
     let steps = counted(last as usize, "step");
     paint::right(painter, texts, &steps, font.clone(), p.t3);
-    // One that was gone back from by the end of the plot has no trace in it.
-    let gone = left.iter().filter_map(|l| l.leak);
-    let froms = gone.filter(|from| *from < last).chain(leak);
-    let xs = froms
-        .filter(|from| *from <= last)
-        .map(|from| at((from, 0)).x);
-    let xs: Vec<f32> = xs.collect();
-    let words = |leaks: usize| match leaks {
-        1 => "leak".to_owned(),
-        several => format!("{several} leaks"),
-    };
-    let width = |text: &str| {
-        let laid = painter.layout_no_wrap(text.to_owned(), font.clone(), p.t3);
-        laid.size().x
-    };
-    // Between the first step and the last, whose labels keep their room.
-    let wide = width(&words(xs.len().max(1))).max(width(&words(1)));
-    let begin = plot.left() + width("0") + GAP + 0.5 * wide;
-    let end = plot.right() - width(&steps) - GAP - 0.5 * wide;
-    let xs = xs.into_iter().map(|x| x.min(end).max(begin));
-    for (x, leaks) in labels(xs.collect(), wide + GAP) {
+    if let Some(from) = leak.filter(|from| *from <= last) {
+        let width = |text: &str| {
+            let laid = painter.layout_no_wrap(text.to_owned(), font.clone(), p.t3);
+            laid.size().x
+        };
+        // Between the first step and the last, whose labels keep their room.
+        let wide = width(LEAK_WORD);
+        let begin = plot.left() + width("0") + GAP + 0.5 * wide;
+        let end = plot.right() - width(&steps) - GAP - 0.5 * wide;
+        let x = at((from, 0)).x.min(end).max(begin);
         let place = Rect::from_center_size(pos2(x, texts.center().y), vec2(wide, 14.0));
-        let words = words(leaks);
-        paint::centre(painter, place, &words, font.clone(), p.warning);
+        paint::centre(painter, place, LEAK_WORD, font.clone(), p.warning);
     }
     let now = with_unit(&fixed(voxels_ml(state, live.inside), 2), "ml");
     let spoken = format!(
@@ -135,19 +133,6 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
         response.on_hover_text(format!("Click: back to step {}", count(step)));
     }
     hovered.filter(|_| clicked)
-}
-
-/// Where leaks are named, and how many share a label: each has its own where labels are this far apart.
-fn labels(mut xs: Vec<f32>, apart: f32) -> Vec<(f32, usize)> {
-    xs.sort_by(f32::total_cmp);
-    let mut all: Vec<(f32, usize)> = Vec::new();
-    for x in xs {
-        match all.last_mut() {
-            Some((at, leaks)) if x - *at < apart => *leaks += 1,
-            _ => all.push((x, 1)),
-        }
-    }
-    all
 }
 
 /// 1, 2 or 5 times a power of ten, not below the value.

@@ -264,7 +264,11 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         return;
     }
     for (i, (number, sphere)) in spheres.iter().enumerate() {
-        let what = if sphere.add { "Add" } else { "Keep out" };
+        let what = if sphere.add {
+            "Sphere"
+        } else {
+            "Keep-out sphere"
+        };
         let mm = with_unit(&fixed(sphere.radius_mm, 1), "mm");
         let name = format!("{what} {}", i + 1);
         let response = rows::list_row(ui, &name, ("sphere", *number), false);

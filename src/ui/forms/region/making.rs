@@ -2,21 +2,26 @@
 //! region follows its controls; there is nothing to apply.
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
-use crate::solvers::region::{Change, Combine, Found};
+use crate::solvers::region::{Change, Combine, Fill, Found};
 use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
 use crate::state::regions::making::{Labels, Making, Source, region_name};
 use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
 use crate::ui::forms::display::{extent, select_row, short_unit};
+use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Answer, Note};
-use crate::ui::widgets::slider::{RangeRow, Scale, SliderRow};
+use crate::ui::widgets::slider::{RangeRow, Scale};
 use crate::ui::widgets::{menu, paint, region, rows, section};
 use crate::ui::{Memory, format, icons, panels, regions};
 use egui::{Rect, Sense, Ui, pos2, vec2};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+/// What the field of a fill's largest volume takes, ml.
+const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 
 /// The head of a tool's block, with its way out.
 pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
@@ -191,41 +196,44 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let scale = f64::from(layer.unit_scale);
     let range = f64::from(width) * scale;
     let decimals = (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    let now = f64::from(drawing.tolerance * width) * scale;
-    let name = format!(
-        "Values of {} that differ by more from the clicked one stay out",
-        layer.name
-    );
-    let row = SliderRow::new("Tolerance", now, 0.0..=range * 0.6)
-        .decimals(decimals)
-        .default(f64::from(Drawing::default().tolerance) * range)
-        .limits(0.0..=1e30)
-        .help(&name);
+    // In the unit that the window shows.
+    let now = Fill {
+        tolerance: f64::from(drawing.tolerance * width) * scale,
+        most_ml: drawing.most_ml,
+    };
+    let defaults = Fill::defaults_for(range);
     let mut changed = None;
-    if let Some((value, phase)) = row.value(ui) {
-        let tolerance = (value / scale) as f32 / width;
+    let mut set = |fill: Fill, phase: Phase| {
+        // What was not moved stays as it is to the last digit.
+        let tolerance = match fill.tolerance == now.tolerance {
+            true => drawing.tolerance,
+            false => (fill.tolerance / scale) as f32 / width,
+        };
         let next = Drawing {
             tolerance,
+            most_ml: fill.most_ml,
             ..drawing.clone()
         };
         changed = Some((next, phase));
-    }
-    let row = SliderRow::new("At most", drawing.most_ml, 1.0..=2000.0)
-        .logarithmic()
-        .decimals(0)
-        .default(Drawing::default().most_ml)
-        .limits(0.001..=10_000.0)
-        .unit("ml")
-        .help("A fill that runs out into its surroundings ends here");
-    if let Some((most_ml, phase)) = row.value(ui) {
-        changed = Some((
-            Drawing {
-                most_ml,
-                ..drawing.clone()
-            },
-            phase,
-        ));
-    }
+    };
+    let shown = Shown {
+        range: Some(0.0..=range * 0.6),
+        decimals: Some(decimals),
+        ..Shown::default()
+    };
+    parameters::number(ui, &now, &defaults, "tolerance", shown, &mut set);
+    let shown = Shown {
+        limits: Some(TYPED_ML),
+        ..Shown::default()
+    };
+    parameters::number(ui, &now, &defaults, "at-most", shown, &mut set);
+    parameters::rows(
+        ui,
+        &now,
+        &defaults,
+        Rows::AllBut(&["tolerance", "at-most"]),
+        &mut set,
+    );
     let making = state.session.making.as_ref();
     if let Some((next, phase)) = changed {
         if let Some(Source::Fill {
@@ -270,10 +278,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     let making = making.filter(|m| m.region == selected);
     let now = match making.map(|m| &m.source) {
         Some(Source::Change(change)) => *change,
-        _ => Change {
-            grow_mm: 0.0,
-            smooth_mm: 0.0,
-        },
+        _ => Change::defaults(),
     };
     if let Some(region) = region_row(ui, state, "Region", Some(chosen), |_| true) {
         actions.push(Action::SelectRegion(Some(region)));
@@ -282,25 +287,8 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         let source = Source::Change(change);
         actions.push(Action::Make { source, phase });
     };
-    let row = SliderRow::new("Grow, shrink", now.grow_mm, -15.0..=15.0)
-        .decimals(1)
-        .default(0.0)
-        .limits(-500.0..=500.0)
-        .unit("mm")
-        .help("Moves the border outwards by this distance, or inwards if negative");
-    if let Some((grow_mm, phase)) = row.value(ui) {
-        set(Change { grow_mm, ..now }, phase);
-    }
-    let row = SliderRow::new("Smooth, FWHM", now.smooth_mm, 0.0..=20.0)
-        .decimals(1)
-        .default(0.0)
-        .limits(0.0..=500.0)
-        .unit("mm")
-        .help("Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
-               below about two voxels change next to nothing");
-    if let Some((smooth_mm, phase)) = row.value(ui) {
-        set(Change { smooth_mm, ..now }, phase);
-    }
+    let defaults = Change::defaults();
+    parameters::rows(ui, &now, &defaults, Rows::AllBut(&[]), &mut set);
     ui.add_space(4.0);
     combine(ui, state, chosen, memory, actions);
     let shown = making.cloned().or_else(|| {

@@ -92,14 +92,31 @@ impl Course {
     /// The start of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
     /// or after it. A surface that follows a structure for long multiplies many times before it leaks.
     pub fn last_slow(&self, pace: f64) -> Option<Mark> {
+        self.last_within(SLOWER * pace)
+    }
+
+    /// How the cube root grew within `PACE` windows from this one on.
+    fn pace_from(&self, window: usize) -> f64 {
         let root = |k: usize| (self.inside[k] as f64).cbrt();
+        root(window + PACE) - root(window)
+    }
+
+    /// The start of the last stretch of `PACE` windows that was at most as fast as this.
+    pub fn last_within(&self, pace: f64) -> Option<Mark> {
         let ends = (PACE..self.inside.len()).rev();
         let mut begins = ends.map(|k| k - PACE);
-        let begin = begins.find(|&k| root(k + PACE) - root(k) <= SLOWER * pace)?;
+        let begin = begins.find(|&k| self.pace_from(k) <= pace)?;
         Some(Mark {
             step: self.first + (begin * WINDOW) as u64,
             inside: self.inside[begin],
         })
+    }
+
+    /// The fastest pace of all stretches that begin at or after a step.
+    pub fn fastest_since(&self, step: u64) -> f64 {
+        let first = (step.saturating_sub(self.first) as usize).div_ceil(WINDOW);
+        let begins = first..self.inside.len().saturating_sub(PACE);
+        begins.map(|k| self.pace_from(k)).fold(0.0, f64::max)
     }
 
     /// The last end of a window, from a mark on, at which the volume was about that of the mark.

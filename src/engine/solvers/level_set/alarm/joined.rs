@@ -20,6 +20,8 @@
 //! | t1_b, 12.8, -1.5, 30.6 mm | 11 to 65 | 38.5 | 0.10 | 0.76 | cortex |
 //! | t1_c, 15, 72, 35 mm | default, 6 to 46 | 28.6 | 0.84 | 1.05 | all fluid of the crop, and tissue |
 //! | t1_c, 57, 69, 42 mm | 3 to 50 | 49.6 | 0.42 | 1.13 | caudate |
+//! | t1_a, 24.5, 6.8, 24.2 mm | 35 to 138, early | 24.7 | 0.70 | 1.10 | cisterns |
+//! | t1_a, -16, -32, 6.5 mm | 63 to 137, early | 2.2 | 1.07 | 1.21 | one side of the ventricle |
 //! | made-up head 3 | -199 to 761 | 70.8 | 0.84 | 1.50 | white matter |
 
 use super::super::bricks::Field;
@@ -96,7 +98,12 @@ impl Joined {
     }
 
     pub fn belongs(&self) -> bool {
-        self.alike >= ALIKE && self.thicker >= THICKER
+        self.is_alike() && self.thicker >= THICKER
+    }
+
+    /// Whether their values are those of the structure.
+    pub fn is_alike(&self) -> bool {
+        self.alike >= ALIKE
     }
 }
 

@@ -1,8 +1,21 @@
-//! Writing files.
+//! Files that jobs have written.
 
 use crate::data::{DataId, Tractogram};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A written file, read back and found equal.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub path: PathBuf,
+    /// `450 streamlines`.
+    pub what: String,
+    /// The data that the file holds in full: nothing of it would be lost with the window.
+    pub whole: Option<Whole>,
+    /// Parts of the opened file that this one does not hold, one sentence each.
+    pub losses: Vec<String>,
+}
 
 /// Data that a file holds in full.
 #[derive(Clone, Debug)]

@@ -1,0 +1,43 @@
+//! Parameters of an alignment.
+
+use crate::parameters::{DefaultText, Kind, Param, Parameters, Switch};
+use glam::DAffine3;
+use serde::{Deserialize, Serialize};
+
+/// How an alignment begins.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Params {
+    /// Where the moving image begins: a move in world space, mm.
+    pub from: DAffine3,
+    /// Begin from other places, too.
+    pub wide: bool,
+}
+
+impl Params {
+    /// From this place and others.
+    pub fn defaults_from(from: DAffine3) -> Self {
+        Self { from, wide: true }
+    }
+}
+
+impl Parameters for Params {
+    const TABLE: &'static [Param<Self>] = &[Param {
+        help: "Begin only from where the images lie",
+        reason: "scanners place heads differently",
+        default_text: DefaultText::Omitted,
+        ..Param::new(
+            "near",
+            "Begin from other places, too",
+            Kind::Switch(Switch {
+                flag: false,
+                labels: None,
+                get: |p| p.wide,
+                set: |p, v| p.wide = v,
+            }),
+        )
+    }];
+
+    fn defaults() -> Self {
+        Self::defaults_from(DAffine3::IDENTITY)
+    }
+}

@@ -1,0 +1,165 @@
+//! Parameters of changing a region's border, and of flood fills.
+
+use crate::parameters::{
+    self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Unit,
+};
+use serde::{Deserialize, Serialize};
+
+/// How the border of a region is moved.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Change {
+    /// Outwards, mm; negative: inwards.
+    pub grow_mm: f64,
+    /// Full width at half maximum of the Gaussian, mm; 0: not smoothed.
+    pub smooth_mm: f64,
+}
+
+impl Change {
+    /// No change.
+    pub const fn defaults() -> Self {
+        Self {
+            grow_mm: 0.0,
+            smooth_mm: 0.0,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+/// Farther than any head.
+const FAR_MM: f64 = 500.0;
+
+impl Parameters for Change {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "MM",
+            help: "Moves the border outwards by so much, or inwards below 0, mm",
+            hint: "Moves the border outwards by this distance, or inwards if negative",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "grow",
+                "Grow, shrink",
+                Kind::Number(Number {
+                    unit: Unit::Mm,
+                    decimals: 1,
+                    soft: (-15.0, 15.0),
+                    hard: Limits::between(-FAR_MM, FAR_MM),
+                    ..Number::new(
+                        |p| Some(p.grow_mm),
+                        |p, v| p.grow_mm = v.unwrap_or(p.grow_mm),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "MM",
+            help: "Rounds away what is finer than about this, mm",
+            hint: "Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
+                   below about two voxels change next to nothing",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "smooth",
+                "Smooth, FWHM",
+                Kind::Number(Number {
+                    unit: Unit::Mm,
+                    decimals: 1,
+                    soft: (0.0, 20.0),
+                    hard: Limits::between(0.0, FAR_MM),
+                    ..Number::new(
+                        |p| Some(p.smooth_mm),
+                        |p, v| p.smooth_mm = v.unwrap_or(p.smooth_mm),
+                    )
+                }),
+            )
+        },
+    ];
+
+    fn defaults() -> Self {
+        Self::defaults()
+    }
+}
+
+/// How far a flood fill goes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fill {
+    /// How far values may be from the first voxel's, in the image's unit.
+    pub tolerance: f64,
+    /// It ends at this volume, ml.
+    pub most_ml: f64,
+}
+
+/// The tolerance as a share of the width of the image's window.
+pub const DEFAULT_TOLERANCE: f32 = 0.15;
+
+/// More than most structures, and little enough to show where a fill runs out.
+pub const DEFAULT_MOST_ML: f64 = 50.0;
+
+impl Fill {
+    /// For an image whose window is so wide.
+    pub fn defaults_for(width: f64) -> Self {
+        Self {
+            tolerance: f64::from(DEFAULT_TOLERANCE) * width,
+            most_ml: DEFAULT_MOST_ML,
+        }
+    }
+
+    /// Checks the values by their table.
+    pub fn check(&self) -> Result<(), ParamError> {
+        parameters::check(self)
+    }
+}
+
+impl Parameters for Fill {
+    const TABLE: &'static [Param<Self>] = &[
+        Param {
+            value_name: "V",
+            help: "How far their values may be from its",
+            hint: "Values that differ by more from the clicked one stay out",
+            reason: "a share of the width of the image's window",
+            default_text: DefaultText::Listed,
+            ..Param::new(
+                "tolerance",
+                "Tolerance",
+                Kind::Number(Number {
+                    soft: (0.0, 0.6),
+                    hard: Limits::between(0.0, 1e30),
+                    ..Number::new(
+                        |p| Some(p.tolerance),
+                        |p, v| p.tolerance = v.unwrap_or(p.tolerance),
+                    )
+                }),
+            )
+        },
+        Param {
+            value_name: "ML",
+            // The number is that of `DEFAULT_MOST_ML`; a test compares them.
+            help: "A fill ends at this volume, ml (default: 50)",
+            hint: "A fill that runs out into its surroundings ends here",
+            reason: "more than most structures",
+            default_text: DefaultText::Omitted,
+            ..Param::new(
+                "at-most",
+                "At most",
+                Kind::Number(Number {
+                    unit: Unit::Ml,
+                    scale: Scale::Logarithmic,
+                    decimals: 0,
+                    soft: (1.0, 2000.0),
+                    hard: Limits::above(0.0, f64::INFINITY),
+                    ..Number::new(
+                        |p| Some(p.most_ml),
+                        |p, v| p.most_ml = v.unwrap_or(p.most_ml),
+                    )
+                }),
+            )
+        },
+    ];
+
+    /// For an image whose window is 1 wide.
+    fn defaults() -> Self {
+        Self::defaults_for(1.0)
+    }
+}

@@ -1,0 +1,18 @@
+//! What results of work on sessions change.
+
+use crate::jobs::session::{SessionOutput, SessionRequest};
+use crate::jobs::{Delivery, Receive};
+use crate::state::sessions::update;
+use crate::state::update::ended;
+use crate::state::{Effect, State};
+
+impl Receive<State> for SessionRequest {
+    fn receive(
+        &self,
+        delivery: Delivery<SessionOutput>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, update::event);
+    }
+}

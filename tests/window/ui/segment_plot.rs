@@ -1,0 +1,93 @@
+//! The plot of a surface's volume: which leak it marks, and where.
+
+use super::segment::{leaked, painted};
+use super::window;
+use crate::support::test;
+use arcuate::state::segment::Left;
+use arcuate::ui::theme;
+use libtest_mimic::Trial;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("ui::labels of the plot keep clear of each other", plotted),
+        test("ui::only the live branch has the span of a leak", span),
+    ]
+}
+
+/// The plot marks a leak's steps only for the live branch: another branch passes the same steps without a leak.
+fn span() {
+    let mut state = leaked().state;
+    let spans = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let amber = theme::DARK.warning.gamma_multiply(0.16);
+        let shapes = window.output().shapes.iter();
+        let filled = shapes.filter(|s| matches!(&s.shape, egui::Shape::Rect(r) if r.fill == amber));
+        filled.count()
+    };
+    assert_eq!(spans(&state), 1);
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    live.leak.take().expect("a leak");
+    let growth = live.growth.clone();
+    state.session.segment.left = vec![Left { growth }];
+    state.session.segment.live = Some(Arc::new(live.clone()));
+    assert_eq!(spans(&state), 0);
+    let marked = |state: &arcuate::state::State| {
+        let texts = painted(&window(state.clone(), [1920.0, 1080.0]));
+        texts.iter().any(|(words, _)| words == "leak")
+    };
+    assert!(!marked(&state), "the branch that leaked is left");
+    // The same leak again, on the branch that is alive: one leak, however often the user went back from it.
+    for _ in 0..4 {
+        let left = state.session.segment.left[0].clone();
+        state.session.segment.left.push(left);
+    }
+    let again = leaked().state.session.segment.live.clone();
+    let mut with_leak = state.clone();
+    with_leak.session.segment.live = again;
+    assert!(marked(&with_leak));
+    assert_eq!(spans(&with_leak), 1);
+    // Back at the start nothing of another run is drawn.
+    live.growth.truncate(1);
+    live.step = 0;
+    state.session.segment.live = Some(Arc::new(live));
+    let lines = |state: &arcuate::state::State| {
+        let window = window(state.clone(), [1920.0, 1080.0]);
+        let grey = egui::epaint::ColorMode::Solid(theme::DARK.t3.gamma_multiply(0.8));
+        let trace = |s: &egui::Shape| match s {
+            egui::Shape::Path(path) => path.stroke.width == 1.25 && path.stroke.color == grey,
+            _ => false,
+        };
+        let shapes = window.output().shapes.iter();
+        shapes.filter(|s| trace(&s.shape)).count()
+    };
+    assert!(lines(&with_leak) >= 5, "grey traces");
+    assert_eq!(lines(&state), 0);
+}
+
+/// A leak just before the end of the plot, beside one of another branch.
+fn plotted() {
+    let mut state = leaked().state;
+    let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
+    let inside = live.inside;
+    live.step = 1584;
+    live.growth = vec![(0, 100), (1584, inside)];
+    live.leak.as_mut().expect("a leak").leak.from = 1570;
+    state.session.segment.live = Some(Arc::new(live));
+    state.session.segment.left = vec![Left {
+        growth: vec![(1560, 100), (1580, inside)],
+    }];
+    let window = window(state, [1920.0, 1080.0]);
+    let texts = painted(&window);
+    let find = |end: &str| {
+        let is = |words: &str| words == end || end != "leak" && words.ends_with(end);
+        let found = texts.iter().filter(|(words, _)| is(words));
+        let found: Vec<_> = found.collect();
+        let [(_, rect)] = &*found else {
+            panic!("{end}: {found:?}");
+        };
+        *rect
+    };
+    let (leaks, steps) = (find("leak"), find("584 steps"));
+    assert!(leaks.right() + 4.0 <= steps.left(), "{leaks:?} {steps:?}");
+}
