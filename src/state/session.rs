@@ -1,6 +1,6 @@
 //! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
 
-use super::core::live::LiveKey;
+use super::core::live::{self, LiveKey};
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Role, Tractogram};
 use crate::io::Remark;
@@ -109,6 +109,16 @@ pub struct StopKey {
 }
 
 impl LiveKey for StopKey {}
+
+/// What the rays after a cut depend on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CutKey {
+    /// All rays, before the cut.
+    pub of: DataId,
+    pub cut: Cut,
+}
+
+impl LiveKey for CutKey {}
 
 /// Live curves through the crosshair's voxel.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -324,10 +334,8 @@ pub struct Session {
     pub coarse_again: bool,
     /// A coarse result is on its way only to be seen until the full one comes.
     pub full_next: bool,
-    /// Many rays are being cut; whether the cut has moved since. None is cancelled for the next here
-    /// either.
-    pub cut_running: bool,
-    pub cut_moved: bool,
+    /// Which cut of many rays is computed; the rays that it leaves are in the live result.
+    pub cut: live::Live<CutKey, ()>,
     /// Streamlines that are being moved, one of each layer, in the order they were begun.
     pub shifting: Vec<Shifting>,
     /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
@@ -406,8 +414,7 @@ impl Session {
             coarse_running: false,
             coarse_again: false,
             full_next: false,
-            cut_running: false,
-            cut_moved: false,
+            cut: live::Live::default(),
             shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,

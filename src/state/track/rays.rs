@@ -6,7 +6,7 @@ use crate::solvers::geodesic::{Cut, Medium};
 use crate::state::action::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::recipe::MediumRecipe;
-use crate::state::session::{Asked, Curves, LiveRays, measure_range};
+use crate::state::session::{Asked, Curves, CutKey, LiveRays, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::update::edit;
@@ -44,7 +44,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.rays = rays);
     if by_cut {
-        cut_again(state, effects);
+        self::cut(state, effects);
     } else {
         track::update::retrack(state, live, effects);
     }
@@ -139,11 +139,18 @@ pub fn shot(
     });
     state.session.live = Some(live);
     // It may have moved while the rays were on their way.
-    cut_again(state, effects);
+    cut(state, effects);
 }
 
-/// Applies the document's cut to the rays that are there: at once where that is quick.
-pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
+/// Has the document's cut applied to the rays that are there, also where that failed before.
+pub fn cut(state: &mut State, effects: &mut Vec<Effect>) {
+    state.session.cut.retry();
+    follow_cut(state, effects);
+}
+
+/// Applies the document's cut to the rays that are there: at once where that is quick. A job that runs is finished
+/// before the next begins, or a cut that never rests would show nothing.
+pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
     let cut = state.document.rays.cut;
@@ -152,13 +159,11 @@ pub fn cut_again(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if rays.all.points.len() > AT_ONCE && cut != Cut::All {
-        if state.session.cut_running {
-            state.session.cut_moved = true;
-            return;
+        let of = rays.all.id();
+        if state.session.cut.ask(Some(CutKey { of, cut })).is_some() {
+            let all = rays.all.clone();
+            effects.push(Effect::submit(CutRays { all, cut }));
         }
-        state.session.cut_running = true;
-        let all = rays.all.clone();
-        effects.push(Effect::submit(CutRays { all, cut }));
         return;
     }
     let coarse = state.session.live.as_ref().is_some_and(|l| l.coarse);

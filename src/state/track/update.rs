@@ -288,7 +288,7 @@ fn ask(state: &mut State, coarse: bool, first: bool, effects: &mut Vec<Effect>) 
     if !coarse && full.is_some_and(|live| is_current(document, &live.asked)) {
         // It is there; what is on its way was asked for in between.
         effects.push(Effect::Cancel(LIVE));
-        return rays::cut_again(state, effects);
+        return rays::cut(state, effects);
     }
     if coarse && state.session.coarse_running {
         state.session.coarse_again = true;

@@ -2,7 +2,7 @@
 
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::geodesic::{Cut, rank};
 use crate::state::track::rays;
 use crate::state::update::ended;
@@ -57,12 +57,16 @@ impl Receive<State> for CutRays {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        state.session.cut_running = false;
         ended(state, self, delivery, effects, |state, after, _, _| {
+            state.session.cut.stop();
             rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
         });
-        if std::mem::take(&mut state.session.cut_moved) {
-            rays::cut_again(state, effects);
-        }
+        // It may have moved meanwhile.
+        rays::follow_cut(state, effects);
+    }
+
+    fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
+        state.session.cut.fail();
+        false
     }
 }
